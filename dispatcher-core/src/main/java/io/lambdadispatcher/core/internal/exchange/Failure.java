@@ -1,0 +1,41 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.netty.handler.codec.http.HttpResponseStatus;
+
+/**
+ * Why there is no (whole) response.
+ *
+ * @param detail for the client and for logs: what happened, in one line, nothing secret
+ */
+public record Failure(Kind kind, String detail) {
+
+    /** The failure table: what a client sees where no head has been sent yet. */
+    public enum Kind {
+        NO_FUNCTION(HttpResponseStatus.NOT_FOUND, false),
+        BAD_REQUEST(HttpResponseStatus.BAD_REQUEST, false),
+        HANDLER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
+        WORKER_LOST(HttpResponseStatus.BAD_GATEWAY, false),
+        BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
+        QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        QUEUE_TIMEOUT(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false);
+
+        private final HttpResponseStatus status;
+        private final boolean retryAfter;
+
+        Kind(HttpResponseStatus status, boolean retryAfter) {
+            this.status = status;
+            this.retryAfter = retryAfter;
+        }
+
+        public HttpResponseStatus status() {
+            return status;
+        }
+
+        /** The request was not tried: the client may come again, and is told when with {@code retry-after}. */
+        public boolean hasRetryAfter() {
+            return retryAfter;
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package io.lambdadispatcher.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+
+/** The other end of {@link HeadEncoder}. Confined to the stream's event loop. */
+public final class HeadDecoder {
+    private static final int ANY_STREAM = 1;
+
+    private final DefaultHttp2HeadersDecoder hpack = new DefaultHttp2HeadersDecoder(true, true, WireLimits.MAX_HEAD_LIST_BYTES);
+
+    /**
+     * Decodes all of {@code block}, which stays the caller's. The result holds no reference to it.
+     *
+     * @param offset of the frame, for the error
+     * @throws WireException if the block is not HPACK, is too large when decoded, or holds field names or values that HTTP/2 forbids
+     */
+    public Http2Headers decode(ByteBuf block, long offset) throws WireException {
+        try {
+            return hpack.decodeHeaders(ANY_STREAM, block);
+        } catch (Http2Exception e) {
+            throw new WireException(WireException.Reason.BAD_HEAD, offset, String.valueOf(e.getMessage()), e);
+        }
+    }
+}
