@@ -2,7 +2,6 @@ package io.lambdadispatcher.core;
 
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.netty.channel.IoHandlerFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,10 +67,18 @@ public final class Dispatcher implements AutoCloseable {
     public static final class Builder {
         final List<FunctionOptions> functions = new ArrayList<>();
         final List<ListenerOptions> publicListeners = new ArrayList<>();
-        @Nullable ListenerOptions workerListener;
+
+        @Nullable
+        ListenerOptions workerListener;
+
         byte @Nullable [] secret;
-        @Nullable WorkerLauncher launcher;
-        @Nullable RequestRouter router;
+
+        @Nullable
+        WorkerLauncher launcher;
+
+        @Nullable
+        RequestRouter router;
+
         List<InetSocketAddress> dialBack = List.of();
         HttpLimits limits = HttpLimits.defaults();
         ForwardingPolicy forwarding = ForwardingPolicy.defaults();
@@ -79,7 +86,7 @@ public final class Dispatcher implements AutoCloseable {
         Duration pingInterval = Duration.ofSeconds(2);
         Duration pingTimeout = Duration.ofSeconds(3);
         int eventLoops = Math.max(1, Runtime.getRuntime().availableProcessors());
-        @Nullable IoHandlerFactory transport;
+        Transport transport = Transport.nio();
 
         private Builder() {}
 
@@ -152,8 +159,8 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** io_uring, epoll or NIO; by default epoll where its native library loads, else NIO. */
-        public Builder transport(IoHandlerFactory value) {
+        /** NIO by default. */
+        public Builder transport(Transport value) {
             transport = Objects.requireNonNull(value);
             return this;
         }

@@ -61,7 +61,8 @@ public interface DispatcherObserver {
     /** A dial-in was turned away: wrong or expired token, unknown function, bad protocol. */
     default void onWorkerRejected(SocketAddress remote, String reason) {}
 
-    default void onWorkerLoad(String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {}
+    default void onWorkerLoad(
+            String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {}
 
     default void onLaunch(String function, String workerId) {}
 

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param address port 0 = any free port, see {@link Dispatcher#publicAddresses}
  * @param tls {@code null} = plain
  */
-public record ListenerOptions(InetSocketAddress address, @Nullable TlsOptions tls) {
+public record ListenerOptions(
+        InetSocketAddress address, @Nullable TlsOptions tls) {
     public static ListenerOptions plain(String host, int port) {
         return new ListenerOptions(new InetSocketAddress(host, port), null);
     }

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param privateKey PEM file, PKCS #8, not encrypted
  * @param clientCertificates PEM file of the authorities whose client certificates are demanded (mTLS); {@code null} = none demanded
  */
-public record TlsOptions(Path certificateChain, Path privateKey, @Nullable Path clientCertificates) {
+public record TlsOptions(
+        Path certificateChain, Path privateKey, @Nullable Path clientCertificates) {
     public TlsOptions {
         Objects.requireNonNull(certificateChain, "certificateChain");
         Objects.requireNonNull(privateKey, "privateKey");

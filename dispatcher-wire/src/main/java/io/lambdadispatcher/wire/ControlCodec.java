@@ -66,7 +66,8 @@ public final class ControlCodec {
             throw new WireException(
                     Reason.TOO_SHORT,
                     offset,
-                    type + " payload of " + payload.readableBytes() + " octets, expected at least " + WireLimits.MAC_BYTES);
+                    type + " payload of " + payload.readableBytes() + " octets, expected at least "
+                            + WireLimits.MAC_BYTES);
         }
         ByteBuf fields = payload.readSlice(payload.readableBytes() - WireLimits.MAC_BYTES);
         byte[] claimed = ByteBufUtil.getBytes(payload.readSlice(WireLimits.MAC_BYTES));

@@ -25,7 +25,8 @@ public sealed interface ControlMessage {
      * @param remainingMillis until the worker must be gone, 32 bits; {@link #NO_DEADLINE} = never
      * @param agent software and version, for logs; at most 255 octets
      */
-    record Hello(int minVersion, int maxVersion, int streams, int remainingMillis, String agent) implements ControlMessage {
+    record Hello(int minVersion, int maxVersion, int streams, int remainingMillis, String agent)
+            implements ControlMessage {
         public static final int NO_DEADLINE = -1;
 
         @Override
@@ -168,8 +169,8 @@ public sealed interface ControlMessage {
                 case LOAD -> new Load(fields.readUnsignedShort(), fields.readUnsignedShort(), fields.readInt());
                 case DRAIN -> new Drain(DrainReason.ofCode(fields.readUnsignedByte()), fields.readInt());
                 case GOODBYE -> new Goodbye(readText(fields));
-                default -> throw new WireException(
-                        Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " is not a control message");
+                default ->
+                    throw new WireException(Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " is not a control message");
             };
         } catch (IndexOutOfBoundsException e) {
             throw new WireException(Reason.BAD_CONTROL_MESSAGE, offset, type + " is cut short: " + e.getMessage(), e);

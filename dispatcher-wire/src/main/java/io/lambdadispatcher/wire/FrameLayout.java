@@ -45,7 +45,8 @@ public final class FrameLayout {
      */
     public static int header(FrameType type, boolean end, int payloadBytes) {
         if (payloadBytes < 0 || payloadBytes > MAX_PAYLOAD_BYTES) {
-            throw new IllegalArgumentException("frame payload of " + payloadBytes + " octets, expected 0 to " + MAX_PAYLOAD_BYTES);
+            throw new IllegalArgumentException(
+                    "frame payload of " + payloadBytes + " octets, expected 0 to " + MAX_PAYLOAD_BYTES);
         }
         return type.code() << TYPE_SHIFT | (end ? FLAG_END << FLAGS_SHIFT : 0) | payloadBytes;
     }

@@ -153,40 +153,38 @@ public final class FrameReader {
         }
         if (known.isControl() != control) {
             throw error(
-                    Reason.FRAME_NOT_ALLOWED_HERE, known + " frame on a " + (control ? "control" : "worker") + " stream");
+                    Reason.FRAME_NOT_ALLOWED_HERE,
+                    known + " frame on a " + (control ? "control" : "worker") + " stream");
         }
         return known;
     }
 
     private void verifyFlags(int flags) throws WireException {
-        int allowed =
-                switch (type) {
-                    case REQUEST_HEAD, RESPONSE_HEAD, DATA -> FrameLayout.FLAG_END;
-                    default -> 0;
-                };
+        int allowed = switch (type) {
+            case REQUEST_HEAD, RESPONSE_HEAD, DATA -> FrameLayout.FLAG_END;
+            default -> 0;
+        };
         if ((flags & ~allowed) != 0) {
             throw error(Reason.UNKNOWN_FLAG, "flags " + flags + " on " + type + ", expected at most " + allowed);
         }
     }
 
     private void verifyLength(int length) throws WireException {
-        int max =
-                switch (type) {
-                    case REQUEST_HEAD -> WireLimits.MAX_HEAD_BLOCK_BYTES + FrameLayout.TIMEOUT_BYTES;
-                    case RESPONSE_HEAD, INTERIM, TRAILERS -> WireLimits.MAX_HEAD_BLOCK_BYTES;
-                    case RESET -> FrameLayout.ERROR_CODE_BYTES + WireLimits.MAX_RESET_TEXT_BYTES;
-                    case CANCEL -> FrameLayout.ERROR_CODE_BYTES;
-                    case DATA -> FrameLayout.MAX_PAYLOAD_BYTES;
-                    default -> WireLimits.MAX_CONTROL_BYTES;
-                };
-        int min =
-                switch (type) {
-                    case REQUEST_HEAD -> FrameLayout.TIMEOUT_BYTES + 1;
-                    case RESPONSE_HEAD, INTERIM -> 1;
-                    case RESET, CANCEL -> FrameLayout.ERROR_CODE_BYTES;
-                    case DATA, TRAILERS -> 0;
-                    default -> WireLimits.MAC_BYTES;
-                };
+        int max = switch (type) {
+            case REQUEST_HEAD -> WireLimits.MAX_HEAD_BLOCK_BYTES + FrameLayout.TIMEOUT_BYTES;
+            case RESPONSE_HEAD, INTERIM, TRAILERS -> WireLimits.MAX_HEAD_BLOCK_BYTES;
+            case RESET -> FrameLayout.ERROR_CODE_BYTES + WireLimits.MAX_RESET_TEXT_BYTES;
+            case CANCEL -> FrameLayout.ERROR_CODE_BYTES;
+            case DATA -> FrameLayout.MAX_PAYLOAD_BYTES;
+            default -> WireLimits.MAX_CONTROL_BYTES;
+        };
+        int min = switch (type) {
+            case REQUEST_HEAD -> FrameLayout.TIMEOUT_BYTES + 1;
+            case RESPONSE_HEAD, INTERIM -> 1;
+            case RESET, CANCEL -> FrameLayout.ERROR_CODE_BYTES;
+            case DATA, TRAILERS -> 0;
+            default -> WireLimits.MAC_BYTES;
+        };
         if (length > max) {
             throw error(Reason.TOO_LARGE, type + " payload of " + length + " octets, limit " + max);
         }

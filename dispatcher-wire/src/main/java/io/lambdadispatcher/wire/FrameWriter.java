@@ -14,14 +14,15 @@ public final class FrameWriter {
     private FrameWriter() {}
 
     /** @param timeoutMillis until the dispatcher gives up on the response; 0 = never */
-    public static void writeRequestHead(ByteBuf out, HeadEncoder encoder, Http2Headers head, int timeoutMillis, boolean end)
-            throws WireException {
+    public static void writeRequestHead(
+            ByteBuf out, HeadEncoder encoder, Http2Headers head, int timeoutMillis, boolean end) throws WireException {
         int start = out.writerIndex();
         out.writeInt(0).writeInt(timeoutMillis);
         writeBlock(out, start, FrameType.REQUEST_HEAD, encoder, head, end);
     }
 
-    public static void writeResponseHead(ByteBuf out, HeadEncoder encoder, Http2Headers head, boolean end) throws WireException {
+    public static void writeResponseHead(ByteBuf out, HeadEncoder encoder, Http2Headers head, boolean end)
+            throws WireException {
         writeBlock(out, start(out), FrameType.RESPONSE_HEAD, encoder, head, end);
     }
 
@@ -53,7 +54,8 @@ public final class FrameWriter {
     }
 
     private static void writeBlock(
-            ByteBuf out, int start, FrameType type, HeadEncoder encoder, Http2Headers head, boolean end) throws WireException {
+            ByteBuf out, int start, FrameType type, HeadEncoder encoder, Http2Headers head, boolean end)
+            throws WireException {
         int block = out.writerIndex();
         encoder.encode(head, out);
         int bytes = out.writerIndex() - block;

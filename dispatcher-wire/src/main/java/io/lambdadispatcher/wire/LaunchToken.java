@@ -33,7 +33,8 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
 
     /** @throws IllegalArgumentException if the secret is shorter than {@link #MIN_SECRET_BYTES} */
     public String sign(byte[] secret) {
-        String signed = String.join(".", PREFIX, encode(function), encode(workerId), Long.toString(expiry.getEpochSecond()));
+        String signed =
+                String.join(".", PREFIX, encode(function), encode(workerId), Long.toString(expiry.getEpochSecond()));
         return signed + "." + base64(hmac(secret, signed));
     }
 

@@ -7,5 +7,6 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface RequestRouter {
     /** @return the name of a configured function, or {@code null}: the client gets 404 */
-    @Nullable String route(Http2Headers head);
+    @Nullable
+    String route(Http2Headers head);
 }
