@@ -117,8 +117,7 @@ public final class Dispatcher implements AutoCloseable {
      * @param free of these, without an exchange and of a worker that takes requests
      * @param pending requests that wait for one
      */
-    public record PoolSnapshot(
-            String function, int workers, int readyWorkers, int streams, int free, int pending) {}
+    public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int pending) {}
 
     /**
      * Sends a request of the embedding program. From one of this dispatcher's event loops it stays there. The stage fails with
@@ -287,7 +286,8 @@ public final class Dispatcher implements AutoCloseable {
             if (functions.isEmpty()) {
                 throw new IllegalArgumentException("function: none given, expected at least one");
             }
-            long names = functions.stream().map(FunctionOptions::name).distinct().count();
+            long names =
+                    functions.stream().map(FunctionOptions::name).distinct().count();
             if (names < functions.size()) {
                 throw new IllegalArgumentException("function: two of the same name among "
                         + functions.stream().map(FunctionOptions::name).toList());

@@ -48,8 +48,12 @@ class PackageArrowsTest {
             .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "tools.jackson..", "picocli..");
 
     @ArchTest
-    static final ArchRule spi_is_below_everything =
-            noClasses().that().resideInAPackage(BASE + "core.spi..").should().dependOnClassesThat().resideInAPackage(INTERNAL + "..");
+    static final ArchRule spi_is_below_everything = noClasses()
+            .that()
+            .resideInAPackage(BASE + "core.spi..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage(INTERNAL + "..");
 
     @ArchTest
     static final ArchRule the_public_side_reaches_workers_through_exchanges_only = noClasses()
@@ -57,7 +61,8 @@ class PackageArrowsTest {
             .resideInAPackage(INTERNAL + "ingress..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage(INTERNAL + "worker..", INTERNAL + "pool..", INTERNAL + "launch..", INTERNAL + "engine..");
+            .resideInAnyPackage(
+                    INTERNAL + "worker..", INTERNAL + "pool..", INTERNAL + "launch..", INTERNAL + "engine..");
 
     @ArchTest
     static final ArchRule pools_do_not_know_connections = noClasses()
@@ -65,13 +70,19 @@ class PackageArrowsTest {
             .resideInAnyPackage(INTERNAL + "pool..", INTERNAL + "exchange..", INTERNAL + "loop..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage(INTERNAL + "worker..", INTERNAL + "ingress..", INTERNAL + "launch..", INTERNAL + "engine..");
+            .resideInAnyPackage(
+                    INTERNAL + "worker..", INTERNAL + "ingress..", INTERNAL + "launch..", INTERNAL + "engine..");
 
     @ArchTest
-    static final ArchRule internals_are_used_by_the_core_only =
-            classes().that().resideInAPackage(INTERNAL + "..").should().onlyBeAccessed().byAnyPackage(BASE + "core..");
+    static final ArchRule internals_are_used_by_the_core_only = classes()
+            .that()
+            .resideInAPackage(INTERNAL + "..")
+            .should()
+            .onlyBeAccessed()
+            .byAnyPackage(BASE + "core..");
 
     @ArchTest
-    static final ArchRule no_cycles_inside_the_core =
-            slices().matching("io.lambdadispatcher.core.internal.(*)..").should().beFreeOfCycles();
+    static final ArchRule no_cycles_inside_the_core = slices().matching("io.lambdadispatcher.core.internal.(*)..")
+            .should()
+            .beFreeOfCycles();
 }

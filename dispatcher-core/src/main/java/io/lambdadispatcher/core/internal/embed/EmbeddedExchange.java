@@ -37,7 +37,8 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /** Any thread. The stage fails with {@link DispatchException}. Cancelling its future cancels the request. */
-    public static CompletionStage<DispatchResponse> start(EventLoop loop, ExchangeOpener opener, DispatchRequest request) {
+    public static CompletionStage<DispatchResponse> start(
+            EventLoop loop, ExchangeOpener opener, DispatchRequest request) {
         EmbeddedExchange exchange = new EmbeddedExchange(loop);
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {
@@ -184,8 +185,9 @@ public final class EmbeddedExchange implements ResponseSink {
                 if (stopped || request == null) {
                     return;
                 }
-                Http2Headers fields =
-                        requestTrailers == null ? null : requestTrailers.toCompletableFuture().getNow(null);
+                Http2Headers fields = requestTrailers == null
+                        ? null
+                        : requestTrailers.toCompletableFuture().getNow(null);
                 if (fields == null || fields.isEmpty()) {
                     request.data(Unpooled.EMPTY_BUFFER, true);
                 } else {

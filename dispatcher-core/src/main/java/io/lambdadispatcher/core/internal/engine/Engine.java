@@ -127,7 +127,9 @@ public final class Engine implements WorkerRegistry.Listener {
                 .awaitUninterruptibly();
         if (!bound.isSuccess()) {
             throw new UncheckedIOException(new IOException(
-                    "cannot listen on " + listener.address() + ": " + bound.cause().getMessage(), bound.cause()));
+                    "cannot listen on " + listener.address() + ": "
+                            + bound.cause().getMessage(),
+                    bound.cause()));
         }
         return bound.channel();
     }
@@ -160,7 +162,12 @@ public final class Engine implements WorkerRegistry.Listener {
         for (FunctionPool pool : pools.values()) {
             WorkerRegistry.Count count = registry.count(pool.options().name());
             all.add(new PoolSnapshot(
-                    pool.options().name(), count.workers(), count.ready(), pool.streams(), pool.free(), pool.pending()));
+                    pool.options().name(),
+                    count.workers(),
+                    count.ready(),
+                    pool.streams(),
+                    pool.free(),
+                    pool.pending()));
         }
         return all;
     }
@@ -187,6 +194,7 @@ public final class Engine implements WorkerRegistry.Listener {
 
     @Override
     public void onWorkerGone(String function, String workerId, boolean clean) {
-        // The launcher reports the end of what it has launched; a lost connection alone does not end a worker, which dials again.
+        // The launcher reports the end of what it has launched; a lost connection alone does not end a worker, which
+        // dials again.
     }
 }

@@ -15,5 +15,6 @@ public interface Carrier {
     RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt);
 
     /** For the observer; {@code null} if it is not known yet. */
-    @Nullable String workerId();
+    @Nullable
+    String workerId();
 }

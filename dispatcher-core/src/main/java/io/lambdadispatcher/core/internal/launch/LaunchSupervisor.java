@@ -54,7 +54,9 @@ public final class LaunchSupervisor {
         final String id;
         final LaunchedWorker launched;
         Stage stage = Stage.LAUNCHED;
-        @Nullable String replaces;
+
+        @Nullable
+        String replaces;
 
         Worker(String id, LaunchedWorker launched) {
             this.id = id;
@@ -146,7 +148,8 @@ public final class LaunchSupervisor {
 
     private void scheduleReplacement(Worker worker, Instant deadline) {
         Duration left = Duration.between(Instant.now(), deadline);
-        Duration lead = left.dividedBy(3).compareTo(REPLACE_BEFORE_DEADLINE) < 0 ? left.dividedBy(3) : REPLACE_BEFORE_DEADLINE;
+        Duration lead =
+                left.dividedBy(3).compareTo(REPLACE_BEFORE_DEADLINE) < 0 ? left.dividedBy(3) : REPLACE_BEFORE_DEADLINE;
         executor.schedule(
                 () -> {
                     if (worker.stage == Stage.READY) {

@@ -24,7 +24,8 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
 
     /** The least busy, or {@code null} if there is none. It stays where it is. */
     @SuppressWarnings("unchecked") // only put() puts entries in
-    @Nullable E least() {
+    @Nullable
+    E least() {
         for (int word = 0; word < occupied.length; word++) {
             if (occupied[word] != 0) {
                 return (E) firsts[word * Long.SIZE + Long.numberOfTrailingZeros(occupied[word])];

@@ -51,8 +51,8 @@ public final class PoolShard implements ExchangeOwner {
         this.observed = observer.wantsExchanges();
         this.loop = handover.loop();
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
-        this.waiting =
-                new DeadlineQueue<>(loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
+        this.waiting = new DeadlineQueue<>(
+                loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
     }
 
@@ -186,12 +186,14 @@ public final class PoolShard implements ExchangeOwner {
         pool.pending.decrementAndGet();
         exchange.fail(new Failure(
                 Failure.Kind.QUEUE_TIMEOUT,
-                "no worker free for function " + pool.options().name() + " within " + millis(pool.options().pendingTimeout())));
+                "no worker free for function " + pool.options().name() + " within "
+                        + millis(pool.options().pendingTimeout())));
     }
 
     private void onRequestTimeout(Exchange exchange) {
         exchange.fail(new Failure(
-                Failure.Kind.TIMEOUT, "no whole response within " + millis(pool.options().requestTimeout())));
+                Failure.Kind.TIMEOUT,
+                "no whole response within " + millis(pool.options().requestTimeout())));
     }
 
     private static String millis(Duration duration) {
@@ -223,7 +225,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /** For whoever holds a permit. @return {@code null} if the streams have gone meanwhile */
-    @Nullable Carrier takeStream() {
+    @Nullable
+    Carrier takeStream() {
         assert loop.inEventLoop();
         Member member = members.least();
         if (member == null) {

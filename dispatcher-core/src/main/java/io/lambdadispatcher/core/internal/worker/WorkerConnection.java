@@ -93,7 +93,8 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     private @Nullable FrameReader controlReader;
     private @Nullable ControlCodec controlCodec;
 
-    WorkerConnection(WorkerPort port, Http2ConnectionHandler handler, ChannelHandlerContext ctx, LivenessProbe liveness) {
+    WorkerConnection(
+            WorkerPort port, Http2ConnectionHandler handler, ChannelHandlerContext ctx, LivenessProbe liveness) {
         this.port = port;
         this.handler = handler;
         this.ctx = ctx;
@@ -298,8 +299,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         }
         ControlMessage message = codec.read(type, payload, offset);
         if ((type == FrameType.HELLO) != (state == State.ADMITTED) || type == FrameType.WELCOME) {
-            throw new WireException(
-                    WireException.Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " in state " + state);
+            throw new WireException(WireException.Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " in state " + state);
         }
         if (message instanceof ControlMessage.Hello hello) {
             onHello(hello, offset);
@@ -346,12 +346,8 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     private void growConnectionWindow() {
         Http2Connection connection = handler.connection();
         try {
-            connection
-                    .local()
-                    .flowController()
-                    .incrementWindowSize(
-                            connection.connectionStream(),
-                            (int) Math.min(Integer.MAX_VALUE / 2, (long) streamLimit * WorkerPort.STREAM_WINDOW_BYTES));
+            connection.local().flowController().incrementWindowSize(connection.connectionStream(), (int)
+                    Math.min(Integer.MAX_VALUE / 2, (long) streamLimit * WorkerPort.STREAM_WINDOW_BYTES));
         } catch (Http2Exception e) {
             close("connection window: " + e.getMessage());
         }
@@ -496,7 +492,10 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     }
 
     private void onUnanswered(WorkerStream stream) {
-        log.warn("worker {}, stream {}: CANCEL not answered in time", workerId, stream.http2().id());
+        log.warn(
+                "worker {}, stream {}: CANCEL not answered in time",
+                workerId,
+                stream.http2().id());
         reset(stream.http2());
         stream.close("CANCEL not answered in time");
     }

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /** Who may dial in, and who wants to know how workers fare. Called on event loops of worker connections, thread-safe. */
 public interface WorkerEvents {
     /** @return {@code null} to let the connection in, else why not, in one line */
-    @Nullable String admit(LaunchToken token, WorkerConnection connection, boolean expired);
+    @Nullable
+    String admit(LaunchToken token, WorkerConnection connection, boolean expired);
 
     /** An admitted connection said that requests may come, or not for now. */
     void onReadiness(WorkerConnection connection, boolean ready);

@@ -86,9 +86,7 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             channel.pipeline().addLast(tls.newHandler(channel.alloc()));
         }
         Http2Connection connection = new DefaultHttp2Connection(true);
-        connection
-                .remote()
-                .flowController(new DefaultHttp2RemoteFlowController(connection, distributor(connection)));
+        connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor(connection)));
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
                 connection,
@@ -161,7 +159,8 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         }
     }
 
-    @Nullable FunctionPool pool(String function) {
+    @Nullable
+    FunctionPool pool(String function) {
         return pools.get(function);
     }
 

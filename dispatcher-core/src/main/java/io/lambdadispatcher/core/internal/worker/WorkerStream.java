@@ -321,7 +321,8 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private void failBadLength(Attempt current, boolean end) {
-        Failure failure = new Failure(Failure.Kind.BAD_RESPONSE, "the response's body does not match its content-length or status");
+        Failure failure = new Failure(
+                Failure.Kind.BAD_RESPONSE, "the response's body does not match its content-length or status");
         if (end) {
             forgetExchange();
             current.onFailure(failure);
@@ -360,10 +361,12 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
         forgetExchange();
         switch (code) {
-            case REFUSED -> current.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
+            case REFUSED ->
+                current.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
             case GOING_AWAY -> current.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));
             case TIMEOUT -> current.onFailure(failure(Failure.Kind.TIMEOUT, "the handler timed out", text));
-            case BAD_MESSAGE -> current.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
+            case BAD_MESSAGE ->
+                current.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
             default -> current.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
         }
         onResponseEnded();
@@ -381,7 +384,9 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     private WireException notAllowed(FrameType type) {
         return new WireException(
-                Reason.FRAME_NOT_ALLOWED_HERE, 0, type + " in state " + state + (headSeen ? " after" : " before") + " the head");
+                Reason.FRAME_NOT_ALLOWED_HERE,
+                0,
+                type + " in state " + state + (headSeen ? " after" : " before") + " the head");
     }
 
     private void endAbandonedIf(boolean end) {
