@@ -47,8 +47,8 @@ final class LoopDispatch implements ExchangeOpener {
             observer.onExchangeEnd(new ExchangeEnd(
                     function,
                     null,
-                    String.valueOf(head.method()),
-                    String.valueOf(head.path()),
+                    head.method(),
+                    head.path(),
                     failure.kind().status().code(),
                     Outcome.FAILED,
                     failure.kind().name(),
