@@ -61,12 +61,13 @@ public final class Worker {
         this.config = config;
         this.handler = handler;
         this.startedNanos = System.nanoTime();
-        this.deadlineNanos =
-                config.deadline().isZero() ? 0 : startedNanos + config.deadline().toNanos();
+        this.deadlineNanos = config.deadline().isZero()
+                ? 0
+                : startedNanos + config.deadline().toNanos();
         WorkerTls tls = config.tls();
         Dialler dialler = new Dialler(tls == null ? null : ClientTls.of(tls));
-        this.loops = dialler.newLoops(
-                Math.min(config.connections(), Math.min(MOST_LOOPS, Runtime.getRuntime().availableProcessors())));
+        this.loops = dialler.newLoops(Math.min(
+                config.connections(), Math.min(MOST_LOOPS, Runtime.getRuntime().availableProcessors())));
         this.home = loops.next();
         for (int i = 0; i < config.connections(); i++) {
             EventLoop loop = i == 0 ? home : loops.next();

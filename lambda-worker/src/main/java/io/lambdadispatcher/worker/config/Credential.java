@@ -17,7 +17,8 @@ public sealed interface Credential {
     record Token(String token) implements Credential {
         public Token {
             if (token.isBlank()) {
-                throw new IllegalArgumentException("empty launch token, expected v1.<function>.<worker id>.<expiry>.<signature>");
+                throw new IllegalArgumentException(
+                        "empty launch token, expected v1.<function>.<worker id>.<expiry>.<signature>");
             }
         }
 
@@ -51,7 +52,8 @@ public sealed interface Credential {
 
         @Override
         public String token(String function, String workerId, Instant now) {
-            return new LaunchToken(function, workerId, now.plus(VALIDITY)).sign(secret.getBytes(StandardCharsets.UTF_8));
+            return new LaunchToken(function, workerId, now.plus(VALIDITY))
+                    .sign(secret.getBytes(StandardCharsets.UTF_8));
         }
 
         @Override

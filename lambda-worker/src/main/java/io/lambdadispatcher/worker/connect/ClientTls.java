@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.connect;
 
 import io.lambdadispatcher.worker.config.WorkerTls;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
@@ -12,7 +13,6 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import io.netty.handler.ssl.util.FingerprintTrustManagerFactory;
-import io.netty.buffer.ByteBufAllocator;
 import java.io.File;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;

@@ -62,7 +62,9 @@ public final class ConnectionKeeper {
     private final long deadlineNanos;
     private final Tally tally = new Tally();
     private final Backoff backoff = new Backoff(
-            FIRST_WAIT_MILLIS, MOST_WAIT_MILLIS, () -> ThreadLocalRandom.current().nextDouble());
+            FIRST_WAIT_MILLIS,
+            MOST_WAIT_MILLIS,
+            () -> ThreadLocalRandom.current().nextDouble());
 
     private State state = State.IDLE;
     private int nextAddress;

@@ -46,10 +46,8 @@ final class LoadMeter {
         reportedAtNanos = atNanos;
         reportedCpuNanos = usedNanos;
         worstLagNanos = 0;
-        return new Load(
-                (int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)),
-                heapPermille(),
-                (int) Math.min(Integer.MAX_VALUE, lagMicros));
+        return new Load((int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)), heapPermille(), (int)
+                Math.min(Integer.MAX_VALUE, lagMicros));
     }
 
     private void schedule() {

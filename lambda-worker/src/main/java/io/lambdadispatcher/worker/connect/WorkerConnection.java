@@ -279,7 +279,8 @@ final class WorkerConnection extends Http2EventAdapter
     }
 
     private void checkEnded() {
-        if (state == State.ENDING && streams.keySet().stream().noneMatch(s -> s.state().localSideOpen())) {
+        if (state == State.ENDING
+                && streams.keySet().stream().noneMatch(s -> s.state().localSideOpen())) {
             part();
         }
     }
@@ -386,8 +387,7 @@ final class WorkerConnection extends Http2EventAdapter
     }
 
     @Override
-    public int onDataRead(
-            ChannelHandlerContext reading, int streamId, ByteBuf data, int padding, boolean endOfStream) {
+    public int onDataRead(ChannelHandlerContext reading, int streamId, ByteBuf data, int padding, boolean endOfStream) {
         int bytes = data.readableBytes() + padding;
         if (isControl(streamId)) {
             readControl(data, endOfStream);

@@ -37,7 +37,8 @@ public interface Request {
     void onCancel(Consumer<ErrorCode> listener);
 
     /** Why nobody wants the response any more; {@code null} while somebody does. Any thread. */
-    @Nullable ErrorCode cancellation();
+    @Nullable
+    ErrorCode cancellation();
 
     /** Of the connection; for timers and for going back to the loop. */
     ScheduledExecutorService eventLoop();

@@ -162,7 +162,8 @@ final class Exchange {
         }
     }
 
-    @Nullable ErrorCode cancellation() {
+    @Nullable
+    ErrorCode cancellation() {
         return cancellation;
     }
 }

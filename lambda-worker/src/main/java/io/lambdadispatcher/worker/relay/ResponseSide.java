@@ -250,7 +250,8 @@ final class ResponseSide implements Response {
             value = value * 10 + Character.digit(status.charAt(i), 10);
         }
         if (value < least || value > most || value == 101) {
-            throw new IllegalArgumentException(":status " + status + ", expected " + least + " to " + most + " and not 101");
+            throw new IllegalArgumentException(
+                    ":status " + status + ", expected " + least + " to " + most + " and not 101");
         }
     }
 

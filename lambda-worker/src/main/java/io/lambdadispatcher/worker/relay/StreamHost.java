@@ -1,8 +1,8 @@
 package io.lambdadispatcher.worker.relay;
 
+import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
-import io.lambdadispatcher.wire.http2.CoalescedFlush;
 
 /** What a worker stream needs of its connection. Event loop only. */
 public interface StreamHost {

@@ -122,7 +122,8 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
     }
 
     private void resetStream(Http2Error error) {
-        host.http2().resetStream(host.ctx(), stream.id(), error.code(), host.ctx().newPromise());
+        host.http2()
+                .resetStream(host.ctx(), stream.id(), error.code(), host.ctx().newPromise());
         host.flush().request();
         close(ErrorCode.INTERNAL);
     }
