@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -96,8 +97,11 @@ final class LocalWorker implements LaunchedWorker {
     public synchronized void kill() {
         unwanted = true;
         if (process != null) {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            // Children first found, then killed last: without a parent they are not found, and without them the parent
+            // may go its own way.
+            List<ProcessHandle> children = process.descendants().toList();
             process.toHandle().destroyForcibly();
+            children.forEach(ProcessHandle::destroyForcibly);
         }
     }
 }
