@@ -10,16 +10,15 @@ import io.lambdadispatcher.core.Transport;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.LauncherKind;
+import io.lambdadispatcher.server.config.SecretFile;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
 import io.lambdadispatcher.server.launch.LocalWorkers;
-import io.lambdadispatcher.wire.LaunchToken;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -111,23 +110,18 @@ final class DispatcherAssembly {
                 : new TlsOptions(chain, privateKey, configuration.find(clients));
     }
 
+    /** @return {@code null}: none is needed, for nobody but the launcher starts workers */
     private byte @Nullable [] secret() throws StartException {
         String text = configuration.find(Settings.WORKERS_SECRET);
+        if (text != null) {
+            return text.getBytes(StandardCharsets.UTF_8);
+        }
         Path file = configuration.find(Settings.WORKERS_SECRET_FILE);
-        if (text == null && file == null) {
+        if (file == null) {
             return null;
         }
-        byte[] secret = (text == null ? content(file) : text).getBytes(StandardCharsets.UTF_8);
-        if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
-            throw new StartException("workers.secret-file: '" + file + "' holds " + secret.length
-                    + " octets, expected at least " + LaunchToken.MIN_SECRET_BYTES);
-        }
-        return secret;
-    }
-
-    private static String content(Path file) throws StartException {
         try {
-            return Files.readString(file).stripTrailing();
+            return SecretFile.read(file);
         } catch (IOException e) {
             throw new StartException("workers.secret-file: '" + file + "' cannot be read: " + e, e);
         }

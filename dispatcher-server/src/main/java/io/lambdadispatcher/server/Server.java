@@ -106,7 +106,10 @@ final class Server {
         try {
             admin = new AdminServer(address, readiness, metrics::scrape);
         } catch (IOException e) {
-            throw new StartException("cannot listen on admin port " + address + ": " + e.getMessage(), e);
+            throw new StartException(
+                    "cannot listen on " + address.getHostString() + ":" + address.getPort() + " (admin.port): "
+                            + e.getMessage(),
+                    e);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.wire.LaunchToken;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -119,6 +120,20 @@ final class ConfigurationChecks {
         }
         if (secret != null && secret.getBytes(StandardCharsets.UTF_8).length < LaunchToken.MIN_SECRET_BYTES) {
             refuse(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET.type().expected());
+        }
+        Path file = values.find(Settings.WORKERS_SECRET_FILE);
+        if (file != null && Files.isReadable(file) && !holdsSecret(file)) {
+            refuse(
+                    Settings.WORKERS_SECRET_FILE,
+                    "a file that holds " + Settings.WORKERS_SECRET.type().expected());
+        }
+    }
+
+    private static boolean holdsSecret(Path file) {
+        try {
+            return SecretFile.read(file).length >= LaunchToken.MIN_SECRET_BYTES;
+        } catch (IOException e) {
+            return false;
         }
     }
 

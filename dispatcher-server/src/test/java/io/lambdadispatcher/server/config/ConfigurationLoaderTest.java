@@ -170,6 +170,19 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_refuse_a_secret_file_that_holds_too_little() throws Exception {
+        Path secret = Files.writeString(directory.resolve("secret"), "tooshort\n");
+        flags.put("--workers-secret-file", secret.toString());
+        assertThat(problems())
+                .containsExactly("workers.secret-file: '" + secret + "' (flag --workers-secret-file):"
+                        + " expected a file that holds at least 16 octets that nobody can guess");
+
+        Files.writeString(secret, SECRET + "\r\n");
+        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).isEqualTo(secret);
+        assertThat(SecretFile.read(secret)).asString().isEqualTo(SECRET);
+    }
+
+    @Test
     void should_say_where_a_file_is_not_yaml() throws Exception {
         write("public:", "  plain: [1, 2");
 
