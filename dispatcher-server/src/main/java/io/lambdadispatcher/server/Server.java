@@ -63,9 +63,14 @@ final class Server {
         try {
             openParts();
         } catch (UncheckedIOException | IllegalArgumentException e) {
-            throw new StartException(e.getMessage(), e);
+            throw new StartException(reason(e), e);
         }
         announce();
+    }
+
+    private static String reason(Exception e) {
+        String message = e.getMessage();
+        return message == null ? e.toString() : message;
     }
 
     private void openParts() throws StartException {

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -90,10 +91,11 @@ public final class ConfigurationLoader {
     }
 
     private void readEnvironment(Map<String, String> environment) {
-        environment.keySet().stream()
-                .filter(variable -> variable.startsWith(Setting.VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(variable))
-                .sorted()
-                .forEach(variable -> readVariable(variable, environment.get(variable)));
+        new TreeMap<>(environment).forEach((variable, text) -> {
+            if (variable.startsWith(Setting.VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(variable)) {
+                readVariable(variable, text);
+            }
+        });
     }
 
     private void readVariable(String variable, String text) {

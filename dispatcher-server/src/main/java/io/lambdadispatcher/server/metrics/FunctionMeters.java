@@ -98,7 +98,7 @@ final class FunctionMeters {
 
     private static void add(Counter counter, long amount) {
         if (amount > 0) {
-            counter.increment(amount);
+            counter.increment((double) amount);
         }
     }
 
