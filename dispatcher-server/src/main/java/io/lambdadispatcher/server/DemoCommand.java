@@ -90,7 +90,8 @@ final class DemoCommand extends SettingsCommand {
         return obstacle == null;
     }
 
-    private static Configuration withFreePorts(Configuration configuration, PrintWriter out) {
+    /** Takes free ports where the default ones are taken, and says so. */
+    static Configuration withFreePorts(Configuration configuration, PrintWriter out) {
         Map<Setting<?>, Integer> taken = new HashMap<>();
         Configuration free = freed(configuration, Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, taken);
         free = freed(free, Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, taken);

@@ -68,9 +68,11 @@ final class Server {
         announce();
     }
 
-    private static String reason(Exception e) {
-        String message = e.getMessage();
-        return message == null ? e.toString() : message;
+    /** What an {@link UncheckedIOException} itself says begins with a class name. */
+    private static String reason(RuntimeException e) {
+        Throwable cause = e instanceof UncheckedIOException io ? io.getCause() : e;
+        String message = cause.getMessage();
+        return message == null ? cause.toString() : message;
     }
 
     private void openParts() throws StartException {
