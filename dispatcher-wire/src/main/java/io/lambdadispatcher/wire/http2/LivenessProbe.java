@@ -1,0 +1,115 @@
+package io.lambdadispatcher.wire.http2;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an HTTP/2 PING (RFC 9113 section 6.7),
+ * and when nothing has been read for the timeout after that, the peer is gone. Any octet counts as a sign of life. Sits before the HTTP/2
+ * handler. Event loop only.
+ */
+public final class LivenessProbe extends ChannelInboundHandlerAdapter {
+
+    /** The owner. */
+    public interface Listener {
+        /** Send a PING now, and flush. */
+        void onProbe();
+
+        /** The peer is gone: close the channel. Called once. */
+        void onSilent(long silentMillis);
+    }
+
+    private enum State {
+        /** Not started: anything goes. */
+        IDLE,
+        LISTENING,
+        PROBING,
+        ENDED
+    }
+
+    private final Listener listener;
+    private State state = State.IDLE;
+    private long intervalNanos;
+    private long timeoutNanos;
+    private long lastReadNanos;
+    private long probeNanos;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable Future<?> timer;
+
+    public LivenessProbe(Listener listener) {
+        this.listener = listener;
+    }
+
+    /** Begins to watch. Harmless after the channel has closed. */
+    public void start(long intervalMillis, long timeoutMillis) {
+        if (state != State.IDLE || ctx == null) {
+            return;
+        }
+        intervalNanos = TimeUnit.MILLISECONDS.toNanos(intervalMillis);
+        timeoutNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        lastReadNanos = now(ctx);
+        state = State.LISTENING;
+        schedule(ctx, intervalNanos);
+    }
+
+    private void onTimer() {
+        if (ctx == null || state == State.ENDED) {
+            return;
+        }
+        long silentNanos = now(ctx) - lastReadNanos;
+        if (silentNanos < intervalNanos) {
+            state = State.LISTENING;
+            schedule(ctx, intervalNanos - silentNanos);
+        } else if (state == State.LISTENING || lastReadNanos - probeNanos >= 0) {
+            state = State.PROBING;
+            probeNanos = now(ctx);
+            schedule(ctx, timeoutNanos);
+            listener.onProbe();
+        } else {
+            end();
+            listener.onSilent(TimeUnit.NANOSECONDS.toMillis(silentNanos));
+        }
+    }
+
+    private void schedule(ChannelHandlerContext on, long nanos) {
+        timer = on.executor().schedule(this::onTimer, nanos, TimeUnit.NANOSECONDS);
+    }
+
+    private void end() {
+        state = State.ENDED;
+        if (timer != null) {
+            timer.cancel(false);
+        }
+    }
+
+    private static long now(ChannelHandlerContext ctx) {
+        return ctx.executor().ticker().nanoTime();
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext added) {
+        ctx = added;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext reading, Object msg) {
+        if (state != State.IDLE) {
+            lastReadNanos = now(reading);
+        }
+        reading.fireChannelRead(msg);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext inactive) {
+        end();
+        inactive.fireChannelInactive();
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext removed) {
+        end();
+    }
+}
