@@ -86,8 +86,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
         rules = new HeadRules(
                 context.forwarding(),
                 context.scheme(),
-                ctx.channel().remoteAddress(),
-                ctx.channel().localAddress());
+                ctx.channel().remoteAddress());
         int more = context.limits().connectionWindowBytes()
                 - connection().local().flowController().windowSize(connection().connectionStream());
         if (more > 0) {
