@@ -101,7 +101,18 @@ public final class ScriptedDispatcher implements AutoCloseable {
     }
 
     public void listenAgain(int port) {
-        server = bind(port);
+        long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
+        while (true) {
+            try {
+                server = bind(port);
+                return;
+            } catch (Exception e) {
+                // The selector lets go of the old socket with its next turn.
+                if (System.nanoTime() - untilNanos > 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** The next connection that has said READINESS. */
