@@ -1,13 +1,27 @@
 package io.lambdadispatcher.core;
 
+import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.engine.Engine;
+import io.lambdadispatcher.core.internal.ingress.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
+import io.lambdadispatcher.core.internal.ingress.TlsContexts;
+import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.LaunchToken;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +30,58 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Dispatcher implements AutoCloseable {
 
-    private Dispatcher(Builder builder) {}
+    private final DispatcherObserver observer;
+    private final @Nullable WorkerLauncher launcher;
+    private final Engine engine;
+    private final IngressDrain publicSide = new IngressDrain();
+    private final List<Channel> publicPorts = new ArrayList<>();
+    private final Channel workerPort;
+    private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
+
+    private Dispatcher(Builder from, ListenerOptions workerListener) {
+        observer = from.observer;
+        launcher = from.launcher;
+        byte[] secret = from.secretOrRandom();
+        engine = new Engine(from.transport, from.eventLoops, from.functions, from.routerOrFirst(), observer);
+        try {
+            workerPort = engine.listen(workerListener, workerPort(from, workerListener, secret));
+            for (ListenerOptions listener : from.publicListeners) {
+                publicPorts.add(engine.listen(listener, publicPort(from, listener)));
+            }
+        } catch (RuntimeException e) {
+            engine.shutdown(Duration.ZERO);
+            throw e;
+        }
+        if (launcher != null) {
+            List<InetSocketAddress> dialBack = from.dialBack.isEmpty() ? List.of(workerAddress()) : from.dialBack;
+            engine.startLaunching(launcher, secret, dialBack, workerListener.tls() != null, observer);
+        }
+    }
+
+    private WorkerPort workerPort(Builder from, ListenerOptions listener, byte[] secret) {
+        TlsOptions tls = listener.tls();
+        return new WorkerPort(
+                engine.functionPools(),
+                engine.loopIndexes(),
+                secret,
+                engine.registry(),
+                observer,
+                tls == null ? null : TlsContexts.forWorkers(tls),
+                from.pingInterval,
+                from.pingTimeout,
+                from.limits.headTimeout());
+    }
+
+    private ChannelHandler publicPort(Builder from, ListenerOptions listener) {
+        TlsOptions tls = listener.tls();
+        return new PublicChannelInitializer(
+                from.limits,
+                from.forwarding,
+                tls == null ? null : TlsContexts.forClients(tls),
+                engine::opener,
+                observer,
+                publicSide);
+    }
 
     public static Builder builder() {
         return new Builder();
@@ -24,40 +89,82 @@ public final class Dispatcher implements AutoCloseable {
 
     /** In the order of {@link Builder#publicListener}, with the ports really bound. */
     public List<InetSocketAddress> publicAddresses() {
-        return List.of();
+        return publicPorts.stream()
+                .map(port -> (InetSocketAddress) port.localAddress())
+                .toList();
     }
 
     public InetSocketAddress workerAddress() {
-        throw new UnsupportedOperationException("not yet");
+        return (InetSocketAddress) workerPort.localAddress();
     }
 
-    /** Every function with a minimum of workers has that many ready, and no close has begun. */
+    /** Every function with launched workers has as many as it should, and no close has begun. */
     public boolean isReady() {
-        return false;
+        return closing.get() == null && engine.hasItsWorkers();
     }
 
     /** What pools look like now; summed over event loops that go on while it is taken. */
     public List<PoolSnapshot> pools() {
-        return List.of();
+        return engine.snapshot();
     }
 
     /**
      * A pool at a moment.
      *
-     * @param workers dialled in; @param streams all worker streams; @param free streams without an exchange; @param pending requests
-     *     that wait
+     * @param workers dialled in
+     * @param readyWorkers of these, neither starting nor draining
+     * @param streams worker streams
+     * @param free of these, without an exchange and of a worker that takes requests
+     * @param pending requests that wait for one
      */
     public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int pending) {}
 
     /**
-     * Stops listening, lets exchanges finish for up to {@code grace}, drains the workers, closes the launcher. Completes when all is closed;
-     * calling it again returns the same stage.
+     * Sends a request of the embedding program. From one of this dispatcher's event loops it stays there. The stage fails with
+     * {@link DispatchException}; cancelling its {@code toCompletableFuture()} cancels the request.
      */
-    public CompletionStage<Void> close(Duration grace) {
-        throw new UnsupportedOperationException("not yet");
+    public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
+        EventLoop loop = engine.anyLoop();
+        return EmbeddedExchange.start(loop, engine.opener(loop), request);
     }
 
-    /** {@link #close(Duration)} with 10 s, awaited. */
+    /**
+     * Stops listening, lets exchanges finish and clients go for up to {@code grace}, drains the workers, closes the launcher. Completes when
+     * all is closed; calling it again returns the same stage.
+     */
+    public CompletionStage<Void> close(Duration grace) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        if (!closing.compareAndSet(null, done)) {
+            return Objects.requireNonNull(closing.get());
+        }
+        engine.stopLaunching();
+        publicPorts.forEach(Channel::close);
+        publicSide
+                .begin()
+                .toCompletableFuture()
+                .completeOnTimeout(null, grace.toMillis(), TimeUnit.MILLISECONDS)
+                .thenCompose(gone -> engine.registry().drainAll(grace))
+                .toCompletableFuture()
+                .completeOnTimeout(null, grace.toMillis(), TimeUnit.MILLISECONDS)
+                .whenComplete((drained, error) -> closeRest(done));
+        return done;
+    }
+
+    private void closeRest(CompletableFuture<Void> done) {
+        engine.registry().goodbyeAll("the dispatcher shuts down");
+        workerPort.close();
+        Thread closer = new Thread(
+                () -> {
+                    if (launcher != null) {
+                        launcher.close();
+                    }
+                    engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
+                },
+                "dispatcher-close");
+        closer.start();
+    }
+
+    /** {@link #close(Duration)} with 10 s, awaited. Not to be called on an event loop. */
     @Override
     public void close() {
         close(Duration.ofSeconds(10)).toCompletableFuture().join();
@@ -172,7 +279,45 @@ public final class Dispatcher implements AutoCloseable {
          * @throws java.io.UncheckedIOException if a port cannot be bound or a certificate cannot be read
          */
         public Dispatcher start() {
-            return new Dispatcher(this);
+            ListenerOptions workers = workerListener;
+            if (workers == null) {
+                throw new IllegalArgumentException("workerListener: none given, expected where workers dial in");
+            }
+            if (functions.isEmpty()) {
+                throw new IllegalArgumentException("function: none given, expected at least one");
+            }
+            long names =
+                    functions.stream().map(FunctionOptions::name).distinct().count();
+            if (names < functions.size()) {
+                throw new IllegalArgumentException("function: two of the same name among "
+                        + functions.stream().map(FunctionOptions::name).toList());
+            }
+            if (eventLoops < 1) {
+                throw new IllegalArgumentException("eventLoops: " + eventLoops + ", expected 1 or more");
+            }
+            return new Dispatcher(this, workers);
+        }
+
+        private byte[] secretOrRandom() {
+            byte[] given = secret;
+            if (given == null) {
+                byte[] random = new byte[32];
+                new SecureRandom().nextBytes(random);
+                return random;
+            }
+            if (given.length < LaunchToken.MIN_SECRET_BYTES) {
+                throw new IllegalArgumentException(
+                        "secret: " + given.length + " octets, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+            }
+            return given;
+        }
+
+        private RequestRouter routerOrFirst() {
+            if (router != null) {
+                return router;
+            }
+            String first = functions.get(0).name();
+            return head -> first;
         }
     }
 }

@@ -8,7 +8,12 @@ import org.jspecify.annotations.Nullable;
  * and do not throw. Every method does nothing by default.
  */
 public interface DispatcherObserver {
-    DispatcherObserver NONE = new DispatcherObserver() {};
+    DispatcherObserver NONE = new DispatcherObserver() {
+        @Override
+        public boolean wantsExchanges() {
+            return false;
+        }
+    };
 
     /** How an exchange ended. */
     enum Outcome {
@@ -25,6 +30,7 @@ public interface DispatcherObserver {
      *
      * @param function {@code null} if no route matched
      * @param workerId {@code null} if it never reached a worker
+     * @param method as it came; with {@code path}, not to be kept as it is
      * @param status as sent; 0 if none was sent
      * @param failure {@code null} unless {@code outcome} is FAILED; e.g. {@code QUEUE_FULL}
      * @param queueNanos from arrival until a worker stream took it (or it ended)
@@ -34,8 +40,8 @@ public interface DispatcherObserver {
     record ExchangeEnd(
             @Nullable String function,
             @Nullable String workerId,
-            String method,
-            String path,
+            CharSequence method,
+            CharSequence path,
             int status,
             Outcome outcome,
             @Nullable String failure,

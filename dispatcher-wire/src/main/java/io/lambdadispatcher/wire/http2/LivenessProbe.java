@@ -35,6 +35,7 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     private long intervalNanos;
     private long timeoutNanos;
     private long lastReadNanos;
+    private long probeNanos;
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable Future<?> timer;
 
@@ -62,8 +63,9 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
         if (silentNanos < intervalNanos) {
             state = State.LISTENING;
             schedule(ctx, intervalNanos - silentNanos);
-        } else if (state == State.LISTENING) {
+        } else if (state == State.LISTENING || lastReadNanos - probeNanos >= 0) {
             state = State.PROBING;
+            probeNanos = now(ctx);
             schedule(ctx, timeoutNanos);
             listener.onProbe();
         } else {

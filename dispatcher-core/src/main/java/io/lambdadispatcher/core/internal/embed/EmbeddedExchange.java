@@ -1,0 +1,215 @@
+package io.lambdadispatcher.core.internal.embed;
+
+import io.lambdadispatcher.core.DispatchException;
+import io.lambdadispatcher.core.DispatchRequest;
+import io.lambdadispatcher.core.DispatchResponse;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The public side of an embedder's request. Publishers and subscribers may use any thread; all state is confined to the event loop the
+ * exchange was given.
+ */
+public final class EmbeddedExchange implements ResponseSink {
+    private final EventLoop loop;
+    private final CompletableFuture<DispatchResponse> response = new CompletableFuture<>();
+    private final CompletableFuture<Http2Headers> trailers = new CompletableFuture<>();
+    private final RequestBody requestBody = new RequestBody();
+    private final ResponseBody responseBody = new ResponseBody(this);
+    private @Nullable CompletionStage<Http2Headers> requestTrailers;
+    private @Nullable RequestSink request;
+    private boolean ended;
+
+    private EmbeddedExchange(EventLoop loop) {
+        this.loop = loop;
+    }
+
+    /** Any thread. The stage fails with {@link DispatchException}. Cancelling its future cancels the request. */
+    public static CompletionStage<DispatchResponse> start(
+            EventLoop loop, ExchangeOpener opener, DispatchRequest request) {
+        EmbeddedExchange exchange = new EmbeddedExchange(loop);
+        exchange.response.whenComplete((response, error) -> {
+            if (exchange.response.isCancelled()) {
+                exchange.cancel();
+            }
+        });
+        exchange.onLoop(() -> exchange.open(opener, request));
+        return exchange.response;
+    }
+
+    void onLoop(Runnable call) {
+        if (loop.inEventLoop()) {
+            call.run();
+        } else {
+            loop.execute(call);
+        }
+    }
+
+    private void open(ExchangeOpener opener, DispatchRequest from) {
+        if (response.isDone()) {
+            return;
+        }
+        requestTrailers = from.trailers();
+        Flow.Publisher<ByteBuf> body = from.body();
+        request = opener.open(from.head(), body == null, this);
+        if (body != null) {
+            body.subscribe(requestBody);
+        }
+    }
+
+    /** Any thread: nobody wants the response. */
+    void cancel() {
+        onLoop(() -> {
+            if (!ended) {
+                ended = true;
+                requestBody.stop();
+                if (request != null) {
+                    request.cancel(ErrorCode.CANCELLED);
+                }
+                trailers.cancel(false);
+            }
+        });
+    }
+
+    void taken(int bytes) {
+        if (request != null) {
+            request.responseTaken(bytes);
+        }
+    }
+
+    @Override
+    public void onInterim(Http2Headers head) {}
+
+    @Override
+    public void onHead(Http2Headers head, boolean end) {
+        int status = Integer.parseInt(head.status().toString());
+        response.complete(new DispatchResponse(status, head, responseBody, trailers));
+        if (end) {
+            finish(EmptyHttp2Headers.INSTANCE);
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        responseBody.add(data);
+        if (end) {
+            finish(EmptyHttp2Headers.INSTANCE);
+        }
+    }
+
+    @Override
+    public void onTrailers(Http2Headers fields) {
+        finish(fields);
+    }
+
+    private void finish(Http2Headers fields) {
+        ended = true;
+        requestBody.stop();
+        trailers.complete(fields);
+        responseBody.end(null);
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        ended = true;
+        requestBody.stop();
+        DispatchException error = new DispatchException(
+                failure.kind().name(), failure.kind().status().code(), failure.detail());
+        response.completeExceptionally(error);
+        trailers.completeExceptionally(error);
+        responseBody.end(error);
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {
+        requestBody.onTaken(bytes);
+    }
+
+    /** Asks for the next buffer when the worker has taken the one before: bounded by one buffer and the worker stream's window. */
+    private final class RequestBody implements Flow.Subscriber<ByteBuf> {
+        private Flow.@Nullable Subscription subscription;
+        private boolean stopped;
+        private int untakenBytes;
+
+        @Override
+        public void onSubscribe(Flow.Subscription given) {
+            onLoop(() -> {
+                if (stopped || subscription != null) {
+                    given.cancel();
+                } else {
+                    subscription = given;
+                    given.request(1);
+                }
+            });
+        }
+
+        @Override
+        public void onNext(ByteBuf data) {
+            onLoop(() -> {
+                if (stopped || request == null) {
+                    data.release();
+                    return;
+                }
+                untakenBytes += data.readableBytes();
+                request.data(data, false);
+                onTaken(0);
+            });
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            onLoop(() -> {
+                if (!stopped) {
+                    cancel();
+                    response.completeExceptionally(error);
+                    responseBody.end(error);
+                }
+            });
+        }
+
+        @Override
+        public void onComplete() {
+            onLoop(() -> {
+                if (stopped || request == null) {
+                    return;
+                }
+                Http2Headers fields = requestTrailers == null
+                        ? null
+                        : requestTrailers.toCompletableFuture().getNow(null);
+                if (fields == null || fields.isEmpty()) {
+                    request.data(Unpooled.EMPTY_BUFFER, true);
+                } else {
+                    request.trailers(fields);
+                }
+            });
+        }
+
+        void onTaken(int bytes) {
+            untakenBytes -= bytes;
+            if (untakenBytes == 0 && !stopped && subscription != null) {
+                subscription.request(1);
+            }
+        }
+
+        void stop() {
+            if (!stopped) {
+                stopped = true;
+                if (subscription != null) {
+                    subscription.cancel();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+package io.lambdadispatcher.core.internal.embed;
+
+import io.netty.buffer.ByteBuf;
+import java.util.ArrayDeque;
+import java.util.concurrent.Flow;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A response body for one subscriber. What it has not asked for waits here, and is charged to the worker's window. State is confined to the
+ * exchange's event loop, on which the subscriber is called.
+ */
+final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
+    private final EmbeddedExchange exchange;
+    private final ArrayDeque<ByteBuf> waiting = new ArrayDeque<>(4);
+    private Flow.@Nullable Subscriber<? super ByteBuf> subscriber;
+    private long demand;
+    private boolean ended;
+    private @Nullable Throwable error;
+    private boolean closed;
+    private boolean delivering;
+
+    ResponseBody(EmbeddedExchange exchange) {
+        this.exchange = exchange;
+    }
+
+    @Override
+    public void subscribe(Flow.Subscriber<? super ByteBuf> given) {
+        exchange.onLoop(() -> {
+            if (subscriber != null) {
+                given.onSubscribe(this);
+                given.onError(new IllegalStateException("a response body can be subscribed to once"));
+                return;
+            }
+            subscriber = given;
+            given.onSubscribe(this);
+            deliver();
+        });
+    }
+
+    @Override
+    public void request(long n) {
+        exchange.onLoop(() -> {
+            if (n <= 0) {
+                end(new IllegalArgumentException("request(" + n + "), expected more than 0"));
+                return;
+            }
+            demand = demand + n < 0 ? Long.MAX_VALUE : demand + n;
+            deliver();
+        });
+    }
+
+    @Override
+    public void cancel() {
+        exchange.onLoop(() -> {
+            close();
+            exchange.cancel();
+        });
+    }
+
+    void add(ByteBuf data) {
+        if (closed || !data.isReadable()) {
+            drop(data);
+            return;
+        }
+        waiting.add(data);
+        deliver();
+    }
+
+    void end(@Nullable Throwable cause) {
+        if (!ended) {
+            ended = true;
+            error = cause;
+            deliver();
+        }
+    }
+
+    private void deliver() {
+        Flow.Subscriber<? super ByteBuf> to = subscriber;
+        if (to == null || delivering || closed) {
+            return;
+        }
+        delivering = true;
+        while (demand > 0 && !waiting.isEmpty() && !closed) {
+            ByteBuf next = waiting.remove();
+            int bytes = next.readableBytes();
+            demand--;
+            to.onNext(next);
+            exchange.taken(bytes);
+        }
+        delivering = false;
+        if (ended && !closed && (waiting.isEmpty() || error != null)) {
+            close();
+            if (error == null) {
+                to.onComplete();
+            } else {
+                to.onError(error);
+            }
+        }
+    }
+
+    private void close() {
+        closed = true;
+        for (ByteBuf data = waiting.poll(); data != null; data = waiting.poll()) {
+            drop(data);
+        }
+    }
+
+    private void drop(ByteBuf data) {
+        int bytes = data.readableBytes();
+        data.release();
+        if (bytes > 0) {
+            exchange.taken(bytes);
+        }
+    }
+}

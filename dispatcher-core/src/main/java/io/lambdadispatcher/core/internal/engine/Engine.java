@@ -1,0 +1,200 @@
+package io.lambdadispatcher.core.internal.engine;
+
+import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
+import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Event loops, pools and whoever starts workers: what a dispatcher is without its ports. Any thread. */
+public final class Engine implements WorkerRegistry.Listener {
+    /** Large enough that one flush takes a burst of large bodies to the socket, small enough to bound what waits there. */
+    private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
+
+    private final Transport transport;
+    private final MultiThreadIoEventLoopGroup loops;
+    private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
+    private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
+    private final List<ExchangeOpener> openers = new ArrayList<>();
+    private final WorkerRegistry registry = new WorkerRegistry(this);
+    private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
+
+    public Engine(
+            Transport transport,
+            int eventLoops,
+            List<FunctionOptions> functions,
+            RequestRouter router,
+            DispatcherObserver observer) {
+        this.transport = transport;
+        loops = new MultiThreadIoEventLoopGroup(
+                eventLoops, new DefaultThreadFactory("dispatcher"), transport.ioHandler());
+        List<Handover> handovers = new ArrayList<>();
+        for (EventExecutor executor : loops) {
+            EventLoop loop = (EventLoop) executor;
+            loopIndexes.put(loop, handovers.size());
+            handovers.add(new Handover(loop));
+        }
+        for (FunctionOptions function : functions) {
+            pools.put(function.name(), new FunctionPool(function, handovers, observer));
+        }
+        for (int i = 0; i < handovers.size(); i++) {
+            openers.add(new LoopDispatch(router, shardsOf(i), observer));
+        }
+    }
+
+    private Map<String, PoolShard> shardsOf(int loopIndex) {
+        Map<String, PoolShard> shards = new HashMap<>();
+        pools.forEach((name, pool) -> shards.put(name, pool.shard(loopIndex)));
+        return shards;
+    }
+
+    public Map<String, FunctionPool> functionPools() {
+        return pools;
+    }
+
+    public Map<EventLoop, Integer> loopIndexes() {
+        return loopIndexes;
+    }
+
+    public WorkerRegistry registry() {
+        return registry;
+    }
+
+    /** The event loop of the calling thread if it is one of ours, else the next in turn. */
+    public EventLoop anyLoop() {
+        for (EventLoop loop : loopIndexes.keySet()) {
+            if (loop.inEventLoop()) {
+                return loop;
+            }
+        }
+        return loops.next();
+    }
+
+    /** @throws IllegalStateException if the event loop is not one of ours */
+    public ExchangeOpener opener(EventLoop loop) {
+        Integer index = loopIndexes.get(loop);
+        if (index == null) {
+            throw new IllegalStateException("event loop " + loop + " is not one of this dispatcher's");
+        }
+        return openers.get(index);
+    }
+
+    /**
+     * Opens a port.
+     *
+     * @throws UncheckedIOException if that fails
+     */
+    public Channel listen(ListenerOptions listener, ChannelHandler child) {
+        ChannelFuture bound = new ServerBootstrap()
+                .group(loops)
+                .channel(transport.serverChannel())
+                .option(ChannelOption.SO_BACKLOG, 4096)
+                .option(ChannelOption.SO_REUSEADDR, true)
+                .childOption(ChannelOption.TCP_NODELAY, true)
+                .childOption(ChannelOption.SO_KEEPALIVE, true)
+                .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+                .childHandler(child)
+                .bind(listener.address())
+                .awaitUninterruptibly();
+        if (!bound.isSuccess()) {
+            throw new UncheckedIOException(new IOException(
+                    "cannot listen on " + listener.address() + ": "
+                            + bound.cause().getMessage(),
+                    bound.cause()));
+        }
+        return bound.channel();
+    }
+
+    public void startLaunching(
+            WorkerLauncher launcher,
+            byte[] secret,
+            List<InetSocketAddress> dialBack,
+            boolean tls,
+            DispatcherObserver observer) {
+        for (FunctionPool pool : pools.values()) {
+            LaunchSupervisor supervisor = new LaunchSupervisor(
+                    pool.options(), launcher, registry, loops.next(), secret, dialBack, tls, observer);
+            supervisors.put(pool.options().name(), supervisor);
+        }
+        supervisors.values().forEach(LaunchSupervisor::start);
+    }
+
+    public void stopLaunching() {
+        supervisors.values().forEach(LaunchSupervisor::close);
+    }
+
+    /** Every function with launched workers has as many as it should. */
+    public boolean hasItsWorkers() {
+        return supervisors.values().stream().allMatch(LaunchSupervisor::isSatisfied);
+    }
+
+    public List<PoolSnapshot> snapshot() {
+        List<PoolSnapshot> all = new ArrayList<>();
+        for (FunctionPool pool : pools.values()) {
+            WorkerRegistry.Count count = registry.count(pool.options().name());
+            all.add(new PoolSnapshot(
+                    pool.options().name(),
+                    count.workers(),
+                    count.ready(),
+                    pool.streams(),
+                    pool.free(),
+                    pool.pending()));
+        }
+        return all;
+    }
+
+    public io.netty.util.concurrent.Future<?> shutdown(Duration timeout) {
+        return loops.shutdownGracefully(0, timeout.toMillis(), java.util.concurrent.TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void onWorkerReady(String function, String workerId, java.time.@Nullable Instant deadline) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            supervisor.onWorkerReady(workerId, deadline);
+        }
+    }
+
+    @Override
+    public void onWorkerDraining(String function, String workerId) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            supervisor.onWorkerDraining(workerId);
+        }
+    }
+
+    @Override
+    public void onWorkerGone(String function, String workerId, boolean clean) {
+        // The launcher reports the end of what it has launched; a lost connection alone does not end a worker, which
+        // dials again.
+    }
+}

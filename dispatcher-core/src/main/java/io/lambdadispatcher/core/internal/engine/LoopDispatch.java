@@ -1,0 +1,79 @@
+package io.lambdadispatcher.core.internal.engine;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the pool for a request. One per event loop, confined to it. */
+final class LoopDispatch implements ExchangeOpener {
+    private static final RequestSink NOWHERE = new Nowhere();
+
+    private final RequestRouter router;
+    private final Map<String, PoolShard> shards;
+    private final DispatcherObserver observer;
+
+    LoopDispatch(RequestRouter router, Map<String, PoolShard> shards, DispatcherObserver observer) {
+        this.router = router;
+        this.shards = shards;
+        this.observer = observer;
+    }
+
+    @Override
+    public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        String function = router.route(head);
+        PoolShard shard = function == null ? null : shards.get(function);
+        if (shard != null) {
+            return shard.open(head, end, response);
+        }
+        Failure failure = new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path());
+        reportUnrouted(function, head, failure);
+        response.onFailure(failure);
+        return NOWHERE;
+    }
+
+    private void reportUnrouted(@Nullable String function, Http2Headers head, Failure failure) {
+        if (observer.wantsExchanges()) {
+            observer.onExchangeEnd(new ExchangeEnd(
+                    function,
+                    null,
+                    head.method(),
+                    head.path(),
+                    failure.kind().status().code(),
+                    Outcome.FAILED,
+                    failure.kind().name(),
+                    0,
+                    0,
+                    0,
+                    0,
+                    0));
+        }
+    }
+
+    /** Where the body of a request goes that has been answered already. */
+    private static final class Nowhere implements RequestSink {
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            data.release();
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {}
+
+        @Override
+        public void cancel(ErrorCode code) {}
+
+        @Override
+        public void responseTaken(int bytes) {}
+    }
+}

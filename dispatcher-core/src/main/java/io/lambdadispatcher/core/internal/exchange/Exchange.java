@@ -1,0 +1,347 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way to a worker stream, and its response on the way back. It waits for a stream, holds what of the body
+ * arrives until then (the client's window bounds it), and decides whether a failed attempt is made again. Confined to the client's
+ * event loop.
+ */
+public final class Exchange extends DeadlineQueue.Entry implements RequestSink, Attempt {
+
+    private enum State {
+        /** No worker stream has it. */
+        WAITING,
+        /** It is on its way to a worker stream of another event loop, which may be gone when it arrives; the body stays here. */
+        CROSSING,
+        /** A worker stream carries it; nothing of the final response has been passed on. */
+        CARRIED,
+        /** The client has the response head: there is no way back. */
+        RESPONDING,
+        ENDED
+    }
+
+    /** Sent once, and once more to another worker. */
+    private static final int MAX_ATTEMPTS = 2;
+
+    /** RFC 9110 section 9.2.2. */
+    private static final AsciiString[] IDEMPOTENT = {
+        AsciiString.cached("GET"),
+        AsciiString.cached("HEAD"),
+        AsciiString.cached("PUT"),
+        AsciiString.cached("DELETE"),
+        AsciiString.cached("OPTIONS"),
+        AsciiString.cached("TRACE")
+    };
+
+    private final ExchangeOwner owner;
+    private final Http2Headers head;
+    private final boolean bodyless;
+    private final ResponseSink response;
+    private final long startNanos;
+
+    private State state = State.WAITING;
+    private int attempts;
+    private boolean bodyForwarded;
+
+    // Stays after the end, for what the client takes then still counts in the worker's window.
+    private @Nullable RequestSink carrier;
+    private @Nullable Carrier lastCarrier;
+    private long carriedNanos;
+
+    // What came before a worker stream was there.
+    private @Nullable ArrayDeque<ByteBuf> earlyData;
+    private boolean earlyEnd;
+    private @Nullable Http2Headers earlyTrailers;
+
+    private long requestBytes;
+    private long responseBytes;
+    private int status;
+
+    public Exchange(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
+        this.owner = owner;
+        this.head = head;
+        this.bodyless = bodyless;
+        this.response = response;
+        startNanos = owner.nanoTime();
+    }
+
+    /** Gives the request to a worker stream of this event loop. */
+    public void carryOn(Carrier stream) {
+        assert state == State.WAITING : state;
+        onCarrierFound(stream);
+        RequestSink sink = stream.carry(head, bodyless, timeoutMillis(), this);
+        if (state != State.WAITING) {
+            carrier = sink;
+            forwardEarly(sink);
+        }
+    }
+
+    /** Sends the head to a worker stream of another event loop; {@link #onArrived} or {@link #onStranded} follows. */
+    public void crossOver(Carrier crossing) {
+        assert state == State.WAITING : state;
+        onCarrierFound(crossing);
+        state = State.CROSSING;
+        crossing.carry(head, bodyless, timeoutMillis(), this);
+    }
+
+    /** A worker stream has the head. */
+    public void onArrived(RequestSink sink) {
+        carrier = sink;
+        if (state == State.ENDED) {
+            sink.cancel(ErrorCode.CANCELLED);
+        } else {
+            state = State.CARRIED;
+            forwardEarly(sink);
+        }
+    }
+
+    /** There was no worker stream after all. @return false if it has ended meanwhile, else it waits as if nothing had been */
+    public boolean onStranded() {
+        if (state == State.ENDED) {
+            return false;
+        }
+        state = State.WAITING;
+        attempts--;
+        return true;
+    }
+
+    private void onCarrierFound(Carrier found) {
+        state = State.CARRIED;
+        lastCarrier = found;
+        if (attempts++ == 0) {
+            carriedNanos = owner.nanoTime();
+        }
+    }
+
+    /** When it came, by the event loop's clock. */
+    public long startNanos() {
+        return startNanos;
+    }
+
+    private int timeoutMillis() {
+        long limitNanos = owner.requestTimeoutNanos();
+        if (limitNanos == 0) {
+            return 0;
+        }
+        long leftNanos = limitNanos - (owner.nanoTime() - carriedNanos);
+        return (int) Math.max(1, Math.min(Integer.MAX_VALUE, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
+    }
+
+    private void forwardEarly(RequestSink sink) {
+        ArrayDeque<ByteBuf> held = earlyData;
+        earlyData = null;
+        if (held != null && state != State.ENDED) {
+            bodyForwarded = true;
+            for (ByteBuf data = held.poll(); data != null; data = held.poll()) {
+                sink.data(data, held.isEmpty() && earlyEnd);
+            }
+        }
+        if (earlyTrailers != null && state != State.ENDED) {
+            bodyForwarded = true;
+            sink.trailers(earlyTrailers);
+        }
+    }
+
+    // From the client.
+
+    @Override
+    public void data(ByteBuf data, boolean end) {
+        requestBytes += data.readableBytes();
+        switch (state) {
+            case WAITING, CROSSING -> {
+                if (earlyData == null) {
+                    earlyData = new ArrayDeque<>(4);
+                }
+                earlyData.add(data);
+                earlyEnd = end;
+            }
+            case CARRIED, RESPONDING -> {
+                bodyForwarded = true;
+                carrier().data(data, end);
+            }
+            case ENDED -> data.release();
+        }
+    }
+
+    @Override
+    public void trailers(Http2Headers trailers) {
+        switch (state) {
+            case WAITING, CROSSING -> earlyTrailers = trailers;
+            case CARRIED, RESPONDING -> {
+                bodyForwarded = true;
+                carrier().trailers(trailers);
+            }
+            case ENDED -> {}
+        }
+    }
+
+    @Override
+    public void cancel(ErrorCode code) {
+        if (state != State.ENDED) {
+            cancelCarrier(code);
+            end(Outcome.CANCELLED, null);
+        }
+    }
+
+    @Override
+    public void responseTaken(int bytes) {
+        if (carrier != null) {
+            carrier.responseTaken(bytes);
+        }
+    }
+
+    // From the dispatcher.
+
+    /** Answers the client ourselves, or cuts the response off. Harmless after the end. */
+    public void fail(Failure failure) {
+        if (state != State.ENDED) {
+            cancelCarrier(failure.kind() == Failure.Kind.TIMEOUT ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
+            end(Outcome.FAILED, failure);
+            response.onFailure(failure);
+        }
+    }
+
+    // From the worker stream.
+
+    @Override
+    public void onInterim(Http2Headers interim) {
+        if (state == State.CARRIED) {
+            response.onInterim(interim);
+        }
+    }
+
+    @Override
+    public void onHead(Http2Headers responseHead, boolean end) {
+        if (state == State.CARRIED) {
+            state = State.RESPONDING;
+            status = statusCode(responseHead);
+            response.onHead(responseHead, end);
+            endIf(end);
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        if (state == State.RESPONDING) {
+            responseBytes += data.readableBytes();
+            response.onData(data, end);
+            endIf(end);
+        } else {
+            responseTaken(data.readableBytes());
+            data.release();
+        }
+    }
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        if (state == State.RESPONDING) {
+            response.onTrailers(trailers);
+            endIf(true);
+        }
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {
+        response.onRequestTaken(bytes);
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        carrier = null;
+        fail(failure);
+    }
+
+    @Override
+    public void onRefused(Failure failure) {
+        retryOrFail(failure, true);
+    }
+
+    @Override
+    public void onLost(Failure failure) {
+        retryOrFail(failure, isIdempotent());
+    }
+
+    private void retryOrFail(Failure failure, boolean harmless) {
+        carrier = null;
+        if (state == State.CARRIED && harmless && !bodyForwarded && attempts < MAX_ATTEMPTS) {
+            state = State.WAITING;
+            if (owner.retry(this)) {
+                return;
+            }
+        }
+        fail(failure);
+    }
+
+    private boolean isIdempotent() {
+        CharSequence method = head.method();
+        for (AsciiString idempotent : IDEMPOTENT) {
+            if (idempotent.contentEquals(method)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void cancelCarrier(ErrorCode code) {
+        if (carrier != null) {
+            carrier.cancel(code);
+        }
+    }
+
+    private RequestSink carrier() {
+        if (carrier == null) {
+            throw new IllegalStateException("no carrier in state " + state);
+        }
+        return carrier;
+    }
+
+    private void endIf(boolean whole) {
+        // The sink may have cancelled from within its call.
+        if (whole && state != State.ENDED) {
+            end(Outcome.COMPLETED, null);
+        }
+    }
+
+    private void end(Outcome outcome, @Nullable Failure failure) {
+        state = State.ENDED;
+        if (earlyData != null) {
+            earlyData.forEach(ByteBuf::release);
+            earlyData = null;
+        }
+        owner.onEnded(this, outcome, failure);
+    }
+
+    private static int statusCode(Http2Headers responseHead) {
+        CharSequence text = responseHead.status();
+        return text instanceof AsciiString ascii ? ascii.parseInt() : Integer.parseInt(text.toString());
+    }
+
+    /** For the observer, at the end. */
+    public ExchangeEnd describe(String function, Outcome outcome, @Nullable Failure failure) {
+        long now = owner.nanoTime();
+        boolean dispatcherAnswered = failure != null && status == 0;
+        return new ExchangeEnd(
+                function,
+                lastCarrier == null ? null : lastCarrier.workerId(),
+                head.method(),
+                head.path(),
+                dispatcherAnswered ? failure.kind().status().code() : status,
+                outcome,
+                failure == null ? null : failure.kind().name(),
+                requestBytes,
+                responseBytes,
+                (attempts == 0 ? now : carriedNanos) - startNanos,
+                now - startNanos,
+                attempts);
+    }
+}

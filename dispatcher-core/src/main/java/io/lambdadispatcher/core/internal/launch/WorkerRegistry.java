@@ -1,0 +1,218 @@
+package io.lambdadispatcher.core.internal.launch;
+
+import io.lambdadispatcher.core.internal.worker.WorkerConnection;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.LaunchToken;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Every worker that has dialled in, and those that have gone while their token was still good, so that no token is used twice. Events
+ * are rare (a few in a worker's life): one lock guards it all, and listeners are called outside of it. Any thread.
+ */
+public final class WorkerRegistry implements WorkerEvents {
+
+    /** Who starts workers. */
+    public interface Listener {
+        /** Its first connection is ready. */
+        void onWorkerReady(String function, String workerId, @Nullable Instant deadline);
+
+        /** It wants to end, or is told to. Called once. */
+        void onWorkerDraining(String function, String workerId);
+
+        /** Its last connection has gone. */
+        void onWorkerGone(String function, String workerId, boolean clean);
+    }
+
+    private enum Stage {
+        DIALLED,
+        READY,
+        DRAINING
+    }
+
+    private static final class Worker {
+        final String function;
+        final Map<WorkerConnection, Boolean> connections = new HashMap<>();
+        Stage stage = Stage.DIALLED;
+
+        Worker(String function) {
+            this.function = function;
+        }
+    }
+
+    private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
+    private static final int MAX_RETIRED = 100_000;
+
+    private final Listener listener;
+    private final Map<String, Worker> workers = new LinkedHashMap<>();
+    private final Map<String, Instant> retired = new LinkedHashMap<>();
+    private @Nullable CompletableFuture<Void> empty;
+    private boolean closing;
+
+    public WorkerRegistry(Listener listener) {
+        this.listener = listener;
+    }
+
+    /** Numbers for {@code Dispatcher.pools()}. */
+    public record Count(int workers, int ready) {}
+
+    public synchronized Count count(String function) {
+        int all = 0;
+        int ready = 0;
+        for (Worker worker : workers.values()) {
+            if (worker.function.equals(function)) {
+                all++;
+                ready += worker.stage == Stage.READY ? 1 : 0;
+            }
+        }
+        return new Count(all, ready);
+    }
+
+    @Override
+    public synchronized @Nullable String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+        if (closing) {
+            return "the dispatcher is shutting down";
+        }
+        Worker worker = workers.get(token.workerId());
+        if (worker == null) {
+            if (expired) {
+                return "launch token of worker " + token.workerId() + " expired at " + token.expiry();
+            }
+            forgetExpired();
+            if (retired.containsKey(token.workerId())) {
+                return "launch token of worker " + token.workerId() + " was used before";
+            }
+            worker = new Worker(token.function());
+            workers.put(token.workerId(), worker);
+        } else if (!worker.function.equals(token.function())) {
+            return "launch token of worker " + token.workerId() + " for another function than its first";
+        } else if (worker.connections.size() == io.lambdadispatcher.wire.WireLimits.MAX_CONNECTIONS_PER_WORKER) {
+            return "worker " + token.workerId() + " has " + worker.connections.size() + " connections already";
+        }
+        worker.connections.put(connection, false);
+        return null;
+    }
+
+    @Override
+    public void onReadiness(WorkerConnection connection, boolean ready) {
+        String function;
+        synchronized (this) {
+            Worker worker = workers.get(connection.workerId());
+            if (worker == null || !ready || worker.stage != Stage.DIALLED) {
+                return;
+            }
+            worker.stage = Stage.READY;
+            function = worker.function;
+        }
+        log.info("worker {} of {} is ready, from {}", connection.workerId(), function, connection.remoteAddress());
+        listener.onWorkerReady(function, connection.workerId(), connection.deadline());
+    }
+
+    @Override
+    public void onDrain(WorkerConnection connection, DrainReason reason) {
+        if (startDraining(connection.workerId())) {
+            log.info("worker {} drains: {}", connection.workerId(), reason);
+            listener.onWorkerDraining(connection.pool().options().name(), connection.workerId());
+        }
+    }
+
+    private synchronized boolean startDraining(String workerId) {
+        Worker worker = workers.get(workerId);
+        if (worker == null || worker.stage == Stage.DRAINING) {
+            return false;
+        }
+        worker.stage = Stage.DRAINING;
+        return true;
+    }
+
+    @Override
+    public void onGone(WorkerConnection connection, boolean clean, String reason) {
+        String function;
+        CompletableFuture<Void> nowEmpty;
+        synchronized (this) {
+            Worker worker = workers.get(connection.workerId());
+            if (worker == null) {
+                return;
+            }
+            worker.connections.remove(connection);
+            if (!worker.connections.isEmpty()) {
+                return;
+            }
+            workers.remove(connection.workerId());
+            if (clean) {
+                retire(connection.workerId());
+            }
+            function = worker.function;
+            nowEmpty = workers.isEmpty() ? empty : null;
+        }
+        log.info("worker {} of {} has gone: {}", connection.workerId(), function, reason);
+        listener.onWorkerGone(function, connection.workerId(), clean);
+        if (nowEmpty != null) {
+            nowEmpty.complete(null);
+        }
+    }
+
+    /** Tells a worker to end once it has answered what it has. */
+    public void drain(String workerId, DrainReason reason, Duration grace) {
+        if (startDraining(workerId)) {
+            connections(workerId).forEach(connection -> connection.drain(reason, grace));
+        }
+    }
+
+    /** Lets nobody in any more and tells everyone to end; completes when all have gone. */
+    public CompletionStage<Void> drainAll(Duration grace) {
+        List<WorkerConnection> all = new ArrayList<>();
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        synchronized (this) {
+            closing = true;
+            empty = done;
+            workers.values().forEach(worker -> {
+                worker.stage = Stage.DRAINING;
+                all.addAll(worker.connections.keySet());
+            });
+            if (workers.isEmpty()) {
+                done.complete(null);
+            }
+        }
+        all.forEach(connection -> connection.drain(DrainReason.SHUTDOWN, grace));
+        return done;
+    }
+
+    /** Ends all that are left. */
+    public void goodbyeAll(String text) {
+        List<String> ids;
+        synchronized (this) {
+            ids = List.copyOf(workers.keySet());
+        }
+        ids.forEach(id -> connections(id).forEach(connection -> connection.goodbye(text)));
+    }
+
+    private synchronized List<WorkerConnection> connections(String workerId) {
+        Worker worker = workers.get(workerId);
+        return worker == null ? List.of() : List.copyOf(worker.connections.keySet());
+    }
+
+    // A lost worker may dial in again; one that has said goodbye may not.
+    private void retire(String workerId) {
+        retired.put(workerId, Instant.now().plus(LaunchSupervisor.TOKEN_LIFE));
+        if (retired.size() > MAX_RETIRED) {
+            retired.remove(retired.keySet().iterator().next());
+        }
+    }
+
+    private void forgetExpired() {
+        Instant now = Instant.now();
+        retired.values().removeIf(expiry -> expiry.isBefore(now));
+    }
+}

@@ -1,0 +1,143 @@
+package io.lambdadispatcher.core.internal.loop;
+
+import io.netty.channel.EventLoop;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * First in, first out, with the same time-out for every entry, so that the oldest is always the next to expire: adding, removing
+ * anywhere and expiring are O(1), and one timer of the event loop serves all entries. Confined to that event loop.
+ */
+public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
+
+    /** What can wait; in one queue at a time. */
+    public abstract static class Entry {
+        private @Nullable Entry previous;
+        private @Nullable Entry next;
+        private @Nullable DeadlineQueue<?> queue;
+        private long deadlineNanos;
+    }
+
+    private final EventLoop loop;
+    private final long timeoutNanos;
+    private final Consumer<E> onExpired;
+    private final Runnable onTimer = this::onTimer;
+
+    private @Nullable Entry first;
+    private @Nullable Entry last;
+    private int size;
+    private boolean timerSet;
+
+    /**
+     * @param timeoutNanos 0 = entries never expire
+     * @param onExpired is given each entry after its removal
+     */
+    public DeadlineQueue(EventLoop loop, long timeoutNanos, Consumer<E> onExpired) {
+        this.loop = loop;
+        this.timeoutNanos = timeoutNanos;
+        this.onExpired = onExpired;
+    }
+
+    public int size() {
+        return size;
+    }
+
+    /** Appends an entry whose time starts now. */
+    public void add(E entry) {
+        Entry node = entry;
+        assert node.queue == null : "entry is in a queue already";
+        node.queue = this;
+        node.previous = last;
+        if (last == null) {
+            first = node;
+        } else {
+            last.next = node;
+        }
+        last = node;
+        size++;
+        if (timeoutNanos > 0) {
+            node.deadlineNanos = loop.ticker().nanoTime() + timeoutNanos;
+            setTimer(timeoutNanos);
+        }
+    }
+
+    /** Puts an entry that is older than all others at the front, with the deadline that its age gives it. */
+    public void addOldest(E entry, long startNanos) {
+        Entry node = entry;
+        assert node.queue == null : "entry is in a queue already";
+        node.queue = this;
+        node.next = first;
+        if (first == null) {
+            last = node;
+        } else {
+            first.previous = node;
+        }
+        first = node;
+        size++;
+        if (timeoutNanos > 0) {
+            node.deadlineNanos = startNanos + timeoutNanos;
+            setTimer(Math.max(0, node.deadlineNanos - loop.ticker().nanoTime()));
+        }
+    }
+
+    /** The oldest entry, or {@code null}. */
+    @SuppressWarnings("unchecked") // only add() and putBack() put entries in
+    public @Nullable E poll() {
+        Entry oldest = first;
+        if (oldest != null) {
+            unlink(oldest);
+        }
+        return (E) oldest;
+    }
+
+    /** @return false if the entry is not in this queue */
+    public boolean remove(E entry) {
+        if (((Entry) entry).queue != this) {
+            return false;
+        }
+        unlink(entry);
+        return true;
+    }
+
+    private void unlink(Entry node) {
+        Entry previous = node.previous;
+        Entry next = node.next;
+        if (previous == null) {
+            first = next;
+        } else {
+            previous.next = next;
+        }
+        if (next == null) {
+            last = previous;
+        } else {
+            next.previous = previous;
+        }
+        node.previous = null;
+        node.next = null;
+        node.queue = null;
+        size--;
+    }
+
+    // One timer at a time; it is not cancelled when its entry goes, but looks at who is the oldest then.
+    private void setTimer(long nanos) {
+        if (!timerSet) {
+            timerSet = true;
+            loop.schedule(onTimer, nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void onTimer() {
+        timerSet = false;
+        long now = loop.ticker().nanoTime();
+        while (first != null && first.deadlineNanos - now <= 0) {
+            E expired = poll();
+            if (expired != null) {
+                onExpired.accept(expired);
+            }
+        }
+        if (first != null) {
+            setTimer(first.deadlineNanos - now);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** All that is known of one function. Any thread; the work is done by the shard of each event loop. */
+public final class FunctionPool {
+    private final FunctionOptions options;
+    private final List<PoolShard> shards;
+
+    /** Requests that wait, over all shards. */
+    final AtomicInteger pending = new AtomicInteger();
+
+    final AtomicInteger streams = new AtomicInteger();
+
+    public FunctionPool(FunctionOptions options, List<Handover> loops, DispatcherObserver observer) {
+        this.options = options;
+        this.shards =
+                loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
+    }
+
+    public FunctionOptions options() {
+        return options;
+    }
+
+    /** In the order of the event loops. */
+    public List<PoolShard> shards() {
+        return shards;
+    }
+
+    public int pending() {
+        return pending.get();
+    }
+
+    /** Worker streams that are open, busy or not, ready or not. */
+    public int streams() {
+        return streams.get();
+    }
+
+    /** Worker streams that could take a request now. */
+    public int free() {
+        int sum = 0;
+        for (PoolShard shard : shards) {
+            sum += Math.max(0, shard.permits());
+        }
+        return sum;
+    }
+
+    public PoolShard shard(int loopIndex) {
+        return shards.get(loopIndex);
+    }
+}

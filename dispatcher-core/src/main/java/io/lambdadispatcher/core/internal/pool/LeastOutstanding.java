@@ -1,0 +1,89 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Picks the one with the fewest exchanges under way among those that can take one more, in O(1): entries hang in lists by
+ * their number of exchanges, which changes by one at a time, and a bitmap says which lists have any. Within a list the one that came
+ * first goes first. Confined to one event loop.
+ */
+final class LeastOutstanding<E extends LeastOutstanding.Entry> {
+
+    /** Something with a number of free slots and of exchanges under way. */
+    abstract static class Entry {
+        private @Nullable Entry previous;
+        private @Nullable Entry next;
+        private int list = NONE;
+    }
+
+    private static final int NONE = -1;
+
+    private @Nullable Entry[] firsts = new Entry[Long.SIZE];
+    private @Nullable Entry[] lasts = new Entry[Long.SIZE];
+    private long[] occupied = new long[1];
+
+    /** The least busy, or {@code null} if there is none. It stays where it is. */
+    @SuppressWarnings("unchecked") // only put() puts entries in
+    @Nullable
+    E least() {
+        for (int word = 0; word < occupied.length; word++) {
+            if (occupied[word] != 0) {
+                return (E) firsts[word * Long.SIZE + Long.numberOfTrailingZeros(occupied[word])];
+            }
+        }
+        return null;
+    }
+
+    /** Adds the entry, or moves it, to the end of those with {@code outstanding} exchanges. */
+    void put(E entry, int outstanding) {
+        Entry node = entry;
+        remove(entry);
+        ensureList(outstanding);
+        Entry last = lasts[outstanding];
+        node.list = outstanding;
+        node.previous = last;
+        if (last == null) {
+            firsts[outstanding] = node;
+            occupied[outstanding / Long.SIZE] |= 1L << outstanding;
+        } else {
+            last.next = node;
+        }
+        lasts[outstanding] = node;
+    }
+
+    /** Harmless if the entry is not in. */
+    void remove(E entry) {
+        Entry node = entry;
+        int list = node.list;
+        if (list == NONE) {
+            return;
+        }
+        Entry previous = node.previous;
+        Entry next = node.next;
+        if (previous == null) {
+            firsts[list] = next;
+        } else {
+            previous.next = next;
+        }
+        if (next == null) {
+            lasts[list] = previous;
+        } else {
+            next.previous = previous;
+        }
+        if (firsts[list] == null) {
+            occupied[list / Long.SIZE] &= ~(1L << list);
+        }
+        node.previous = null;
+        node.next = null;
+        node.list = NONE;
+    }
+
+    private void ensureList(int index) {
+        if (index >= firsts.length) {
+            int words = index / Long.SIZE + 1;
+            firsts = java.util.Arrays.copyOf(firsts, words * Long.SIZE);
+            lasts = java.util.Arrays.copyOf(lasts, words * Long.SIZE);
+            occupied = java.util.Arrays.copyOf(occupied, words);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A function's worker streams and waiting requests on one event loop. A request takes a stream of its own loop if one is free; else
+ * a permit for a stream of another loop, and crosses over; else it waits here.
+ *
+ * <p>The permit is the answer to "is there room?" and is atomic, so that any loop can take one; which stream it becomes is decided on the
+ * stream's loop. {@code permits} = free streams − permits taken by others that have not arrived yet. It can fall below zero for
+ * a moment when streams go away under permits already given; such a permit finds no stream and its request waits again.
+ *
+ * <p>No wake-up is lost: a request counts itself as pending before it looks for permits a last time, and a stream gives its permit back
+ * before it looks for pending requests.
+ *
+ * <p>Confined to its event loop except {@link #tryAcquire}, {@link #permits} and what goes through {@link Handover}.
+ */
+public final class PoolShard implements ExchangeOwner {
+    private static final double RETRIES_PER_REQUEST = 0.2;
+    private static final double MAX_RETRY_BALANCE = 100;
+
+    private final FunctionPool pool;
+    private final Handover handover;
+    private final DispatcherObserver observer;
+    private final boolean observed;
+    private final EventLoop loop;
+    private final AtomicInteger permits = new AtomicInteger();
+    private final LeastOutstanding<Member> members = new LeastOutstanding<>();
+    private final DeadlineQueue<Exchange> waiting;
+    private final DeadlineQueue<Exchange> underWay;
+    private final long requestTimeoutNanos;
+    private double retryBalance = MAX_RETRY_BALANCE / 10;
+
+    PoolShard(FunctionPool pool, Handover handover, DispatcherObserver observer) {
+        this.pool = pool;
+        this.handover = handover;
+        this.observer = observer;
+        this.observed = observer.wantsExchanges();
+        this.loop = handover.loop();
+        this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
+        this.waiting = new DeadlineQueue<>(
+                loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
+        this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
+    }
+
+    public FunctionPool pool() {
+        return pool;
+    }
+
+    public Handover handover() {
+        return handover;
+    }
+
+    /** Any thread. */
+    int permits() {
+        return permits.get();
+    }
+
+    // Requests.
+
+    /** Starts an exchange: carried at once, waiting, or failed when this returns. */
+    public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
+        assert loop.inEventLoop();
+        retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
+        Exchange exchange = new Exchange(this, head, end, response);
+        place(exchange);
+        return exchange;
+    }
+
+    private void place(Exchange exchange) {
+        if (waiting.size() == 0 && dispatch(exchange)) {
+            return;
+        }
+        if (pool.pending.incrementAndGet() > pool.options().pendingLimit()) {
+            pool.pending.decrementAndGet();
+            exchange.fail(new Failure(
+                    Failure.Kind.QUEUE_FULL,
+                    "no worker free for function " + pool.options().name() + " and "
+                            + pool.options().pendingLimit() + " requests wait already"));
+            return;
+        }
+        waiting.add(exchange);
+        serveWaiting();
+    }
+
+    private boolean dispatch(Exchange exchange) {
+        if (tryAcquire()) {
+            Carrier stream = takeStream();
+            if (stream != null) {
+                carry(exchange, stream);
+                return true;
+            }
+            onPermitWorthless();
+        }
+        for (PoolShard other : pool.shards()) {
+            if (other != this && other.tryAcquire()) {
+                crossOver(exchange, other);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void carry(Exchange exchange, Carrier stream) {
+        underWay.add(exchange);
+        exchange.carryOn(stream);
+    }
+
+    private void crossOver(Exchange exchange, PoolShard other) {
+        underWay.add(exchange);
+        exchange.crossOver(new Crossing(exchange, this, other));
+    }
+
+    /** Gives waiting requests what there are permits for. */
+    private void serveWaiting() {
+        while (waiting.size() > 0 && anyPermit()) {
+            Exchange oldest = waiting.poll();
+            if (oldest != null) {
+                pool.pending.decrementAndGet();
+                if (!dispatch(oldest)) {
+                    waitFirst(oldest);
+                }
+            }
+        }
+    }
+
+    private void waitFirst(Exchange exchange) {
+        pool.pending.incrementAndGet();
+        waiting.addOldest(exchange, exchange.startNanos());
+    }
+
+    private boolean anyPermit() {
+        for (PoolShard shard : pool.shards()) {
+            if (shard.permits() > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public boolean retry(Exchange exchange) {
+        if (retryBalance < 1) {
+            return false;
+        }
+        retryBalance--;
+        underWay.remove(exchange);
+        waitFirst(exchange);
+        serveWaiting();
+        return true;
+    }
+
+    /** A permit for another loop's stream turned out to be worth nothing. */
+    void onStranded(Exchange exchange) {
+        if (exchange.onStranded()) {
+            underWay.remove(exchange);
+            waitFirst(exchange);
+            serveWaiting();
+        }
+    }
+
+    @Override
+    public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
+        if (!underWay.remove(exchange) && waiting.remove(exchange)) {
+            pool.pending.decrementAndGet();
+        }
+        if (observed) {
+            observer.onExchangeEnd(exchange.describe(pool.options().name(), outcome, failure));
+        }
+    }
+
+    private void onPendingTimeout(Exchange exchange) {
+        pool.pending.decrementAndGet();
+        exchange.fail(new Failure(
+                Failure.Kind.QUEUE_TIMEOUT,
+                "no worker free for function " + pool.options().name() + " within "
+                        + millis(pool.options().pendingTimeout())));
+    }
+
+    private void onRequestTimeout(Exchange exchange) {
+        exchange.fail(new Failure(
+                Failure.Kind.TIMEOUT,
+                "no whole response within " + millis(pool.options().requestTimeout())));
+    }
+
+    private static String millis(Duration duration) {
+        return duration.toMillis() + " ms";
+    }
+
+    @Override
+    public long nanoTime() {
+        return loop.ticker().nanoTime();
+    }
+
+    @Override
+    public long requestTimeoutNanos() {
+        return requestTimeoutNanos;
+    }
+
+    // Worker streams.
+
+    /** Any thread: takes the right to one free stream of this shard, to be used on its loop or given back. */
+    boolean tryAcquire() {
+        int seen = permits.get();
+        while (seen > 0) {
+            if (permits.compareAndSet(seen, seen - 1)) {
+                return true;
+            }
+            seen = permits.get();
+        }
+        return false;
+    }
+
+    /** For whoever holds a permit. @return {@code null} if the streams have gone meanwhile */
+    @Nullable
+    Carrier takeStream() {
+        assert loop.inEventLoop();
+        Member member = members.least();
+        if (member == null) {
+            return null;
+        }
+        Carrier stream = member.free.pop();
+        member.busy++;
+        reposition(member);
+        return stream;
+    }
+
+    /** {@link #takeStream} found none. */
+    void onPermitWorthless() {
+        permits.incrementAndGet();
+    }
+
+    /** A worker stream has opened. */
+    public void onStreamOpened(Member member, Carrier stream) {
+        pool.streams.incrementAndGet();
+        addFree(member, stream);
+    }
+
+    /** Its exchange is over in both directions. */
+    public void onStreamFree(Member member, Carrier stream) {
+        member.busy--;
+        addFree(member, stream);
+    }
+
+    /** A worker stream has closed. @param wasFree it carried nothing */
+    public void onStreamClosed(Member member, Carrier stream, boolean wasFree) {
+        pool.streams.decrementAndGet();
+        if (!wasFree) {
+            member.busy--;
+        } else if (member.free.remove(stream) && member.open) {
+            permits.decrementAndGet();
+        }
+        if (member.open) {
+            reposition(member);
+        }
+    }
+
+    /** Requests may be sent to the member's streams from now on, or no more. */
+    public void setOpen(Member member, boolean open) {
+        assert loop.inEventLoop();
+        if (member.open == open) {
+            return;
+        }
+        member.open = open;
+        if (open) {
+            reposition(member);
+            permits.addAndGet(member.free.size());
+            offer();
+        } else {
+            members.remove(member);
+            permits.addAndGet(-member.free.size());
+        }
+    }
+
+    private void addFree(Member member, Carrier stream) {
+        member.free.push(stream);
+        if (member.open) {
+            reposition(member);
+            permits.incrementAndGet();
+            offer();
+        }
+    }
+
+    private void reposition(Member member) {
+        if (member.free.isEmpty()) {
+            members.remove(member);
+        } else {
+            members.put(member, member.busy);
+        }
+    }
+
+    /** Free streams look for waiting requests: first those of this loop, then those of others. */
+    private void offer() {
+        if (waiting.size() > 0) {
+            serveWaiting();
+        }
+        if (pool.pending() > 0 && permits.get() > 0) {
+            for (PoolShard other : pool.shards()) {
+                if (other != this) {
+                    other.handover.post(other::serveWaiting);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.LaunchToken;
+import org.jspecify.annotations.Nullable;
+
+/** Who may dial in, and who wants to know how workers fare. Called on event loops of worker connections, thread-safe. */
+public interface WorkerEvents {
+    /** @return {@code null} to let the connection in, else why not, in one line */
+    @Nullable
+    String admit(LaunchToken token, WorkerConnection connection, boolean expired);
+
+    /** An admitted connection said that requests may come, or not for now. */
+    void onReadiness(WorkerConnection connection, boolean ready);
+
+    /** The worker wants to end. */
+    void onDrain(WorkerConnection connection, DrainReason reason);
+
+    /** An admitted connection has gone. @param clean after GOODBYE */
+    void onGone(WorkerConnection connection, boolean clean, String reason);
+}

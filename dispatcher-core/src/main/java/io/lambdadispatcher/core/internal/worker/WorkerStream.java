@@ -1,0 +1,439 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.FrameLayout;
+import io.lambdadispatcher.wire.FrameReader;
+import io.lambdadispatcher.wire.FrameType;
+import io.lambdadispatcher.wire.FrameWriter;
+import io.lambdadispatcher.wire.HeadDecoder;
+import io.lambdadispatcher.wire.HeadEncoder;
+import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.wire.WireException.Reason;
+import io.lambdadispatcher.wire.http2.DataOutlet;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A worker stream: carries one exchange after the other. Here is the dispatcher's view of the exchange's two directions
+ * ({@code docs/PROTOCOL.md}, "Exchanges"); transitions happen in {@link #carry}, {@link #onRequestEnded}, {@link #onResponseEnded},
+ * {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
+ */
+final class WorkerStream extends DeadlineQueue.Entry
+        implements Carrier, RequestSink, FrameReader.Listener, DataOutlet.Listener {
+
+    private enum State {
+        /** Free. */
+        IDLE,
+        /** The request is open; so is the response. */
+        SENDING,
+        /** The request has ended, the response has not. */
+        AWAITING,
+        /** We have sent CANCEL: the exchange is forgotten, but the stream is free only when the worker has ended the response. */
+        ABANDONED,
+        CLOSED
+    }
+
+    private static final AsciiString HEAD = AsciiString.cached("HEAD");
+    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+    private static final AsciiString NO_CONTENT = AsciiString.cached("204");
+    private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
+    private static final int HEAD_FRAME_BYTES = 256;
+    private static final long LENGTH_UNKNOWN = -1;
+
+    private final WorkerConnection connection;
+    private final Http2Stream stream;
+    private final DataOutlet outlet;
+    private final FrameReader reader;
+    private final HeadEncoder encoder = new HeadEncoder();
+    private final HeadDecoder decoder = new HeadDecoder();
+
+    private State state = State.IDLE;
+    private @Nullable Attempt attempt;
+    private boolean headSeen;
+    private boolean bodyExpected;
+    private long responseBytesLeft;
+
+    // Body octets in the outlet: those of the exchange under way come after those of exchanges that are over.
+    private int ownUntaken;
+    private int staleUntaken;
+
+    // Body octets that nobody wants, within one call of onOctets.
+    private int dropped;
+
+    WorkerStream(WorkerConnection connection, Http2Stream stream) {
+        this.connection = connection;
+        this.stream = stream;
+        this.outlet = connection.outlet(stream, this);
+        this.reader = FrameReader.ofWorkerStream(connection.allocator(), this);
+    }
+
+    @Override
+    public String workerId() {
+        return connection.workerId();
+    }
+
+    // Towards the worker.
+
+    @Override
+    public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
+        assert state == State.IDLE : state;
+        ByteBuf frame = connection.allocator().directBuffer(HEAD_FRAME_BYTES);
+        try {
+            FrameWriter.writeRequestHead(frame, encoder, head, timeoutMillis, end);
+        } catch (WireException e) {
+            frame.release();
+            // The worker's HPACK state no longer matches ours.
+            connection.reset(stream);
+            close(e.getMessage());
+            forAttempt.onFailure(new Failure(Failure.Kind.BAD_REQUEST, "request head: " + e.getMessage()));
+            return this;
+        }
+        attempt = forAttempt;
+        headSeen = false;
+        bodyExpected = !HEAD.contentEquals(head.method());
+        responseBytesLeft = LENGTH_UNKNOWN;
+        state = end ? State.AWAITING : State.SENDING;
+        send(frame);
+        return this;
+    }
+
+    @Override
+    public void data(ByteBuf data, boolean end) {
+        if (state != State.SENDING || !data.isReadable() && !end) {
+            data.release();
+            return;
+        }
+        ownUntaken += data.readableBytes();
+        while (data.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
+            sendData(data.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
+        }
+        sendData(data, end);
+        if (end) {
+            onRequestEnded();
+        }
+    }
+
+    private void sendData(ByteBuf data, boolean end) {
+        ByteBuf header = connection.allocator().directBuffer(FrameLayout.HEADER_BYTES);
+        FrameWriter.writeDataHeader(header, data.readableBytes(), end);
+        outlet.meta(header);
+        outlet.body(data);
+        connection.flushSoon();
+    }
+
+    @Override
+    public void trailers(Http2Headers trailers) {
+        if (state != State.SENDING) {
+            return;
+        }
+        ByteBuf frame = connection.allocator().directBuffer(HEAD_FRAME_BYTES);
+        try {
+            FrameWriter.writeTrailers(frame, encoder, trailers);
+        } catch (WireException e) {
+            frame.release();
+            connection.reset(stream);
+            close(e.getMessage());
+            return;
+        }
+        send(frame);
+        onRequestEnded();
+    }
+
+    @Override
+    public void cancel(ErrorCode code) {
+        if (state == State.SENDING || state == State.AWAITING) {
+            sendCancel(code);
+            forgetExchange();
+            state = State.ABANDONED;
+            connection.onAbandoned(this);
+        }
+    }
+
+    @Override
+    public void responseTaken(int bytes) {
+        if (state != State.CLOSED) {
+            connection.returnToWindow(stream, bytes);
+        }
+    }
+
+    private void sendCancel(ErrorCode code) {
+        ByteBuf frame = connection.allocator().directBuffer(FrameLayout.HEADER_BYTES + FrameLayout.ERROR_CODE_BYTES);
+        FrameWriter.writeCancel(frame, code);
+        send(frame);
+    }
+
+    private void send(ByteBuf frame) {
+        outlet.meta(frame);
+        connection.flushSoon();
+    }
+
+    private void onRequestEnded() {
+        state = State.AWAITING;
+    }
+
+    @Override
+    public void onTaken(int bodyBytes) {
+        int stale = Math.min(bodyBytes, staleUntaken);
+        staleUntaken -= stale;
+        int own = bodyBytes - stale;
+        ownUntaken -= own;
+        if (own > 0 && attempt != null) {
+            attempt.onRequestTaken(own);
+        }
+    }
+
+    // From the worker.
+
+    /** DATA has arrived on the HTTP/2 stream. @return the octets to give back to the window at once */
+    int onOctets(ByteBuf octets) {
+        if (state == State.CLOSED) {
+            return octets.readableBytes();
+        }
+        dropped = 0;
+        try {
+            return reader.read(octets) + dropped;
+        } catch (WireException e) {
+            connection.onViolation(stream, e);
+            close(e.getMessage());
+            // Not returned: the closed stream's octets go back to the connection's window by themselves.
+            return 0;
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf part, boolean end) throws WireException {
+        Attempt current = attempt;
+        if (current == null || !headSeen) {
+            int bytes = part.readableBytes();
+            part.release();
+            verify(state == State.ABANDONED, FrameType.DATA);
+            dropped += bytes;
+            endAbandonedIf(end);
+            return;
+        }
+        if (!fits(part.readableBytes(), end)) {
+            dropped += part.readableBytes();
+            part.release();
+            failBadLength(current, end);
+            return;
+        }
+        if (!end) {
+            current.onData(part, false);
+            return;
+        }
+        forgetExchange();
+        current.onData(part, true);
+        onResponseEnded();
+    }
+
+    @Override
+    public void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException {
+        switch (type) {
+            case RESPONSE_HEAD -> onResponseHead(decoder.decode(payload, offset), end);
+            case INTERIM -> onInterim(decoder.decode(payload, offset));
+            case TRAILERS -> onTrailers(decoder.decode(payload, offset));
+            case RESET -> onReset(payload);
+            default -> throw notAllowed(type);
+        }
+    }
+
+    private void onInterim(Http2Headers head) throws WireException {
+        Attempt current = attempt;
+        if (current == null) {
+            verify(state == State.ABANDONED, FrameType.INTERIM);
+        } else {
+            verify(!headSeen, FrameType.INTERIM);
+            current.onInterim(head);
+        }
+    }
+
+    private void onResponseHead(Http2Headers head, boolean end) throws WireException {
+        Attempt current = attempt;
+        if (current == null) {
+            verify(state == State.ABANDONED, FrameType.RESPONSE_HEAD);
+            endAbandonedIf(end);
+            return;
+        }
+        verify(!headSeen, FrameType.RESPONSE_HEAD);
+        responseBytesLeft = verifiedLength(head);
+        headSeen = true;
+        if (!end) {
+            current.onHead(head, false);
+            return;
+        }
+        if (!fits(0, true)) {
+            failBadLength(current, true);
+            return;
+        }
+        forgetExchange();
+        current.onHead(head, true);
+        onResponseEnded();
+    }
+
+    private long verifiedLength(Http2Headers head) throws WireException {
+        CharSequence status = head.status();
+        if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
+            throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
+        }
+        if (!bodyExpected || NO_CONTENT.contentEquals(status) || NOT_MODIFIED.contentEquals(status)) {
+            bodyExpected = false;
+            return LENGTH_UNKNOWN;
+        }
+        CharSequence length = head.get(HttpHeaderNames.CONTENT_LENGTH);
+        if (length == null) {
+            return LENGTH_UNKNOWN;
+        }
+        return parseLength(length);
+    }
+
+    private static long parseLength(CharSequence digits) throws WireException {
+        long value = 0;
+        for (int i = 0; i < digits.length(); i++) {
+            int digit = digits.charAt(i) - '0';
+            if (digit < 0 || digit > 9 || value > (Long.MAX_VALUE - 9) / 10) {
+                throw new WireException(Reason.BAD_HEAD, 0, "response with content-length " + digits);
+            }
+            value = value * 10 + digit;
+        }
+        return value;
+    }
+
+    /** RFC 9110 section 8.6: what came must be what content-length said. */
+    private boolean fits(int bytes, boolean end) {
+        if (!bodyExpected) {
+            return bytes == 0;
+        }
+        if (responseBytesLeft == LENGTH_UNKNOWN) {
+            return true;
+        }
+        responseBytesLeft -= bytes;
+        return responseBytesLeft >= 0 && (!end || responseBytesLeft == 0);
+    }
+
+    private void failBadLength(Attempt current, boolean end) {
+        Failure failure = new Failure(
+                Failure.Kind.BAD_RESPONSE, "the response's body does not match its content-length or status");
+        if (end) {
+            forgetExchange();
+            current.onFailure(failure);
+            onResponseEnded();
+        } else {
+            cancel(ErrorCode.BAD_MESSAGE);
+            current.onFailure(failure);
+        }
+    }
+
+    private void onTrailers(Http2Headers trailers) throws WireException {
+        Attempt current = attempt;
+        if (current == null) {
+            verify(state == State.ABANDONED, FrameType.TRAILERS);
+            endAbandonedIf(true);
+            return;
+        }
+        verify(headSeen, FrameType.TRAILERS);
+        if (!fits(0, true)) {
+            failBadLength(current, true);
+            return;
+        }
+        forgetExchange();
+        current.onTrailers(trailers);
+        onResponseEnded();
+    }
+
+    private void onReset(ByteBuf payload) throws WireException {
+        ErrorCode code = ErrorCode.ofCode(payload.readInt());
+        String text = payload.toString(StandardCharsets.UTF_8);
+        Attempt current = attempt;
+        if (current == null) {
+            verify(state == State.ABANDONED, FrameType.RESET);
+            endAbandonedIf(true);
+            return;
+        }
+        forgetExchange();
+        switch (code) {
+            case REFUSED ->
+                current.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
+            case GOING_AWAY -> current.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));
+            case TIMEOUT -> current.onFailure(failure(Failure.Kind.TIMEOUT, "the handler timed out", text));
+            case BAD_MESSAGE ->
+                current.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
+            default -> current.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
+        }
+        onResponseEnded();
+    }
+
+    private static Failure failure(Failure.Kind kind, String what, String text) {
+        return new Failure(kind, text.isEmpty() ? what : what + ": " + text);
+    }
+
+    private void verify(boolean allowed, FrameType type) throws WireException {
+        if (!allowed) {
+            throw notAllowed(type);
+        }
+    }
+
+    private WireException notAllowed(FrameType type) {
+        return new WireException(
+                Reason.FRAME_NOT_ALLOWED_HERE,
+                0,
+                type + " in state " + state + (headSeen ? " after" : " before") + " the head");
+    }
+
+    private void endAbandonedIf(boolean end) {
+        if (end) {
+            connection.onAnswered(this);
+            onResponseEnded();
+        }
+    }
+
+    private void forgetExchange() {
+        attempt = null;
+        staleUntaken += ownUntaken;
+        ownUntaken = 0;
+    }
+
+    private void onResponseEnded() {
+        if (state == State.CLOSED) {
+            return;
+        }
+        if (state == State.SENDING) {
+            sendCancel(ErrorCode.NOT_NEEDED);
+        }
+        state = State.IDLE;
+        connection.onStreamFree(this);
+    }
+
+    /** The stream is no more: reset by either side, or its connection has gone. */
+    void close(@Nullable String reason) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        State before = state;
+        state = State.CLOSED;
+        Attempt current = attempt;
+        attempt = null;
+        outlet.close();
+        reader.close();
+        if (before == State.ABANDONED) {
+            connection.onAnswered(this);
+        }
+        connection.onStreamClosed(this, before == State.IDLE);
+        if (current != null) {
+            current.onLost(new Failure(Failure.Kind.WORKER_LOST, "the worker was lost: " + reason));
+        }
+    }
+
+    Http2Stream http2() {
+        return stream;
+    }
+}

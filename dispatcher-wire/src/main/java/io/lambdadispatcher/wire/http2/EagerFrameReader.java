@@ -1,0 +1,129 @@
+package io.lambdadispatcher.wire.http2;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2FrameListener;
+import io.netty.handler.codec.http2.Http2FrameReader;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+
+/**
+ * Reads HTTP/2 frames like Netty's reader, but passes a DATA payload on as it arrives instead of waiting for the whole frame: nothing of
+ * a body is gathered or copied, and a large frame costs no memory. The parts are given to
+ * {@link Http2FrameListener#onDataRead} one by one, END_STREAM with the last; flow control counts octets, so parts add up to the frame.
+ * All other frames, and DATA with padding, go to the delegate one whole frame at a time.
+ *
+ * <p>Event loop only. A part is a slice of the input, valid during the call.
+ */
+public final class EagerFrameReader implements Http2FrameReader {
+    private static final int HEADER_BYTES = 9;
+    private static final int TYPE_OFFSET = 3;
+    private static final int FLAGS_OFFSET = 4;
+    private static final int STREAM_OFFSET = 5;
+    private static final int END_STREAM = 0x1;
+    private static final int END_HEADERS = 0x4;
+    private static final int PADDED = 0x8;
+
+    private final Http2FrameReader delegate;
+
+    private boolean insideHeaderBlock;
+    private boolean insideData;
+    private int dataStreamId;
+    private int dataBytesLeft;
+    private boolean dataEndsStream;
+    private boolean failed;
+    private boolean insideFrame;
+    private long finished;
+
+    public EagerFrameReader(Http2FrameReader delegate) {
+        this.delegate = delegate;
+    }
+
+    @Override
+    public void readFrame(ChannelHandlerContext ctx, ByteBuf input, Http2FrameListener listener) throws Http2Exception {
+        if (failed) {
+            input.skipBytes(input.readableBytes());
+            return;
+        }
+        try {
+            while (insideData ? readData(ctx, input, listener) : readOther(ctx, input, listener)) {}
+            insideFrame = !insideData && input.isReadable();
+        } catch (Http2Exception e) {
+            failed = !Http2Exception.isStreamError(e);
+            throw e;
+        }
+    }
+
+    /** @return whether there may be more to read */
+    private boolean readData(ChannelHandlerContext ctx, ByteBuf input, Http2FrameListener listener)
+            throws Http2Exception {
+        int bytes = Math.min(dataBytesLeft, input.readableBytes());
+        if (bytes == 0 && dataBytesLeft > 0) {
+            return false;
+        }
+        // Before the call: it may throw a stream error, and the frame goes on behind what was read.
+        dataBytesLeft -= bytes;
+        insideData = dataBytesLeft > 0;
+        finished++;
+        listener.onDataRead(ctx, dataStreamId, input.readSlice(bytes), 0, dataEndsStream && !insideData);
+        return true;
+    }
+
+    private boolean readOther(ChannelHandlerContext ctx, ByteBuf input, Http2FrameListener listener)
+            throws Http2Exception {
+        if (input.readableBytes() < HEADER_BYTES) {
+            return false;
+        }
+        int start = input.readerIndex();
+        int payloadBytes = input.getUnsignedMedium(start);
+        byte type = input.getByte(start + TYPE_OFFSET);
+        int flags = input.getUnsignedByte(start + FLAGS_OFFSET);
+        int streamId = input.getInt(start + STREAM_OFFSET) & Integer.MAX_VALUE;
+        if (payloadBytes > configuration().frameSizePolicy().maxFrameSize()) {
+            // Refuses it by its header alone.
+            delegate.readFrame(ctx, input.readSlice(HEADER_BYTES), listener);
+            return true;
+        }
+        if (type == Http2FrameTypes.DATA && streamId != 0 && (flags & PADDED) == 0 && !insideHeaderBlock) {
+            input.skipBytes(HEADER_BYTES);
+            insideData = true;
+            dataStreamId = streamId;
+            dataBytesLeft = payloadBytes;
+            dataEndsStream = (flags & END_STREAM) != 0;
+            return true;
+        }
+        if (input.readableBytes() < HEADER_BYTES + payloadBytes) {
+            return false;
+        }
+        if (type == Http2FrameTypes.HEADERS
+                || type == Http2FrameTypes.PUSH_PROMISE
+                || type == Http2FrameTypes.CONTINUATION) {
+            insideHeaderBlock = (flags & END_HEADERS) == 0;
+        }
+        if (!insideHeaderBlock) {
+            finished++;
+        }
+        delegate.readFrame(ctx, input.readSlice(HEADER_BYTES + payloadBytes), listener);
+        return true;
+    }
+
+    /** The peer owes the rest of a header block, or of a frame that is not DATA. */
+    public boolean isUnfinished() {
+        return insideHeaderBlock || insideFrame;
+    }
+
+    /** Header blocks, parts of DATA, and other frames so far: does not move while one and the same is {@link #isUnfinished}. */
+    public long finished() {
+        return finished;
+    }
+
+    @Override
+    public Configuration configuration() {
+        return delegate.configuration();
+    }
+
+    @Override
+    public void close() {
+        delegate.close();
+    }
+}
