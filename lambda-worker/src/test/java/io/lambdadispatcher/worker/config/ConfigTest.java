@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -71,6 +72,13 @@ class ConfigTest {
         assertThat(EnvironmentConfig.read(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + "}"))
                         .workerId())
                 .isEqualTo("w");
+        assertThat(EnvironmentConfig.read(Map.of(
+                                "LAMBDA_DISPATCHER_PAYLOAD",
+                                "{" + REQUIRED + ",\"tls\":true}",
+                                "LAMBDA_DISPATCHER_TRUST",
+                                "trust.pem"))
+                        .tls())
+                .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
         assertThatThrownBy(() -> EnvironmentConfig.read(Map.of()))
                 .hasMessageContaining("LAMBDA_DISPATCHER_ADDRESSES is not set");
     }
