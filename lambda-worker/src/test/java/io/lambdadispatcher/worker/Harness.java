@@ -4,13 +4,23 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
 /** A worker that serves a scripted dispatcher. */
 public final class Harness implements AutoCloseable {
     public static final Credential SECRET = new Credential.Secret("0123456789abcdef0123456789abcdef");
+
+    private static final Queue<String> LEAKS = new ConcurrentLinkedQueue<>();
+
+    static {
+        ByteBufUtil.setLeakListener((resourceType, records) -> LEAKS.add(resourceType + " " + records));
+    }
 
     public final ScriptedDispatcher dispatcher;
     public final Worker worker;
@@ -48,6 +58,16 @@ public final class Harness implements AutoCloseable {
             throw new AssertionError("worker did not end", e);
         } finally {
             dispatcher.close();
+        }
+        verifyNothingLeaked();
+    }
+
+    /** A lost buffer is found when its memory has been collected and another is allocated: by this test, or by one soon after. */
+    private static void verifyNothingLeaked() {
+        System.gc();
+        UnpooledByteBufAllocator.DEFAULT.directBuffer(1).release();
+        if (!LEAKS.isEmpty()) {
+            throw new AssertionError("buffers were lost: " + LEAKS);
         }
     }
 }
