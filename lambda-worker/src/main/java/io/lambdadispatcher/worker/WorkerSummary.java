@@ -8,7 +8,7 @@ package io.lambdadispatcher.worker;
  * @param requestBytes octets of request bodies received
  * @param responseBytes octets of response bodies written
  * @param connections that became ready, reconnections included
- * @param readyMillis from the first dial to the first connection's readiness; -1 = never ready
+ * @param readyMillis from the making of the worker (threads and classes included) to the first connection's readiness; -1 = never ready
  * @param lifeMillis from start to end
  * @param refused the dispatcher did not let it in
  * @param reason why it ended

@@ -27,11 +27,13 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -99,7 +101,18 @@ public final class ScriptedDispatcher implements AutoCloseable {
     }
 
     public void listenAgain(int port) {
-        server = bind(port);
+        long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
+        while (true) {
+            try {
+                server = bind(port);
+                return;
+            } catch (Exception e) {
+                // The selector lets go of the old socket with its next turn.
+                if (System.nanoTime() - untilNanos > 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** The next connection that has said READINESS. */
@@ -134,8 +147,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
         private int controlId;
         public volatile String authorization = "";
         volatile ChannelHandlerContext ctx;
-        /** Reads nothing more from the socket, not even PINGs. */
-        private volatile boolean frozen;
+        private final ArrayDeque<CountDownLatch> pings = new ArrayDeque<>();
 
         Link() {
             http2 = new Http2ConnectionHandlerBuilder()
@@ -147,20 +159,33 @@ public final class ScriptedDispatcher implements AutoCloseable {
                     .build();
         }
 
+        /** Reads nothing more from the socket, not even PINGs. */
         public void freeze() {
-            frozen = true;
             ctx.channel().config().setAutoRead(false);
         }
 
         public void cut() {
             if (ctx != null) {
-                ctx.channel().unsafe();
                 ctx.executor().execute(() -> ctx.close());
             }
         }
 
-        public boolean isFrozen() {
-            return frozen;
+        /** Returns when the worker has read all that was written before, and we all that it wrote before that. */
+        public void roundTrip() throws InterruptedException {
+            CountDownLatch back = new CountDownLatch(1);
+            ctx.executor().execute(() -> {
+                pings.add(back);
+                http2.encoder().writePing(ctx, false, 7, ctx.newPromise());
+                http2.flush(ctx);
+            });
+            if (!back.await(WAIT_SECONDS, TimeUnit.SECONDS)) {
+                throw new AssertionError("no answer to PING within " + WAIT_SECONDS + " s");
+            }
+        }
+
+        @Override
+        public void onPingAckRead(ChannelHandlerContext reading, long data) {
+            pings.remove().countDown();
         }
 
         public ScriptedStream takeStream() throws InterruptedException {
@@ -280,9 +305,6 @@ public final class ScriptedDispatcher implements AutoCloseable {
         public void onGoAwayRead(ChannelHandlerContext reading, int lastStreamId, long errorCode, ByteBuf debugData) {
             messages.add(new ControlMessage.Goodbye("GOAWAY " + errorCode));
         }
-
-        @Override
-        public void onStreamRemoved(io.netty.handler.codec.http2.Http2Stream stream) {}
 
         @Override
         public void onData(ByteBuf part, boolean end) {

@@ -200,6 +200,20 @@ public final class ScriptedStream implements FrameReader.Listener {
         });
     }
 
+    /** Until that many octets of body have come. */
+    public void awaitBody(long bytes) throws InterruptedException {
+        synchronized (bodyBytes) {
+            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(ScriptedDispatcher.WAIT_SECONDS);
+            while (bodyBytes.get() < bytes) {
+                long millis = TimeUnit.NANOSECONDS.toMillis(untilNanos - System.nanoTime());
+                if (millis <= 0) {
+                    throw new AssertionError("got " + bodyBytes + " octets of body, expected " + bytes);
+                }
+                bodyBytes.wait(millis);
+            }
+        }
+    }
+
     int read(ByteBuf in, boolean end) throws WireException {
         int before = in.readableBytes();
         reader.read(in);
@@ -215,7 +229,10 @@ public final class ScriptedStream implements FrameReader.Listener {
 
     @Override
     public void onData(ByteBuf part, boolean end) {
-        bodyBytes.addAndGet(part.readableBytes());
+        synchronized (bodyBytes) {
+            bodyBytes.addAndGet(part.readableBytes());
+            bodyBytes.notifyAll();
+        }
         if (!countsOnly || end) {
             events.add(new Data(countsOnly ? new byte[0] : ByteBufUtil.getBytes(part), end));
         }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.blocking;
 
 import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -12,13 +13,9 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** One request on one thread. Started on the event loop; everything else but the cancellation happens on the handler's thread. */
 final class BlockingCall implements BlockingRequest, Runnable {
-    private static final Logger log = LoggerFactory.getLogger(BlockingCall.class);
-
     private final BlockingHandler handler;
     private final Request request;
     private final Response response;
@@ -87,7 +84,7 @@ final class BlockingCall implements BlockingRequest, Runnable {
             finish();
         } catch (Throwable e) {
             if (request.cancellation() == null) {
-                log.warn("handler failed on {} {}", method(), path(), e);
+                FailureLog.report("blocking handler", request, e);
                 response.fail(ErrorCode.HANDLER_FAILED, String.valueOf(e));
             }
         }

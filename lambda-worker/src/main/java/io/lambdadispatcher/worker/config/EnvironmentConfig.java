@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.config;
 
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker's configuration from environment variables: the whole invoke payload in {@value #PAYLOAD}, or one variable each
  * ({@code LAMBDA_DISPATCHER_ADDRESSES=host:port,host:port}, {@code _FUNCTION}, {@code _SECRET} or {@code _TOKEN}, {@code _WORKER_ID},
- * {@code _CONNECTIONS}, {@code _STREAMS}, {@code _TLS=true}, {@code _TLS_FINGERPRINT}, {@code _TLS_TRUST_PEM}, {@code
+ * {@code _CONNECTIONS}, {@code _STREAMS}, {@code _TLS=true}, {@code _TLS_FINGERPRINT}, {@code _TLS_TRUST_PEM} or {@code _TRUST}, {@code
  * _TLS_CERTIFICATE}, {@code _TLS_KEY}, {@code _DEADLINE_MILLIS}, {@code _IDLE_TIMEOUT_MILLIS}, {@code _DRAIN_GRACE_MILLIS}, {@code
  * _LONE_TIMEOUT_MILLIS}).
  */
@@ -28,7 +29,21 @@ public final class EnvironmentConfig {
     /** @throws IllegalArgumentException names the variable, its value and what was expected */
     public static WorkerConfig read(Map<String, String> variables) {
         String payload = variables.get(PAYLOAD);
-        return payload == null ? new EnvironmentConfig(variables).read() : InvokePayload.read(payload);
+        EnvironmentConfig environment = new EnvironmentConfig(variables);
+        return payload == null ? environment.read() : environment.withTrust(InvokePayload.read(payload));
+    }
+
+    /** A payload is the same wherever the worker lives; the file with the authorities is not. */
+    private WorkerConfig withTrust(WorkerConfig launched) {
+        String file = trustFile();
+        WorkerTls tls = launched.tls();
+        boolean named = file != null && tls != null && tls.trust() == WorkerTls.Trust.SYSTEM;
+        return named ? launched.withTls(WorkerTls.pem(Path.of(file))) : launched;
+    }
+
+    private @Nullable String trustFile() {
+        String file = text("TLS_TRUST_PEM");
+        return file == null ? text("TRUST") : file;
     }
 
     private WorkerConfig read() {
@@ -44,7 +59,7 @@ public final class EnvironmentConfig {
         settings.connections = number("CONNECTIONS");
         settings.streams = number("STREAMS");
         settings.tlsFingerprint = text("TLS_FINGERPRINT");
-        settings.tlsTrustPem = text("TLS_TRUST_PEM");
+        settings.tlsTrustPem = trustFile();
         settings.tlsCertificate = text("TLS_CERTIFICATE");
         settings.tlsKey = text("TLS_KEY");
         settings.tls = flag("TLS") || settings.tlsFingerprint != null || settings.tlsTrustPem != null;

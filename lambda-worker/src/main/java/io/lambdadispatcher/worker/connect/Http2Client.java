@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.connect;
 
+import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
@@ -44,8 +45,8 @@ final class Http2Client extends Http2ConnectionHandler {
                 .flowController(
                         new DefaultHttp2RemoteFlowController(connection, new UniformStreamByteDistributor(connection)));
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
-        Http2ConnectionDecoder decoder =
-                new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader());
+        Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
+                connection, encoder, new EagerFrameReader(new DefaultHttp2FrameReader()));
         decoder.frameListener(owner);
         Http2Settings settings =
                 Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes);

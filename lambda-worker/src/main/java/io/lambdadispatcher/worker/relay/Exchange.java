@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.relay;
 
 import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.EventExecutor;
@@ -8,8 +9,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One request and its response on a worker stream. Over when both directions have had their terminal frame:
@@ -25,8 +24,6 @@ import org.slf4j.LoggerFactory;
 final class Exchange {
     /** {@link #deadlineNanos} where the dispatcher waits for ever. */
     private static final long NO_DEADLINE = Long.MAX_VALUE;
-
-    private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
     private final WorkerStream stream;
     private final RequestSide request;
@@ -94,7 +91,7 @@ final class Exchange {
     }
 
     void onHandlerThrew(Throwable cause) {
-        log.warn("handler failed on {}", request, cause);
+        FailureLog.report("handler", request, cause);
         if (!response.hasEnded()) {
             failed = true;
             cancel(ErrorCode.HANDLER_FAILED, String.valueOf(cause));
@@ -119,7 +116,7 @@ final class Exchange {
             try {
                 listener.accept(code);
             } catch (Throwable e) {
-                log.warn("cancel listener failed on {}", request, e);
+                FailureLog.report("cancel listener", request, e);
             }
         }
     }
