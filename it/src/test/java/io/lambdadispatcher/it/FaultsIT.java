@@ -81,7 +81,8 @@ class FaultsIT {
             rig.worker(1, 1);
             HttpResponse<InputStream> response = rig.client(version)
                     .send(
-                            request(rig, version, "/chunked-response?chunks=100000&delay=5").build(),
+                            request(rig, version, "/chunked-response?chunks=100000&delay=5")
+                                    .build(),
                             BodyHandlers.ofInputStream());
             assertThat(response.body().read()).isEqualTo('c');
             response.body().close();
@@ -97,7 +98,9 @@ class FaultsIT {
             Process first = rig.worker(1, 1);
             CompletableFuture<HttpResponse<String>> slow = rig.client(HttpClient.Version.HTTP_2)
                     .sendAsync(
-                            request(rig, HttpClient.Version.HTTP_2, "/delay?delay=3000").build(), BodyHandlers.ofString());
+                            request(rig, HttpClient.Version.HTTP_2, "/delay?delay=3000")
+                                    .build(),
+                            BodyHandlers.ofString());
             Rig.await("the stream is taken", () -> rig.pool().free() == 0);
             rig.worker(1, 1);
             first.destroyForcibly();
@@ -129,7 +132,8 @@ class FaultsIT {
             Process worker = rig.worker(1, 1);
             HttpResponse<InputStream> response = rig.client(version)
                     .send(
-                            request(rig, version, "/chunked-response?chunks=100000&delay=5").build(),
+                            request(rig, version, "/chunked-response?chunks=100000&delay=5")
+                                    .build(),
                             BodyHandlers.ofInputStream());
             assertThat(response.body().read()).isEqualTo('c');
             worker.destroyForcibly();
@@ -218,7 +222,10 @@ class FaultsIT {
             rig.worker(2, 20);
             try (Load load = new Load(rig)) {
                 load.awaitServed(200);
-                rig.dispatcher.close(Duration.ofSeconds(10)).toCompletableFuture().get(20, TimeUnit.SECONDS);
+                rig.dispatcher
+                        .close(Duration.ofSeconds(10))
+                        .toCompletableFuture()
+                        .get(20, TimeUnit.SECONDS);
             }
         }
     }

@@ -90,7 +90,8 @@ final class Rig implements AutoCloseable {
                         System.getProperty("java.class.path"),
                         "io.lambdadispatcher.worker.WorkerMain")
                 .redirectErrorStream(true)
-                .redirectOutput(directory.resolve("worker-" + workers.size() + ".log").toFile());
+                .redirectOutput(
+                        directory.resolve("worker-" + workers.size() + ".log").toFile());
         Map<String, String> environment = builder.environment();
         environment.put(
                 "LAMBDA_DISPATCHER_ADDRESSES",
@@ -123,7 +124,8 @@ final class Rig implements AutoCloseable {
     }
 
     URI https(String path) {
-        return URI.create("https://localhost:" + dispatcher.publicAddresses().get(1).getPort() + path);
+        return URI.create(
+                "https://localhost:" + dispatcher.publicAddresses().get(1).getPort() + path);
     }
 
     /** HTTP/2 with {@link #https}, HTTP/1.1 with {@link #http}. */

@@ -62,7 +62,9 @@ class RoutesIT {
         assertThat(text(get(version, "/ping"))).isEqualTo("pong");
         assertThat(get(version, "/odd-status").statusCode()).isEqualTo(519);
         assertThat(text(get(version, "/delay?delay=30"))).contains("30 ms");
-        assertThat(text(get(version, "/chunked-response?delay=1"))).startsWith("chunk 0\n").endsWith("chunk 9\n");
+        assertThat(text(get(version, "/chunked-response?delay=1")))
+                .startsWith("chunk 0\n")
+                .endsWith("chunk 9\n");
         assertThat(text(get(version, "/sse?delay=1&count=3"))).contains("data: event 2");
         assertThat(text(get(version, "/headers"))).contains("x-forwarded-for");
         assertThat(text(get(version, "/debug"))).contains("\"path\":\"/debug\"");

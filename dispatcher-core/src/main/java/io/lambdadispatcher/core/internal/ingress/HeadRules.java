@@ -76,8 +76,8 @@ final class HeadRules {
         InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
         String text = address == null ? "unknown" : NetUtil.toAddressString(address);
         this.client = AsciiString.cached(text);
-        this.forwardedPrefix =
-                "for=" + (address instanceof Inet6Address ? "\"[" + text + "]\"" : text) + ";proto=" + scheme + ";host=\"";
+        this.forwardedPrefix = "for=" + (address instanceof Inet6Address ? "\"[" + text + "]\"" : text) + ";proto="
+                + scheme + ";host=\"";
     }
 
     /** Of a request, with its pseudo-header fields. */
@@ -114,14 +114,18 @@ final class HeadRules {
     }
 
     private boolean isUnwantedInRequest(CharSequence name, CharSequence value) {
-        if (isHopByHop(name) || AsciiString.startsWith(name, OURS)) {
+        if (isHopByHop(name) || startsWith(name, OURS)) {
             return true;
         }
         if (HttpHeaderNames.TE.contentEquals(name)) {
             return !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
         }
         return policy.trust() == Trust.REPLACE
-                && (AsciiString.startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
+                && (startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
+    }
+
+    private static boolean startsWith(CharSequence name, AsciiString prefix) {
+        return AsciiString.regionMatches(name, false, 0, prefix, 0, prefix.length());
     }
 
     private void addForwarding(Http2Headers head) {

@@ -5,6 +5,7 @@ import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
@@ -40,6 +41,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     private final EagerFrameReader reader;
     private final Http2Connection.PropertyKey streamKey;
     private @Nullable ChannelHandlerContext ctx;
+    private @Nullable Frames frames;
     private @Nullable CoalescedFlush flush;
     private @Nullable HeadRules rules;
     private @Nullable Future<?> watch;
@@ -64,7 +66,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
         this.ctx = ctx;
         flush = new CoalescedFlush(this, ctx);
-        Frames frames = new Frames(ctx);
+        frames = new Frames(ctx);
         decoder().frameListener(frames);
         connection().addListener(frames);
         super.handlerAdded(ctx);
@@ -79,14 +81,23 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
         start(ctx);
     }
 
+    /** After an HTTP/1.1 Upgrade: the client's settings came with the request, which is stream 1. */
+    void upgraded(Http2Settings settings, Http2Headers head) {
+        ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
+        try {
+            onHttpServerUpgrade(settings);
+            Objects.requireNonNull(frames).onHeadersRead(c, Http2CodecUtil.HTTP_UPGRADE_STREAM_ID, head, 0, true);
+        } catch (Http2Exception e) {
+            onError(c, false, e);
+        }
+    }
+
     private void start(ChannelHandlerContext ctx) throws Http2Exception {
         if (rules != null) {
             return;
         }
         rules = new HeadRules(
-                context.forwarding(),
-                context.scheme(),
-                ctx.channel().remoteAddress());
+                context.forwarding(), context.scheme(), ctx.channel().remoteAddress());
         int more = context.limits().connectionWindowBytes()
                 - connection().local().flowController().windowSize(connection().connectionStream());
         if (more > 0) {
@@ -95,9 +106,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
         idleSinceNanos = now(ctx);
         long period = context.limits().headTimeout().toNanos();
         watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
-        if (context.drain().isDraining()) {
-            drain();
-        }
+        context.drain().register(ctx.channel(), this);
     }
 
     @Override

@@ -205,8 +205,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public void onFailure(Failure failure) {
         switch (state) {
-            case REQUESTED -> answer(
-                    failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
+            case REQUESTED ->
+                answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
             case RESPONDING -> {
                 state = State.CLOSED;
                 reset(Http2Error.INTERNAL_ERROR);

@@ -68,7 +68,8 @@ final class Http2Ingress {
             UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
             distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
             connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
-            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
+            Http2ConnectionEncoder encoder =
+                    new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
             EagerFrameReader eager = new EagerFrameReader(new DefaultHttp2FrameReader(
                     new DefaultHttp2HeadersDecoder(true, limits.maxHeadBytes()), MAX_SMALL_CONTINUATIONS));
             codec(
