@@ -419,9 +419,9 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
                 .set(HttpHeaderNames.UPGRADE, "h2c");
         exchange = null;
         c.writeAndFlush(switching).addListener(ChannelFutureListener.FIRE_EXCEPTION_ON_FAILURE);
-        Http2ClientHandler http2 = Http2Ingress.install(pipeline, context);
         pipeline.remove(this);
         pipeline.remove(encoder);
+        Http2ClientHandler http2 = Http2Ingress.install(pipeline, context);
         http2.upgraded(settings, head);
         // Last: hands on the octets behind the request, which are HTTP/2's preface.
         pipeline.remove(decoder);
