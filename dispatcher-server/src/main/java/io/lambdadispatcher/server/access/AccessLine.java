@@ -41,7 +41,7 @@ final class AccessLine {
     }
 
     /** Absent values are left out. */
-    private void text(String key, @Nullable String value) {
+    private void text(String key, @Nullable CharSequence value) {
         if (value == null) {
             return;
         }
