@@ -214,7 +214,7 @@ public final class FrameReader {
         }
         if (!gathered.isReadable()) {
             // Grows with what arrives, not to the announced length: an announcement costs the sender nothing.
-            gathered = allocator.buffer(Math.max(bytes, 256), payloadLeft);
+            gathered = allocator.buffer(Math.min(payloadLeft, Math.max(bytes, 256)), payloadLeft);
         }
         gathered.writeBytes(in, bytes);
         offset += bytes;
