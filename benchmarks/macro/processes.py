@@ -51,6 +51,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def pinned(core):
+    """What runs a command on one core only; nothing, if that is None."""
+    return [] if core is None else [tool("taskset"), "-c", str(core)]
+
+
 class Process:
     """One started program. Its output goes to a file, whose end is shown when the program fails."""
 
@@ -59,7 +64,7 @@ class Process:
         self.log = pathlib.Path(log_directory) / f"{name}.log"
         with open(self.log, "ab") as output:
             self.child = subprocess.Popen(
-                [tool("taskset"), "-c", str(core), *map(str, command)],
+                [*pinned(core), *map(str, command)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

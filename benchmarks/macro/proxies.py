@@ -18,14 +18,16 @@ import os
 import pathlib
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-import processes
-from processes import ROOT, Failure, Process, free_port, tool
+sys.dont_write_bytecode = True
+import processes  # noqa: E402
+from processes import ROOT, Failure, Process, free_port, tool  # noqa: E402
 
 PROXY_CORE, LOAD_CORE = 0, 1
 CONNECTIONS, STREAMS = 10, 10
@@ -194,7 +196,7 @@ class Load:
         self.log = directory / "h2load.tsv"
         self.log.unlink(missing_ok=True)
         command = [
-            *(tool("taskset"), "-c", str(LOAD_CORE)),
+            *processes.pinned(LOAD_CORE),
             *(tool("h2load"), "-c", str(CONNECTIONS), "-m", str(STREAMS), "-n", str(requests)),
             f"--log-file={self.log}",
             f"http://127.0.0.1:{port}{scenario.path}",
@@ -570,7 +572,8 @@ def main():
         processes.need("h2load", "nghttpx", "haproxy", "taskset")
         if (os.cpu_count() or 1) < 2:
             raise Failure("one core only; two are needed, one for the proxies and one for load and backend")
-        report = Run(options).execute()
+        run = Run(options)
+        report = run.execute()
     except Failure as failure:
         sys.exit(f"proxies: {failure}")
     except KeyboardInterrupt:
@@ -581,6 +584,7 @@ def main():
     for profile in report["profiles"]:
         print_profile(profile)
     write_json(report, options.json)
+    shutil.rmtree(run.directory)
 
 
 if __name__ == "__main__":
