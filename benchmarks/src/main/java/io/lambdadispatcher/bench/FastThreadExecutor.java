@@ -9,6 +9,12 @@ import java.util.concurrent.TimeUnit;
 public final class FastThreadExecutor extends ThreadPoolExecutor {
     /** Called by JMH by reflection. */
     public FastThreadExecutor(int maxThreads, String prefix) {
-        super(maxThreads, maxThreads, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), new DefaultThreadFactory(prefix));
+        super(
+                maxThreads,
+                maxThreads,
+                0,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                new DefaultThreadFactory(prefix));
     }
 }
