@@ -383,8 +383,9 @@ class Run:
         collapsed = prefix.with_name(f"{prefix.name}-{scenario.name}.collapsed").resolve()
         graph = collapsed.with_suffix(".html")
         progress(f"profiling {scenario.name}")
-        self.profiler("start", "-e", self.options.profile_event, "-t", str(contender.process.pid))
-        Load(contender.port, scenario, self.requests[contender, scenario] * 3, self.directory)
+        interval = [] if self.options.profile_event == "alloc" else ["-i", "500us"]
+        self.profiler("start", "-e", self.options.profile_event, *interval, "-t", str(contender.process.pid))
+        Load(contender.port, scenario, self.requests[contender, scenario] * 4, self.directory)
         self.profiler("dump", "-o", "collapsed", "-f", str(collapsed), str(contender.process.pid))
         self.profiler("stop", "-o", "flamegraph", "-f", str(graph), str(contender.process.pid))
         return {"scenario": scenario.name, "collapsed": str(collapsed), "flamegraph": str(graph)}
@@ -483,17 +484,20 @@ def print_scenario(name, results, notes):
                   f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
 
 
+INTERESTING = re.compile(r"io/lambdadispatcher/|io/netty/handler/codec/http|io/netty/channel/unix/|java_lang_Throwable")
+
+
 def print_profile(profile, lines=25):
-    """Where the samples are: by the frame on top, and by every method of ours or of Netty anywhere on the stack."""
+    """Where the samples are: by the frame on top, and by every method of ours and of Netty's codec anywhere on the stack."""
     own, with_callees, total = collections.Counter(), collections.Counter(), 0
     for line in pathlib.Path(profile["collapsed"]).read_text().splitlines():
         stack, _, count = line.rpartition(" ")
         frames, count = stack.split(";"), int(count)
         total += count
         own[frames[-1]] += count
-        with_callees.update({frame: count for frame in set(frames)})
+        with_callees.update({frame: count for frame in set(frames) if INTERESTING.match(frame)})
     print(f"\n{profile['scenario']}: {total} samples, {profile['flamegraph']}")
-    for title, counter in (("on top", own), ("anywhere on the stack", with_callees)):
+    for title, counter in (("on top", own), ("ours and HTTP codec, with what they call", with_callees)):
         print(f"  {title}:")
         for frame, count in counter.most_common(lines):
             print(f"  {count / total:6.1%}  {frame}")
