@@ -32,6 +32,8 @@ public final class EagerFrameReader implements Http2FrameReader {
     private int dataBytesLeft;
     private boolean dataEndsStream;
     private boolean failed;
+    private boolean insideFrame;
+    private long finished;
 
     public EagerFrameReader(Http2FrameReader delegate) {
         this.delegate = delegate;
@@ -45,6 +47,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         }
         try {
             while (insideData ? readData(ctx, input, listener) : readOther(ctx, input, listener)) {}
+            insideFrame = !insideData && input.isReadable();
         } catch (Http2Exception e) {
             failed = !Http2Exception.isStreamError(e);
             throw e;
@@ -61,6 +64,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         // Before the call: it may throw a stream error, and the frame goes on behind what was read.
         dataBytesLeft -= bytes;
         insideData = dataBytesLeft > 0;
+        finished++;
         listener.onDataRead(ctx, dataStreamId, input.readSlice(bytes), 0, dataEndsStream && !insideData);
         return true;
     }
@@ -96,8 +100,21 @@ public final class EagerFrameReader implements Http2FrameReader {
                 || type == Http2FrameTypes.CONTINUATION) {
             insideHeaderBlock = (flags & END_HEADERS) == 0;
         }
+        if (!insideHeaderBlock) {
+            finished++;
+        }
         delegate.readFrame(ctx, input.readSlice(HEADER_BYTES + payloadBytes), listener);
         return true;
+    }
+
+    /** The peer owes the rest of a header block, or of a frame that is not DATA. */
+    public boolean isUnfinished() {
+        return insideHeaderBlock || insideFrame;
+    }
+
+    /** Header blocks, parts of DATA, and other frames so far: does not move while one and the same is {@link #isUnfinished}. */
+    public long finished() {
+        return finished;
     }
 
     @Override

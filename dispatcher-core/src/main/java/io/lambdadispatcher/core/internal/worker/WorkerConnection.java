@@ -182,15 +182,16 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         if (workerStream != null) {
             int done = workerStream.onOctets(data);
             if (end) {
-                reset(stream);
+                // Normal for a worker that leaves; in the middle of an exchange it is a loss like any other.
                 workerStream.close("the worker ended its stream");
+                reset(stream, Http2Error.NO_ERROR);
             }
             return done + padding;
         }
         if (stream == controlStream) {
             onControlOctets(data);
             if (end) {
-                close("the worker ended its control stream");
+                close(goodbyeSeen ? goneReason : "the worker ended its control stream");
             }
         }
         return bytes + padding;

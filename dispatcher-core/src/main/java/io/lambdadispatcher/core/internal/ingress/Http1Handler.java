@@ -1,0 +1,433 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.TooLongFrameException;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Future;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile wait undecided, and reading stops
+ * until their turn. Ends the connection when it is idle, stuck, hostile or drained. Event loop only.
+ */
+final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Drainable {
+    private static final Logger log = LoggerFactory.getLogger(Http1Handler.class);
+
+    /** What a client still sends is read and dropped for so long after the last response, that it may read that (RFC 9112 section 9.6). */
+    private static final long LINGER_MILLIS = 500;
+
+    private enum State {
+        /** Between requests. */
+        IDLE,
+        /** An exchange is under way. */
+        EXCHANGE,
+        /** The last response is written; what still comes is dropped. */
+        LINGERING,
+        CLOSED
+    }
+
+    private final IngressContext context;
+    private final StrictRequestDecoder decoder;
+    private final Encoder encoder;
+    private final ArrayDeque<HttpObject> early = new ArrayDeque<>(4);
+
+    private State state = State.IDLE;
+    private @Nullable Http1Exchange exchange;
+    private boolean requestEnded;
+    private boolean draining;
+    private boolean headSlow;
+    private long idleSinceNanos;
+    private long takenAtWatch;
+    private long stuckSinceNanos;
+
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable CoalescedFlush flush;
+    private @Nullable HeadRules rules;
+    private @Nullable Future<?> watch;
+
+    private Http1Handler(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
+        this.context = context;
+        this.decoder = decoder;
+        this.encoder = encoder;
+    }
+
+    /** Appends decoder, encoder and handler to an active channel's pipeline. */
+    static void install(ChannelPipeline pipeline, IngressContext context) {
+        StrictRequestDecoder decoder = new StrictRequestDecoder(context.limits());
+        Encoder encoder = new Encoder();
+        pipeline.addLast(decoder, encoder, new Http1Handler(context, decoder, encoder));
+    }
+
+    /** Knows that the response to HEAD has no body. */
+    static final class Encoder extends HttpResponseEncoder {
+        private boolean headRequest;
+
+        @Override
+        protected boolean isContentAlwaysEmpty(HttpResponse response) {
+            return headRequest && response.status().code() >= 200 || super.isContentAlwaysEmpty(response);
+        }
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext added) {
+        ctx = added;
+        flush = new CoalescedFlush(this, added);
+        rules = new HeadRules(
+                context.forwarding(), context.scheme(), added.channel().remoteAddress());
+        idleSinceNanos = now();
+        long period = context.limits().headTimeout().toNanos();
+        watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
+        context.drain().register(added.channel(), this);
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext removed) {
+        stop();
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext inactive) {
+        stop();
+    }
+
+    private void stop() {
+        if (state == State.CLOSED) {
+            return;
+        }
+        state = State.CLOSED;
+        if (watch != null) {
+            watch.cancel(false);
+        }
+        dropEarly();
+        if (exchange != null) {
+            exchange.onClientGone();
+        }
+    }
+
+    // From the client.
+
+    @Override
+    public void channelRead(ChannelHandlerContext reading, Object message) {
+        if (state == State.CLOSED || state == State.LINGERING || !(message instanceof HttpObject object)) {
+            ReferenceCountUtil.release(message);
+            return;
+        }
+        if (!early.isEmpty() || state == State.EXCHANGE && requestEnded) {
+            early.add(object);
+            setReading(false);
+            return;
+        }
+        onObject(object);
+    }
+
+    private void onObject(HttpObject object) {
+        DecoderResult result = object.decoderResult();
+        if (result.isFailure()) {
+            ReferenceCountUtil.release(object);
+            onMalformed(result.cause());
+            return;
+        }
+        if (object instanceof HttpRequest request) {
+            onRequest(request);
+        }
+        if (object instanceof HttpContent content) {
+            onContent(content);
+        }
+    }
+
+    private void onRequest(HttpRequest request) {
+        state = State.EXCHANGE;
+        requestEnded = false;
+        encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
+        Http1Exchange next = new Http1Exchange(this, request, context.limits().streamWindowBytes());
+        exchange = next;
+        next.open(request);
+    }
+
+    private void onContent(HttpContent content) {
+        boolean last = content instanceof io.netty.handler.codec.http.LastHttpContent;
+        requestEnded |= last;
+        Http1Exchange current = exchange;
+        if (current == null || state != State.EXCHANGE) {
+            content.release();
+            return;
+        }
+        current.onContent(content, last);
+        if (last && exchange == current && current.isResponseEnded()) {
+            onExchangeEnded(current);
+        }
+    }
+
+    /** Bad octets: an answer if none is under way, and the end of the connection, for nobody knows where the next request begins. */
+    private void onMalformed(Throwable cause) {
+        HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
+        String detail = "malformed request: " + cause.getMessage();
+        if (cause instanceof TooLongHttpLineException) {
+            status = HttpResponseStatus.REQUEST_URI_TOO_LONG;
+            detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " octets";
+        } else if (cause instanceof TooLongHttpHeaderException || cause instanceof TooLongFrameException) {
+            status = HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
+            detail = "head too large, limit " + context.limits().maxHeadBytes() + " octets";
+        }
+        reject(status, detail);
+    }
+
+    private void reject(HttpResponseStatus status, String detail) {
+        Http1Exchange current = exchange;
+        if (current != null) {
+            current.onClientGone();
+            exchange = null;
+            if (current.isHeadSent()) {
+                cut();
+                return;
+            }
+        }
+        ByteBuf text = ByteBufUtil.writeUtf8(ctx().alloc(), detail.replaceAll("\\p{Cntrl}", " ") + '\n');
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, text);
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
+                .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        encoder.headRequest = false;
+        ctx().write(response);
+        linger();
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext on, Throwable cause) {
+        Throwable root = cause instanceof io.netty.handler.codec.DecoderException && cause.getCause() != null
+                ? cause.getCause()
+                : cause;
+        if (state == State.CLOSED || root instanceof IOException) {
+            log.debug("client {}: {}", on.channel().remoteAddress(), root.toString());
+            on.close();
+        } else if (state == State.LINGERING) {
+            on.close();
+        } else if (cause instanceof io.netty.handler.codec.DecoderException
+                || root instanceof IllegalArgumentException) {
+            onMalformed(root);
+        } else {
+            log.error("client {}: unexpected", on.channel().remoteAddress(), cause);
+            cut();
+        }
+    }
+
+    // From the exchange.
+
+    void write(Object message) {
+        ctx().write(message);
+        flushSoon();
+    }
+
+    /** @param bytes reported to the exchange as taken once the socket has them, or will never have them */
+    void writeBody(Object message, int bytes, Http1Exchange from) {
+        ctx().write(message, ctx().newPromise().addListener(done -> from.onWritten(bytes)));
+        flushSoon();
+    }
+
+    void flushSoon() {
+        if (flush != null) {
+            flush.request();
+        }
+    }
+
+    /** The response is written whole. */
+    void onExchangeEnded(Http1Exchange ended) {
+        if (exchange != ended || state != State.EXCHANGE) {
+            return;
+        }
+        if (!requestEnded && ended.isBodyEnded()) {
+            return; // onContent() comes back with the decoder's end of it
+        }
+        if (!requestEnded || !ended.isKeepAlive()) {
+            exchange = null;
+            linger();
+            return;
+        }
+        exchange = null;
+        state = State.IDLE;
+        idleSinceNanos = now();
+        encoder.headRequest = false;
+        if (early.isEmpty()) {
+            if (draining) {
+                linger();
+            }
+            setReading(true);
+            return;
+        }
+        // Not at once: the response before may still be on the stack.
+        ctx().executor().execute(this::serveEarly);
+    }
+
+    private void serveEarly() {
+        while (!early.isEmpty() && !(state == State.EXCHANGE && requestEnded) && state != State.LINGERING) {
+            if (state == State.CLOSED) {
+                return;
+            }
+            onObject(early.remove());
+        }
+        if (state == State.LINGERING) {
+            dropEarly();
+        }
+        if (early.isEmpty()) {
+            setReading(true);
+        }
+    }
+
+    void setReading(boolean on) {
+        if (state != State.CLOSED) {
+            ctx().channel().config().setAutoRead(on && early.isEmpty() || state == State.LINGERING);
+        }
+    }
+
+    /** Never a clean end: the client must not take what it has for the whole (it would where the end of the connection is the end of the body). */
+    void cut() {
+        if (state != State.CLOSED) {
+            ctx().channel().config().setOption(ChannelOption.SO_LINGER, 0);
+            ctx().close();
+        }
+    }
+
+    private void linger() {
+        if (state == State.CLOSED || state == State.LINGERING) {
+            return;
+        }
+        state = State.LINGERING;
+        dropEarly();
+        ChannelHandlerContext c = ctx();
+        setReading(true);
+        boolean nothingLeft = requestEnded;
+        c.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
+            if (nothingLeft || !written.isSuccess()) {
+                c.close();
+            } else {
+                c.executor().schedule(() -> c.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
+            }
+        });
+    }
+
+    private void dropEarly() {
+        for (HttpObject object = early.poll(); object != null; object = early.poll()) {
+            ReferenceCountUtil.release(object);
+        }
+    }
+
+    @Override
+    public void drain() {
+        draining = true;
+        if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
+            // A request may be on its way already: it is answered, with "connection: close".
+            ctx().executor().schedule(this::closeIfIdle, LINGER_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void closeIfIdle() {
+        if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
+            ctx().close();
+        }
+    }
+
+    boolean isDraining() {
+        return draining;
+    }
+
+    // Once every head time-out.
+    private void onWatch() {
+        switch (state) {
+            case IDLE -> watchIdle();
+            case EXCHANGE -> watchWrites();
+            case LINGERING, CLOSED -> {}
+        }
+    }
+
+    private void watchIdle() {
+        boolean inside = decoder.isInsideHead();
+        if (inside && headSlow) {
+            reject(
+                    HttpResponseStatus.REQUEST_TIMEOUT,
+                    "no whole head within " + context.limits().headTimeout().toMillis() + " ms");
+        } else if (!inside
+                && now() - idleSinceNanos > context.limits().idleTimeout().toNanos()) {
+            ctx().close();
+        }
+        headSlow = inside;
+    }
+
+    private void watchWrites() {
+        headSlow = false;
+        Http1Exchange current = exchange;
+        if (current == null || !current.isWriteStuck(takenAtWatch)) {
+            takenAtWatch = current == null ? 0 : current.taken();
+            stuckSinceNanos = now();
+        } else if (now() - stuckSinceNanos > context.limits().writeTimeout().toNanos()) {
+            cut();
+        }
+    }
+
+    // What the exchange needs to know.
+
+    IngressContext context() {
+        return context;
+    }
+
+    HeadRules rules() {
+        return Objects.requireNonNull(rules, "handler is in no pipeline");
+    }
+
+    ChannelHandlerContext ctx() {
+        return Objects.requireNonNull(ctx, "handler is in no pipeline");
+    }
+
+    /** Leaves the connection to HTTP/2 (RFC 7540 section 3.2): the request becomes its stream 1. */
+    void upgrade(Http2Headers head, io.netty.handler.codec.http2.Http2Settings settings) {
+        ChannelHandlerContext c = ctx();
+        ChannelPipeline pipeline = c.pipeline();
+        FullHttpResponse switching = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.SWITCHING_PROTOCOLS, Unpooled.EMPTY_BUFFER);
+        switching
+                .headers()
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE)
+                .set(HttpHeaderNames.UPGRADE, "h2c");
+        exchange = null;
+        c.writeAndFlush(switching).addListener(ChannelFutureListener.FIRE_EXCEPTION_ON_FAILURE);
+        pipeline.remove(this);
+        pipeline.remove(encoder);
+        Http2ClientHandler http2 = Http2Ingress.install(pipeline, context);
+        http2.upgraded(settings, head);
+        // Last: hands on the octets behind the request, which are HTTP/2's preface.
+        pipeline.remove(decoder);
+    }
+
+    private long now() {
+        return ctx().executor().ticker().nanoTime();
+    }
+}

@@ -1,0 +1,300 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.concurrent.Future;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they belong to, and ends the connection when it
+ * is idle, stuck, hostile or drained. Event loop only.
+ */
+final class Http2ClientHandler extends Http2ConnectionHandler implements IngressDrain.Drainable {
+    private static final Logger log = LoggerFactory.getLogger(Http2ClientHandler.class);
+
+    /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
+    private static final long GOAWAY_PAUSE_MILLIS = 250;
+
+    /** PING and SETTINGS that a client may send while it does not read our answers (CVE-2019-9512, CVE-2019-9515). */
+    private static final int MAX_UNREAD_ANSWERS = 1000;
+
+    private final IngressContext context;
+    private final EagerFrameReader reader;
+    private final Http2Connection.PropertyKey streamKey;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable Frames frames;
+    private @Nullable CoalescedFlush flush;
+    private @Nullable HeadRules rules;
+    private @Nullable Future<?> watch;
+    private long idleSinceNanos;
+    private long finishedAtWatch;
+    private boolean draining;
+    private int unreadAnswers;
+
+    Http2ClientHandler(
+            Http2ConnectionDecoder decoder,
+            Http2ConnectionEncoder encoder,
+            Http2Settings settings,
+            EagerFrameReader reader,
+            IngressContext context) {
+        super(decoder, encoder, settings);
+        this.context = context;
+        this.reader = reader;
+        this.streamKey = connection().newKey();
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
+        this.ctx = ctx;
+        flush = new CoalescedFlush(this, ctx);
+        frames = new Frames(ctx);
+        decoder().frameListener(frames);
+        connection().addListener(frames);
+        super.handlerAdded(ctx);
+        if (ctx.channel().isActive()) {
+            start(ctx);
+        }
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) throws Exception {
+        super.channelActive(ctx);
+        start(ctx);
+    }
+
+    /** After an HTTP/1.1 Upgrade: the client's settings came with the request, which is stream 1. */
+    void upgraded(Http2Settings settings, Http2Headers head) {
+        ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
+        try {
+            onHttpServerUpgrade(settings);
+            Objects.requireNonNull(frames).onHeadersRead(c, Http2CodecUtil.HTTP_UPGRADE_STREAM_ID, head, 0, true);
+        } catch (Http2Exception e) {
+            onError(c, false, e);
+        }
+    }
+
+    private void start(ChannelHandlerContext ctx) throws Http2Exception {
+        if (rules != null) {
+            return;
+        }
+        rules = new HeadRules(
+                context.forwarding(), context.scheme(), ctx.channel().remoteAddress());
+        int more = context.limits().connectionWindowBytes()
+                - connection().local().flowController().windowSize(connection().connectionStream());
+        if (more > 0) {
+            decoder().flowController().incrementWindowSize(connection().connectionStream(), more);
+        }
+        idleSinceNanos = now(ctx);
+        long period = context.limits().headTimeout().toNanos();
+        watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
+        context.drain().register(ctx.channel(), this);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) throws Exception {
+        if (watch != null) {
+            watch.cancel(false);
+        }
+        super.channelInactive(ctx);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) throws Exception {
+        if (cause instanceof IOException || cause instanceof io.netty.handler.ssl.NotSslRecordException) {
+            log.debug("client {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            ctx.close();
+        } else {
+            super.exceptionCaught(ctx, cause);
+        }
+    }
+
+    @Override
+    protected void onConnectionError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        log.debug("client {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+        super.onConnectionError(ctx, outbound, cause, error);
+    }
+
+    /** RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this is the last". */
+    @Override
+    public void drain() {
+        ChannelHandlerContext ctx = this.ctx;
+        if (draining || ctx == null) {
+            return;
+        }
+        draining = true;
+        if (connection().numActiveStreams() == 0 && now(ctx) - idleSinceNanos > TimeUnit.SECONDS.toNanos(1)) {
+            ctx.channel().close();
+            return;
+        }
+        goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
+        ctx.flush();
+        ctx.executor().schedule(() -> ctx.channel().close(), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    // Once every head time-out.
+    private void onWatch(ChannelHandlerContext ctx) {
+        boolean active = connection().numActiveStreams() > 0;
+        if (!active && (!decoder().prefaceReceived() || isIdleTooLong(ctx))) {
+            ctx.channel().close();
+        } else if (isHeadStuck()) {
+            onError(
+                    ctx,
+                    false,
+                    Http2Exception.connectionError(
+                            Http2Error.ENHANCE_YOUR_CALM,
+                            "a head took longer than %d ms",
+                            context.limits().headTimeout().toMillis()));
+        } else if (active) {
+            cutStuckStreams(ctx);
+        }
+        finishedAtWatch = reader.finished();
+    }
+
+    private boolean isIdleTooLong(ChannelHandlerContext ctx) {
+        return now(ctx) - idleSinceNanos > context.limits().idleTimeout().toNanos();
+    }
+
+    private boolean isHeadStuck() {
+        return reader.isUnfinished() && reader.finished() == finishedAtWatch;
+    }
+
+    private void cutStuckStreams(ChannelHandlerContext ctx) {
+        long now = now(ctx);
+        try {
+            connection().forEachActiveStream(stream -> {
+                Http2ClientStream client = stream.getProperty(streamKey);
+                if (client != null) {
+                    client.cutIfStuck(now, context.limits().writeTimeout().toNanos());
+                }
+                return true;
+            });
+        } catch (Http2Exception e) {
+            onError(ctx, true, e);
+        }
+    }
+
+    private static long now(ChannelHandlerContext ctx) {
+        return ctx.executor().ticker().nanoTime();
+    }
+
+    /** What {@link Http2ClientStream}s share. */
+    IngressContext context() {
+        return context;
+    }
+
+    HeadRules rules() {
+        return Objects.requireNonNull(rules, "connection is not active yet");
+    }
+
+    void flushSoon() {
+        if (flush != null) {
+            flush.request();
+        }
+    }
+
+    /** Netty's events, each handed to the stream it is about. */
+    private final class Frames extends Http2EventAdapter {
+        private final ChannelHandlerContext ctx;
+
+        Frames(ChannelHandlerContext ctx) {
+            this.ctx = ctx;
+        }
+
+        @Override
+        public void onHeadersRead(
+                ChannelHandlerContext c,
+                int id,
+                Http2Headers head,
+                int dependency,
+                short weight,
+                boolean exclusive,
+                int padding,
+                boolean end) {
+            onHeadersRead(c, id, head, padding, end);
+        }
+
+        @Override
+        public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
+            Http2Stream stream = connection().stream(id);
+            if (stream == null) {
+                return;
+            }
+            Http2ClientStream known = stream.getProperty(streamKey);
+            if (known != null) {
+                known.onRequestTrailers(head);
+                return;
+            }
+            Http2ClientStream client = new Http2ClientStream(Http2ClientHandler.this, ctx, stream);
+            stream.setProperty(streamKey, client);
+            client.onRequestHead(head, end);
+        }
+
+        @Override
+        public int onDataRead(ChannelHandlerContext c, int id, ByteBuf data, int padding, boolean end) {
+            Http2Stream stream = connection().stream(id);
+            Http2ClientStream client = stream == null ? null : stream.getProperty(streamKey);
+            if (client == null) {
+                return data.readableBytes() + padding;
+            }
+            return client.onRequestData(data, end) + padding;
+        }
+
+        @Override
+        public void onStreamHalfClosed(Http2Stream stream) {
+            Http2ClientStream client = stream.getProperty(streamKey);
+            if (client != null) {
+                client.onHalfClosed();
+            }
+        }
+
+        @Override
+        public void onStreamClosed(Http2Stream stream) {
+            Http2ClientStream client = stream.getProperty(streamKey);
+            if (client != null) {
+                client.onClosed();
+            }
+            if (connection().numActiveStreams() <= 1) {
+                idleSinceNanos = now(ctx);
+            }
+        }
+
+        @Override
+        public void onPingRead(ChannelHandlerContext c, long data) throws Http2Exception {
+            onAnswerOwed(c);
+        }
+
+        @Override
+        public void onSettingsRead(ChannelHandlerContext c, Http2Settings settings) throws Http2Exception {
+            onAnswerOwed(c);
+        }
+
+        private void onAnswerOwed(ChannelHandlerContext c) throws Http2Exception {
+            if (c.channel().isWritable()) {
+                unreadAnswers = 0;
+            } else if (++unreadAnswers > MAX_UNREAD_ANSWERS) {
+                throw Http2Exception.connectionError(
+                        Http2Error.ENHANCE_YOUR_CALM, "%d PING or SETTINGS frames without reading", unreadAnswers);
+            }
+        }
+    }
+}

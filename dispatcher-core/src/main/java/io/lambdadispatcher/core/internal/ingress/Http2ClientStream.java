@@ -1,0 +1,267 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.http2.DataOutlet;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.AsciiString;
+import org.jspecify.annotations.Nullable;
+
+/** One request of an HTTP/2 client and its response. Event loop only. */
+final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
+
+    private enum State {
+        /** No head has been sent. */
+        REQUESTED,
+        /** A head has been sent, the response goes on. */
+        RESPONDING,
+        /** All of the response is with the outlet, or on its way. */
+        RESPONDED,
+        /** Reset by either side, or gone with its connection. */
+        CLOSED
+    }
+
+    private static final AsciiString HEAD = AsciiString.cached("HEAD");
+    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+    private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
+    private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
+
+    private final Http2ClientHandler connection;
+    private final ChannelHandlerContext ctx;
+    private final Http2Stream stream;
+    private final DataOutlet outlet;
+
+    private State state = State.REQUESTED;
+    private @Nullable RequestSink request;
+    private boolean headRequest;
+    private long taken;
+    private long takenAtWatch;
+    private long stuckSinceNanos;
+
+    Http2ClientStream(Http2ClientHandler connection, ChannelHandlerContext ctx, Http2Stream stream) {
+        this.connection = connection;
+        this.ctx = ctx;
+        this.stream = stream;
+        this.outlet = new DataOutlet(connection, ctx, stream, this);
+    }
+
+    // From the client.
+
+    void onRequestHead(Http2Headers head, boolean end) {
+        headRequest = HEAD.contentEquals(head.method());
+        Rejection rejection = verify(head);
+        if (rejection != null) {
+            answer(rejection.status, rejection.detail, false);
+            return;
+        }
+        connection.rules().request(head);
+        request = connection.context().opener().open(head, end, this);
+    }
+
+    private record Rejection(HttpResponseStatus status, String detail) {}
+
+    /** What Netty's codec has let pass; it has seen to pseudo-header fields, names, values and connection-specific fields. */
+    private @Nullable Rejection verify(Http2Headers head) {
+        int maxFields = connection.context().limits().maxHeadFields();
+        if (head.size() > maxFields) {
+            return new Rejection(
+                    HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                    "head of " + head.size() + " fields, limit " + maxFields);
+        }
+        if (CONNECT.contentEquals(head.method())) {
+            return new Rejection(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served");
+        }
+        CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
+        CharSequence authority = head.authority();
+        if (authority == null) {
+            if (host == null) {
+                return bad("neither :authority nor host");
+            }
+            head.authority(host);
+        } else if (host != null && !AsciiString.contentEqualsIgnoreCase(host, authority)) {
+            return bad("host differs from :authority");
+        }
+        if (head.contains(HttpHeaderNames.HOST)) {
+            return bad("more than one host");
+        }
+        return isTarget(head.path()) ? null : bad("malformed :path");
+    }
+
+    private static Rejection bad(String detail) {
+        return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
+    }
+
+    /** Origin-form or asterisk, visible ASCII only (RFC 9113 section 8.3.1). */
+    private static boolean isTarget(CharSequence path) {
+        int length = path.length();
+        if (length == 0 || path.charAt(0) != '/' && !(length == 1 && path.charAt(0) == '*')) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            char c = path.charAt(i);
+            if (c <= ' ' || c >= 0x7F) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** @return octets for the window to get back at once */
+    int onRequestData(ByteBuf data, boolean end) {
+        RequestSink to = request;
+        if (to == null || state == State.RESPONDED || state == State.CLOSED) {
+            return data.readableBytes();
+        }
+        to.data(data.retain(), end);
+        return 0;
+    }
+
+    void onRequestTrailers(Http2Headers trailers) {
+        if (request != null && state != State.CLOSED) {
+            connection.rules().trailers(trailers);
+            request.trailers(trailers);
+        }
+    }
+
+    /** RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it without an error. */
+    void onHalfClosed() {
+        if (state == State.RESPONDED && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+            reset(Http2Error.NO_ERROR);
+        }
+    }
+
+    void onClosed() {
+        State before = state;
+        state = State.CLOSED;
+        outlet.close();
+        if (request != null && (before == State.REQUESTED || before == State.RESPONDING)) {
+            request.cancel(ErrorCode.CANCELLED);
+        }
+    }
+
+    /** Called now and then: a client that takes nothing for long loses the stream, for it holds a worker's. */
+    void cutIfStuck(long now, long timeoutNanos) {
+        if (outlet.pendingBytes() == 0 || taken != takenAtWatch) {
+            takenAtWatch = taken;
+            stuckSinceNanos = now;
+        } else if (now - stuckSinceNanos > timeoutNanos) {
+            reset(Http2Error.CANCEL);
+            onClosed();
+        }
+    }
+
+    // From the dispatcher.
+
+    @Override
+    public void onInterim(Http2Headers head) {
+        if (state == State.REQUESTED) {
+            connection.rules().response(head);
+            writeHead(head, false);
+        }
+    }
+
+    @Override
+    public void onHead(Http2Headers head, boolean end) {
+        if (state == State.REQUESTED) {
+            state = end ? State.RESPONDED : State.RESPONDING;
+            connection.rules().response(head);
+            writeHead(head, end);
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        if (state == State.RESPONDING && end) {
+            state = State.RESPONDED;
+        }
+        outlet.body(data);
+        if (end) {
+            outlet.end();
+        }
+        connection.flushSoon();
+    }
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        if (state == State.RESPONDING) {
+            state = State.RESPONDED;
+            connection.rules().trailers(trailers);
+            writeHead(trailers, true);
+        }
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        switch (state) {
+            case REQUESTED ->
+                answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
+            case RESPONDING -> {
+                state = State.CLOSED;
+                reset(Http2Error.INTERNAL_ERROR);
+                outlet.close();
+            }
+            case RESPONDED, CLOSED -> {}
+        }
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {
+        try {
+            if (connection.connection().local().flowController().consumeBytes(stream, bytes)) {
+                connection.flushSoon();
+            }
+        } catch (Http2Exception e) {
+            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
+        }
+    }
+
+    @Override
+    public void onTaken(int bodyBytes) {
+        taken += bodyBytes;
+        if (request != null) {
+            request.responseTaken(bodyBytes);
+        }
+    }
+
+    private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
+        state = State.RESPONDED;
+        ByteBuf text = ByteBufUtil.writeUtf8(ctx.alloc(), detail + '\n');
+        Http2Headers head = new DefaultHttp2Headers(false)
+                .status(status.codeAsText())
+                .add(HttpHeaderNames.CONTENT_TYPE, TEXT)
+                .addInt(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
+                .add(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        if (retryAfter) {
+            head.add(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
+        }
+        writeHead(head, headRequest);
+        if (headRequest) {
+            text.release();
+        } else {
+            outlet.meta(text);
+            outlet.end();
+        }
+    }
+
+    private void writeHead(Http2Headers head, boolean end) {
+        connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, ctx.newPromise());
+        connection.flushSoon();
+    }
+
+    private void reset(Http2Error error) {
+        connection.encoder().writeRstStream(ctx, stream.id(), error.code(), ctx.newPromise());
+        connection.flushSoon();
+    }
+}

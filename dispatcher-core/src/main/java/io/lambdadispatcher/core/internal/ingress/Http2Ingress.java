@@ -1,0 +1,99 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.DefaultHttp2Connection;
+import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
+import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
+import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
+import io.netty.handler.codec.http2.DefaultHttp2FrameWriter;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2PromisedRequestVerifier;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.UniformStreamByteDistributor;
+import org.jspecify.annotations.Nullable;
+
+/** Puts HTTP/2 with its limits into the pipeline of a client's connection. */
+final class Http2Ingress {
+    /** Empty DATA frames in a row (CVE-2019-9518). */
+    private static final int MAX_EMPTY_DATA_FRAMES = 8;
+
+    /** CONTINUATION frames too small to be honest (CVE-2024-27316). */
+    private static final int MAX_SMALL_CONTINUATIONS = 16;
+
+    private static final int RESET_WINDOW_SECONDS = 30;
+
+    /** The least that one stream may write in its turn: fewer, larger DATA frames. */
+    private static final int DISTRIBUTED_CHUNK_BYTES = 64 * 1024;
+
+    private Http2Ingress() {}
+
+    /** Appends the handler; the connection's first octets are its preface. */
+    static Http2ClientHandler install(ChannelPipeline pipeline, IngressContext context) {
+        Http2ClientHandler handler = new Builder(context).build();
+        pipeline.addLast(handler);
+        return handler;
+    }
+
+    private static final class Builder extends AbstractHttp2ConnectionHandlerBuilder<Http2ClientHandler, Builder> {
+        private final IngressContext context;
+        private @Nullable EagerFrameReader reader;
+
+        Builder(IngressContext context) {
+            this.context = context;
+        }
+
+        @Override
+        protected Http2ClientHandler build() {
+            HttpLimits limits = context.limits();
+            initialSettings(Http2Settings.defaultSettings()
+                    .maxConcurrentStreams(limits.maxConcurrentStreams())
+                    .initialWindowSize(limits.streamWindowBytes())
+                    .maxHeaderListSize(limits.maxHeadBytes()));
+            // Served while the dispatcher waits, for as long as that waits.
+            gracefulShutdownTimeoutMillis(-1);
+            decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES);
+            decoderEnforceMaxRstFramesPerWindow(limits.maxResetsPerWindow(), RESET_WINDOW_SECONDS);
+            // Replaced before the first frame can arrive; the builder insists on having one.
+            frameListener(new Http2EventAdapter() {});
+
+            Http2Connection connection = new DefaultHttp2Connection(true);
+            UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
+            distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
+            connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
+            Http2ConnectionEncoder encoder =
+                    new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
+            EagerFrameReader eager = new EagerFrameReader(new DefaultHttp2FrameReader(
+                    new DefaultHttp2HeadersDecoder(true, limits.maxHeadBytes()), MAX_SMALL_CONTINUATIONS));
+            codec(
+                    new DefaultHttp2ConnectionDecoder(
+                            connection,
+                            encoder,
+                            eager,
+                            Http2PromisedRequestVerifier.ALWAYS_VERIFY,
+                            true,
+                            true,
+                            true,
+                            true),
+                    encoder);
+            reader = eager;
+            return super.build();
+        }
+
+        @Override
+        protected Http2ClientHandler build(
+                Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings settings) {
+            if (reader == null) {
+                throw new IllegalStateException("built without a reader");
+            }
+            return new Http2ClientHandler(decoder, encoder, settings, reader, context);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.ByteToMessageDecoder;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.util.concurrent.Future;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks at the first octets of a plain connection: HTTP/2's preface (RFC 9113 section 3.4), or anything else, which is HTTP/1.1. Then
+ * leaves, and hands the octets on. Event loop only.
+ */
+final class ProtocolDetector extends ByteToMessageDecoder {
+    private static final ByteBuf PREFACE = Http2CodecUtil.connectionPrefaceBuf();
+
+    private final IngressContext context;
+    private @Nullable Future<?> timer;
+
+    ProtocolDetector(IngressContext context) {
+        this.context = context;
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        timer = ctx.executor()
+                .schedule(() -> ctx.close(), context.limits().headTimeout().toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    protected void handlerRemoved0(ChannelHandlerContext ctx) {
+        if (timer != null) {
+            timer.cancel(false);
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) throws Exception {
+        if (timer != null) {
+            timer.cancel(false);
+        }
+        super.channelInactive(ctx);
+    }
+
+    @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) {
+        int compared = Math.min(in.readableBytes(), PREFACE.readableBytes());
+        boolean same = io.netty.buffer.ByteBufUtil.equals(in, in.readerIndex(), PREFACE, 0, compared);
+        if (same && compared < PREFACE.readableBytes()) {
+            return;
+        }
+        if (same) {
+            Http2Ingress.install(ctx.pipeline(), context);
+        } else {
+            Http1Handler.install(ctx.pipeline(), context);
+        }
+        ctx.pipeline().remove(this);
+    }
+}

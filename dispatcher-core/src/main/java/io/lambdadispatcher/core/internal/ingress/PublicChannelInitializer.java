@@ -1,0 +1,96 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.ForwardingPolicy;
+import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoop;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sets up each client connection: TLS with ALPN, or plain with a look at the first octets. Also a handler that an embedder may put into a
+ * pipeline of its own, on one of the dispatcher's event loops. Immutable; all event loops.
+ */
+public final class PublicChannelInitializer extends ChannelInitializer<Channel> {
+    private static final Logger log = LoggerFactory.getLogger(PublicChannelInitializer.class);
+
+    private final HttpLimits limits;
+    private final ForwardingPolicy forwarding;
+    private final @Nullable SslContext tls;
+    private final Function<EventLoop, ExchangeOpener> openers;
+    private final DispatcherObserver observer;
+    private final IngressDrain drain;
+
+    /** @param tls {@code null} = plain */
+    public PublicChannelInitializer(
+            HttpLimits limits,
+            ForwardingPolicy forwarding,
+            @Nullable SslContext tls,
+            Function<EventLoop, ExchangeOpener> openers,
+            DispatcherObserver observer,
+            IngressDrain drain) {
+        this.limits = limits;
+        this.forwarding = forwarding;
+        this.tls = tls;
+        this.openers = openers;
+        this.observer = observer;
+        this.drain = drain;
+    }
+
+    @Override
+    protected void initChannel(Channel channel) {
+        observer.onClientConnected();
+        channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
+        ExchangeOpener opener = openers.apply(channel.eventLoop());
+        String scheme = tls == null ? "http" : "https";
+        IngressContext context = new IngressContext(limits, forwarding, opener, observer, drain, scheme);
+        if (tls == null) {
+            channel.pipeline().addLast(new ProtocolDetector(context));
+            return;
+        }
+        SslHandler handler = tls.newHandler(channel.alloc());
+        handler.setHandshakeTimeoutMillis(limits.headTimeout().toMillis());
+        channel.pipeline().addLast(handler, new AlpnHandler(context));
+    }
+
+    /** Installs what the client and we have agreed on in the TLS handshake (RFC 7301). */
+    private static final class AlpnHandler extends ApplicationProtocolNegotiationHandler {
+        private final IngressContext context;
+
+        AlpnHandler(IngressContext context) {
+            super(ApplicationProtocolNames.HTTP_1_1);
+            this.context = context;
+        }
+
+        @Override
+        protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
+            if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
+                Http2Ingress.install(ctx.pipeline(), context);
+            } else {
+                Http1Handler.install(ctx.pipeline(), context);
+            }
+        }
+
+        @Override
+        protected void handshakeFailure(ChannelHandlerContext ctx, Throwable cause) {
+            log.debug("client {}: TLS handshake failed: {}", ctx.channel().remoteAddress(), cause.toString());
+            ctx.close();
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+            log.debug("client {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            ctx.close();
+        }
+    }
+}

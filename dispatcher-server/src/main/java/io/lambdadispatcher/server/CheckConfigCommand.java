@@ -1,0 +1,19 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.server.config.Configuration;
+import java.io.PrintWriter;
+import java.util.Map;
+
+/** Says what is wrong with the settings, or what they come out as. */
+final class CheckConfigCommand extends SettingsCommand {
+    CheckConfigCommand(Map<String, String> environment) {
+        super("check-config", "Checks the settings and prints each with its source.", Map.of(), environment);
+    }
+
+    @Override
+    int run(Configuration configuration, PrintWriter out) {
+        out.print(configuration.report());
+        out.flush();
+        return ExitCode.OK;
+    }
+}

@@ -1,0 +1,134 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.Setting;
+import io.lambdadispatcher.server.config.Settings;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Everything on this machine: a dispatcher, its certificate, and workers with the demo handler as processes. */
+final class DemoCommand extends SettingsCommand {
+    private static final Logger log = LoggerFactory.getLogger(DemoCommand.class);
+    private static final String LOOPBACK = "127.0.0.1";
+    private static final Map<Setting<?>, String> DEFAULTS = Map.ofEntries(
+            Map.entry(Settings.PUBLIC_PLAIN_HOST, LOOPBACK),
+            Map.entry(Settings.PUBLIC_TLS_HOST, LOOPBACK),
+            Map.entry(Settings.WORKERS_HOST, LOOPBACK),
+            Map.entry(Settings.ADMIN_HOST, LOOPBACK),
+            Map.entry(Settings.FUNCTION_NAME, "demo"),
+            Map.entry(Settings.FUNCTION_LAUNCHER, "local"),
+            Map.entry(Settings.FUNCTION_WORKERS, "2"),
+            Map.entry(Settings.FUNCTION_HANDLER, "io.lambdadispatcher.worker.demo.DemoHandler"),
+            Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
+    private static final long READY_WITHIN_SECONDS = 30;
+
+    private final Supplier<Termination> termination;
+
+    DemoCommand(Map<String, String> environment, Supplier<Termination> termination) {
+        super(
+                "demo",
+                "Starts everything on this machine, with a certificate of its own and two local workers.",
+                DEFAULTS,
+                environment);
+        this.termination = termination;
+    }
+
+    @Override
+    int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException {
+        Termination requested = termination.get();
+        if (configuration.find(Settings.PUBLIC_TLS_CERTIFICATE) != null) {
+            return run(withFreePorts(configuration, out), null, requested, out);
+        }
+        try (DemoCertificate certificate = DemoCertificate.create()) {
+            // Also when main() does not come to the end of this block.
+            Runtime.getRuntime().addShutdownHook(new Thread(certificate::close));
+            Configuration secured = configuration
+                    .withDefault(
+                            Settings.PUBLIC_TLS_CERTIFICATE,
+                            certificate.certificate().toString())
+                    .withDefault(Settings.PUBLIC_TLS_KEY, certificate.key().toString());
+            return run(withFreePorts(secured, out), certificate, requested, out);
+        }
+    }
+
+    private static int run(
+            Configuration configuration, @Nullable DemoCertificate certificate, Termination requested, PrintWriter out)
+            throws StartException, InterruptedException {
+        Server server = Server.start(configuration);
+        if (awaitReady(server, requested)) {
+            new DemoGreeting(server, certificate).print(out);
+            requested.await();
+        }
+        boolean stopped = server.stop();
+        return stopped && requested.isRequested() ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    /** @return false = it was told to end, or gave up waiting */
+    private static boolean awaitReady(Server server, Termination requested) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(READY_WITHIN_SECONDS);
+        String obstacle = server.obstacle();
+        while (obstacle != null && System.nanoTime() - deadline < 0) {
+            if (requested.await(20)) {
+                return false;
+            }
+            obstacle = server.obstacle();
+        }
+        if (obstacle != null) {
+            log.error("not ready after {} s: {}", READY_WITHIN_SECONDS, obstacle);
+        }
+        return obstacle == null;
+    }
+
+    /** Takes free ports where the default ones are taken, and says so. */
+    static Configuration withFreePorts(Configuration configuration, PrintWriter out) {
+        Map<Setting<?>, Integer> taken = new HashMap<>();
+        Configuration free = freed(configuration, Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, taken);
+        free = freed(free, Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, taken);
+        free = freed(free, Settings.ADMIN_HOST, Settings.ADMIN_PORT, taken);
+        int workers = free.get(Settings.WORKERS_PORT);
+        if (free.isDefault(Settings.WORKERS_PORT) && isTaken(free.get(Settings.WORKERS_HOST), workers)) {
+            taken.put(Settings.WORKERS_PORT, workers);
+            free = free.withDefault(Settings.WORKERS_PORT, "0");
+        }
+        taken.forEach((setting, port) ->
+                out.println("port " + port + " (" + setting.name() + ") is taken, a free one is used instead"));
+        out.flush();
+        return free;
+    }
+
+    /** A port that was chosen stays, and the start fails. */
+    private static Configuration freed(
+            Configuration configuration,
+            Setting<String> host,
+            Setting<OptionalInt> setting,
+            Map<Setting<?>, Integer> taken) {
+        OptionalInt port = configuration.get(setting);
+        if (!configuration.isDefault(setting) || port.isEmpty() || !isTaken(configuration.get(host), port.getAsInt())) {
+            return configuration;
+        }
+        taken.put(setting, port.getAsInt());
+        return configuration.withDefault(setting, "0");
+    }
+
+    private static boolean isTaken(String host, int port) {
+        try (ServerSocket probe = new ServerSocket()) {
+            // As servers do it: a port whose last connections are not forgotten yet is not taken.
+            probe.setReuseAddress(true);
+            probe.bind(new InetSocketAddress(InetAddress.getByName(host), port));
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+}

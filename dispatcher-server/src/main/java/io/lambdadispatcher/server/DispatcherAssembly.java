@@ -1,0 +1,165 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.ForwardingPolicy;
+import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.TlsOptions;
+import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.LauncherKind;
+import io.lambdadispatcher.server.config.SecretFile;
+import io.lambdadispatcher.server.config.Setting;
+import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.launch.LocalLauncher;
+import io.lambdadispatcher.server.launch.LocalWorkers;
+import java.io.File;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Turns settings into a dispatcher that has not been started. */
+final class DispatcherAssembly {
+    private final Configuration configuration;
+    private final List<FunctionConfiguration> functions;
+
+    DispatcherAssembly(Configuration configuration) {
+        this.configuration = configuration;
+        functions = configuration.functions();
+    }
+
+    Dispatcher.Builder builder(Transport transport, DispatcherObserver observer) throws StartException {
+        Dispatcher.Builder builder = Dispatcher.builder().transport(transport).observer(observer);
+        functions.forEach(function -> builder.function(function.options()));
+        if (functions.size() > 1 || !functions.get(0).path().equals("/")) {
+            builder.router(new PathRouter(functions));
+        }
+        publicListeners().forEach(listener -> builder.publicListener(listener.options));
+        builder.workerListener(workerListener());
+        builder.limits(limits()).forwarding(forwarding());
+        builder.liveness(
+                configuration.get(Settings.WORKERS_PING_INTERVAL), configuration.get(Settings.WORKERS_PING_TIMEOUT));
+        workers(builder);
+        int eventLoops = configuration.get(Settings.EVENT_LOOPS);
+        if (eventLoops > 0) {
+            builder.eventLoops(eventLoops);
+        }
+        return builder;
+    }
+
+    private void workers(Dispatcher.Builder builder) throws StartException {
+        byte[] secret = secret();
+        if (secret != null) {
+            builder.secret(secret);
+        }
+        List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
+        if (!dialBack.isEmpty()) {
+            builder.dialBack(dialBack);
+        }
+        if (functions.stream().anyMatch(function -> function.launcher() == LauncherKind.LOCAL)) {
+            builder.launcher(new LocalLauncher(localWorkers()));
+        }
+    }
+
+    /** A public port, and how its URLs begin. */
+    record PublicListener(String scheme, ListenerOptions options) {}
+
+    /** In the order of {@link Dispatcher#publicAddresses}. */
+    List<PublicListener> publicListeners() {
+        List<PublicListener> listeners = new ArrayList<>();
+        OptionalInt plain = configuration.get(Settings.PUBLIC_PLAIN_PORT);
+        if (plain.isPresent()) {
+            listeners.add(new PublicListener(
+                    "http", ListenerOptions.plain(configuration.get(Settings.PUBLIC_PLAIN_HOST), plain.getAsInt())));
+        }
+        OptionalInt secure = configuration.get(Settings.PUBLIC_TLS_PORT);
+        TlsOptions tls =
+                tls(Settings.PUBLIC_TLS_CERTIFICATE, Settings.PUBLIC_TLS_KEY, Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
+        if (secure.isPresent() && tls != null) {
+            listeners.add(new PublicListener(
+                    "https", ListenerOptions.tls(configuration.get(Settings.PUBLIC_TLS_HOST), secure.getAsInt(), tls)));
+        }
+        return listeners;
+    }
+
+    private ListenerOptions workerListener() {
+        InetSocketAddress address = new InetSocketAddress(
+                configuration.get(Settings.WORKERS_HOST), configuration.get(Settings.WORKERS_PORT));
+        return new ListenerOptions(address, workerTls());
+    }
+
+    @Nullable
+    TlsOptions workerTls() {
+        return tls(
+                Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
+    }
+
+    private @Nullable TlsOptions tls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+        Path chain = configuration.find(certificate);
+        Path privateKey = configuration.find(key);
+        return chain == null || privateKey == null
+                ? null
+                : new TlsOptions(chain, privateKey, configuration.find(clients));
+    }
+
+    /** @return {@code null}: none is needed, for nobody but the launcher starts workers */
+    private byte @Nullable [] secret() throws StartException {
+        String text = configuration.find(Settings.WORKERS_SECRET);
+        if (text != null) {
+            return text.getBytes(StandardCharsets.UTF_8);
+        }
+        Path file = configuration.find(Settings.WORKERS_SECRET_FILE);
+        if (file == null) {
+            return null;
+        }
+        try {
+            return SecretFile.read(file);
+        } catch (IOException e) {
+            throw new StartException("workers.secret-file: '" + file + "' cannot be read: " + e, e);
+        }
+    }
+
+    private LocalWorkers localWorkers() {
+        Path java = configuration.find(Settings.LOCAL_JAVA);
+        String own = System.getProperty("java.class.path");
+        String before = configuration.find(Settings.LOCAL_CLASS_PATH);
+        return new LocalWorkers(
+                java == null ? LocalWorkers.ownJava() : java,
+                configuration.get(Settings.LOCAL_JVM_FLAGS),
+                before == null ? own : before + File.pathSeparator + own,
+                configuration.get(Settings.LOCAL_COMMAND),
+                functions.stream()
+                        .filter(function -> function.handler() != null)
+                        .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),
+                configuration.find(Settings.WORKERS_TLS_CERTIFICATE));
+    }
+
+    private HttpLimits limits() {
+        return new HttpLimits(
+                configuration.get(Settings.HTTP_MAX_HEAD_SIZE),
+                configuration.get(Settings.HTTP_MAX_HEAD_FIELDS),
+                configuration.get(Settings.HTTP_MAX_REQUEST_LINE),
+                configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS),
+                configuration.get(Settings.HTTP_STREAM_WINDOW),
+                configuration.get(Settings.HTTP_CONNECTION_WINDOW),
+                configuration.get(Settings.HTTP_HEAD_TIMEOUT),
+                configuration.get(Settings.HTTP_IDLE_TIMEOUT),
+                configuration.get(Settings.HTTP_WRITE_TIMEOUT),
+                configuration.get(Settings.HTTP_MAX_RESETS));
+    }
+
+    private ForwardingPolicy forwarding() {
+        return new ForwardingPolicy(
+                configuration.get(Settings.FORWARDING_TRUST),
+                configuration.get(Settings.FORWARDING_FIELDS),
+                configuration.get(Settings.FORWARDING_VIA));
+    }
+}

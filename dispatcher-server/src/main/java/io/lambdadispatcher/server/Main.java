@@ -1,0 +1,47 @@
+package io.lambdadispatcher.server;
+
+import java.util.Map;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** {@code dispatcher serve | demo | check-config}. Exit codes: 0 as asked, 1 failed, 2 wrong flags or settings. */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] arguments) {
+        System.exit(commandLine(System.getenv(), Termination::onSignals).execute(arguments));
+    }
+
+    static CommandLine commandLine(Map<String, String> environment, Supplier<Termination> termination) {
+        CommandSpec root = CommandSpec.create().name("dispatcher");
+        root.usageMessage()
+                .description("One invoke, thousands of requests: an HTTP dispatcher for AWS Lambda.")
+                .footer("", "dispatcher COMMAND --help shows the settings of a command.");
+        root.addOption(OptionSpec.builder("-h", "--help")
+                .usageHelp(true)
+                .description("shows this")
+                .build());
+        CommandLine line = new CommandLine(root);
+        line.addSubcommand(new ServeCommand(environment, termination).spec());
+        line.addSubcommand(new DemoCommand(environment, termination).spec());
+        line.addSubcommand(new CheckConfigCommand(environment).spec());
+        line.setExecutionStrategy(Main::execute);
+        line.setExecutionExceptionHandler((failure, command, parsed) -> {
+            command.getErr().println("failed: " + failure);
+            failure.printStackTrace(command.getErr());
+            return ExitCode.FAILED;
+        });
+        return line;
+    }
+
+    private static int execute(CommandLine.ParseResult parsed) {
+        if (!parsed.hasSubcommand() && !parsed.isUsageHelpRequested()) {
+            CommandLine line = parsed.commandSpec().commandLine();
+            line.usage(line.getErr());
+            return ExitCode.USAGE;
+        }
+        return new CommandLine.RunLast().execute(parsed);
+    }
+}

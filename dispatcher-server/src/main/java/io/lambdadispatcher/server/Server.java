@@ -1,0 +1,217 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
+import io.lambdadispatcher.server.access.AccessLog;
+import io.lambdadispatcher.server.admin.AdminServer;
+import io.lambdadispatcher.server.admin.Readiness;
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.log.Logging;
+import io.lambdadispatcher.server.metrics.Metrics;
+import io.lambdadispatcher.server.transport.TlsProvider;
+import io.lambdadispatcher.server.transport.TransportChoice;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A dispatcher with its admin port, metrics and access log. Started and stopped on the main thread. */
+final class Server {
+    private static final Logger log = LoggerFactory.getLogger(Server.class);
+    /** Over and above the grace period, for the dispatcher to cut what is left. */
+    private static final Duration CUT_OFF = Duration.ofSeconds(10);
+
+    private final Configuration configuration;
+    private final Readiness readiness = new Readiness();
+    private final Metrics metrics = new Metrics();
+    private @Nullable AccessLog accessLog;
+    private @Nullable AdminServer admin;
+    private @Nullable Dispatcher dispatcher;
+    private List<String> publicUrls = List.of();
+
+    private Server(Configuration configuration) {
+        this.configuration = configuration;
+    }
+
+    /** @throws StartException if a port or a file is not to be had; nothing is left open then */
+    static Server start(Configuration configuration) throws StartException {
+        Server server = new Server(configuration);
+        try {
+            server.open();
+            return server;
+        } catch (StartException | RuntimeException | Error e) {
+            server.closeParts();
+            throw e;
+        }
+    }
+
+    private void open() throws StartException {
+        Logging.setLevel(configuration.get(Settings.LOG_LEVEL));
+        try {
+            openParts();
+        } catch (UncheckedIOException | IllegalArgumentException e) {
+            throw new StartException(reason(e), e);
+        }
+        announce();
+    }
+
+    /** What an {@link UncheckedIOException} itself says begins with a class name. */
+    private static String reason(RuntimeException e) {
+        Throwable cause = e instanceof UncheckedIOException io ? io.getCause() : e;
+        String message = cause.getMessage();
+        return message == null ? cause.toString() : message;
+    }
+
+    private void openParts() throws StartException {
+        TransportChoice transport = TransportChoice.of(configuration.get(Settings.TRANSPORT));
+        log.info("transport {} ({})", transport.transport().name(), transport.reason());
+        log.info("TLS by {}", TlsProvider.description());
+        openAccessLog();
+        openAdmin();
+        DispatcherAssembly assembly = new DispatcherAssembly(configuration);
+        Dispatcher started = assembly.builder(transport.transport(), observer()).start();
+        dispatcher = started;
+        publicUrls = urls(assembly.publicListeners(), started.publicAddresses());
+        List<FunctionConfiguration> functions = configuration.functions();
+        metrics.watchPools(functions.stream().map(f -> f.options().name()).toList(), started::pools);
+        readiness.serving(
+                started,
+                functions.stream()
+                        .collect(Collectors.toMap(
+                                f -> f.options().name(), f -> f.options().workers())));
+    }
+
+    private void openAccessLog() {
+        if (configuration.get(Settings.ACCESS_LOG_ENABLED)) {
+            Logging.sendLinesTo(AccessLog.LOGGER, configuration.find(Settings.ACCESS_LOG_FILE));
+            accessLog = new AccessLog(configuration.get(Settings.ACCESS_LOG_QUEUE));
+            metrics.watchAccessLog(accessLog);
+        }
+    }
+
+    /** Before the dispatcher, so that a liveness probe finds it early. */
+    private void openAdmin() throws StartException {
+        metrics.watchReadiness(() -> readiness.obstacle() == null);
+        OptionalInt port = configuration.get(Settings.ADMIN_PORT);
+        if (port.isEmpty()) {
+            return;
+        }
+        InetSocketAddress address = new InetSocketAddress(configuration.get(Settings.ADMIN_HOST), port.getAsInt());
+        try {
+            admin = new AdminServer(address, readiness, metrics::scrape);
+        } catch (IOException e) {
+            throw new StartException(
+                    "cannot listen on " + address.getHostString() + ":" + address.getPort() + " (admin.port): "
+                            + e.getMessage(),
+                    e);
+        }
+    }
+
+    private DispatcherObserver observer() {
+        return accessLog == null ? metrics.observer() : new Observers(List.of(metrics.observer(), accessLog));
+    }
+
+    private static List<String> urls(List<PublicListener> listeners, List<InetSocketAddress> addresses) {
+        List<String> urls = new ArrayList<>();
+        for (int i = 0; i < listeners.size(); i++) {
+            urls.add(url(listeners.get(i).scheme(), addresses.get(i)));
+        }
+        return urls;
+    }
+
+    private static String url(String scheme, InetSocketAddress address) {
+        String host = address.getAddress() == null
+                ? address.getHostString()
+                : address.getAddress().getHostAddress();
+        return scheme + "://" + (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
+    }
+
+    private void announce() {
+        publicUrls.forEach(url -> log.info("clients: {}", url));
+        if (dispatcher != null) {
+            boolean tls = configuration.find(Settings.WORKERS_TLS_CERTIFICATE) != null;
+            log.info("workers: {}", url(tls ? "https" : "http", dispatcher.workerAddress()));
+        }
+        if (admin != null) {
+            log.info("admin:   {}", url("http", admin.address()));
+        }
+    }
+
+    /** In the order plain, TLS; those that are open. */
+    List<String> publicUrls() {
+        return publicUrls;
+    }
+
+    /** @return {@code null} if it is off */
+    @Nullable
+    String adminUrl() {
+        return admin == null ? null : url("http", admin.address());
+    }
+
+    /** In one line; {@code null} = ready. */
+    @Nullable
+    String obstacle() {
+        return readiness.obstacle();
+    }
+
+    /**
+     * Says that it is not ready, serves on for {@code shutdown.delay}, then closes everything within {@code shutdown.grace}.
+     *
+     * @return whether all went well
+     */
+    boolean stop() throws InterruptedException {
+        readiness.shuttingDown();
+        Duration delay = configuration.get(Settings.SHUTDOWN_DELAY);
+        if (!delay.isZero()) {
+            log.info("not ready any more, serving on for {} ms", delay.toMillis());
+            TimeUnit.NANOSECONDS.sleep(delay.toNanos());
+        }
+        boolean closed = closeDispatcher(configuration.get(Settings.SHUTDOWN_GRACE));
+        closeParts();
+        log.info("closed");
+        return closed;
+    }
+
+    private boolean closeDispatcher(Duration grace) throws InterruptedException {
+        Dispatcher closing = dispatcher;
+        dispatcher = null;
+        if (closing == null) {
+            return true;
+        }
+        try {
+            closing.close(grace).toCompletableFuture().get(grace.plus(CUT_OFF).toMillis(), TimeUnit.MILLISECONDS);
+            return true;
+        } catch (ExecutionException e) {
+            log.error("closing failed", e.getCause());
+        } catch (TimeoutException e) {
+            log.error("not closed {} after the grace period", CUT_OFF);
+        }
+        return false;
+    }
+
+    private void closeParts() {
+        if (dispatcher != null) {
+            dispatcher.close();
+        }
+        if (accessLog != null) {
+            accessLog.close();
+        }
+        if (admin != null) {
+            admin.close();
+        }
+        metrics.close();
+    }
+}

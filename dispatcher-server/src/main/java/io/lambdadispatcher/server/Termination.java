@@ -1,0 +1,51 @@
+package io.lambdadispatcher.server;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sun.misc.Signal;
+
+/**
+ * Somebody wants the program to end. The first SIGTERM or SIGINT asks for it, the second ends it at once. A shutdown hook could do neither:
+ * the JVM ignores further signals then, and exits with 143 instead of 0.
+ */
+final class Termination {
+    private static final Logger log = LoggerFactory.getLogger(Termination.class);
+
+    private final CountDownLatch requested = new CountDownLatch(1);
+
+    static Termination onSignals() {
+        Termination termination = new Termination();
+        for (String name : new String[] {"TERM", "INT"}) {
+            Signal.handle(new Signal(name), signal -> termination.onSignal(signal.getName(), signal.getNumber()));
+        }
+        return termination;
+    }
+
+    private void onSignal(String name, int number) {
+        if (isRequested()) {
+            log.warn("SIG{} again: ending at once", name);
+            Runtime.getRuntime().halt(128 + number);
+        }
+        log.info("SIG{}: shutting down", name);
+        request();
+    }
+
+    void request() {
+        requested.countDown();
+    }
+
+    boolean isRequested() {
+        return requested.getCount() == 0;
+    }
+
+    void await() throws InterruptedException {
+        requested.await();
+    }
+
+    /** @return whether it was requested in time */
+    boolean await(long millis) throws InterruptedException {
+        return requested.await(millis, TimeUnit.MILLISECONDS);
+    }
+}

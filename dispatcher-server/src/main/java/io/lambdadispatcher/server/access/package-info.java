@@ -1,0 +1,5 @@
+/** One line for each request, written by a thread of its own. */
+@NullMarked
+package io.lambdadispatcher.server.access;
+
+import org.jspecify.annotations.NullMarked;

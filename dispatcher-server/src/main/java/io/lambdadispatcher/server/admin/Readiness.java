@@ -1,0 +1,47 @@
+package io.lambdadispatcher.server.admin;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Whether a load balancer may send requests here, and if not, why. Any thread. */
+public final class Readiness {
+    private volatile Supplier<@Nullable String> obstacle = () -> "starting";
+
+    /** @param minimum workers that each function needs */
+    public void serving(Dispatcher dispatcher, Map<String, Integer> minimum) {
+        serving(dispatcher::isReady, dispatcher::pools, minimum);
+    }
+
+    void serving(BooleanSupplier ready, Supplier<List<PoolSnapshot>> pools, Map<String, Integer> minimum) {
+        Map<String, Integer> needed = Map.copyOf(minimum);
+        obstacle = () -> ready.getAsBoolean() ? null : missing(pools.get(), needed);
+    }
+
+    /** There is no way back. */
+    public void shuttingDown() {
+        obstacle = () -> "shutting down";
+    }
+
+    /** In one line; {@code null} = ready. */
+    public @Nullable String obstacle() {
+        return obstacle.get();
+    }
+
+    private static String missing(List<PoolSnapshot> pools, Map<String, Integer> minimum) {
+        Map<String, Integer> ready = pools.stream()
+                .collect(Collectors.toMap(PoolSnapshot::function, PoolSnapshot::readyWorkers, Integer::sum));
+        String missing = minimum.entrySet().stream()
+                .filter(entry -> ready.getOrDefault(entry.getKey(), 0) < entry.getValue())
+                .map(entry -> "function " + entry.getKey() + " has " + ready.getOrDefault(entry.getKey(), 0) + " of "
+                        + entry.getValue() + " workers ready")
+                .sorted()
+                .collect(Collectors.joining(", "));
+        return missing.isEmpty() ? "not ready yet" : missing;
+    }
+}

@@ -1,0 +1,204 @@
+package io.lambdadispatcher.server.config;
+
+import io.lambdadispatcher.wire.LaunchToken;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.function.Consumer;
+
+/** What settings demand of each other and of the files they name. */
+final class ConfigurationChecks {
+    private static final List<Setting<Path>> FILES = List.of(
+            Settings.PUBLIC_TLS_CERTIFICATE,
+            Settings.PUBLIC_TLS_KEY,
+            Settings.PUBLIC_TLS_CLIENT_CERTIFICATES,
+            Settings.WORKERS_TLS_CERTIFICATE,
+            Settings.WORKERS_TLS_KEY,
+            Settings.WORKERS_TLS_CLIENT_CERTIFICATES,
+            Settings.WORKERS_SECRET_FILE);
+    private static final List<Setting<Duration>> NOT_ZERO = List.of(
+            Settings.WORKERS_PING_INTERVAL,
+            Settings.WORKERS_PING_TIMEOUT,
+            Settings.HTTP_HEAD_TIMEOUT,
+            Settings.HTTP_IDLE_TIMEOUT,
+            Settings.HTTP_WRITE_TIMEOUT);
+
+    private final EffectiveValues values;
+    private final Map<String, EffectiveValues> functions;
+    private final Consumer<String> problems;
+
+    private ConfigurationChecks(Configuration configuration, Consumer<String> problems) {
+        values = configuration.values();
+        functions = configuration.functionValues();
+        this.problems = problems;
+    }
+
+    static void check(Configuration configuration, Consumer<String> problems) {
+        ConfigurationChecks checks = new ConfigurationChecks(configuration, problems);
+        checks.filesAreReadable();
+        checks.durationsAreNotZero();
+        checks.tlsIsWhole(
+                Settings.PUBLIC_TLS_CERTIFICATE, Settings.PUBLIC_TLS_KEY, Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
+        checks.tlsIsWhole(
+                Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
+        checks.publicPortIsThere();
+        checks.portsDiffer();
+        checks.secretIsWhole();
+        checks.functionsDiffer();
+        checks.functions.forEach(checks::functionIsWhole);
+    }
+
+    private void filesAreReadable() {
+        for (Setting<Path> setting : FILES) {
+            Path path = values.find(setting);
+            if (path != null && !(Files.isRegularFile(path) && Files.isReadable(path))) {
+                refuse(setting, "a file that can be read");
+            }
+        }
+    }
+
+    private void durationsAreNotZero() {
+        for (Setting<Duration> setting : NOT_ZERO) {
+            if (values.get(setting).isZero()) {
+                refuse(setting, "more than 0");
+            }
+        }
+    }
+
+    private void tlsIsWhole(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+        boolean hasCertificate = values.find(certificate) != null;
+        if (hasCertificate && values.find(key) == null) {
+            refuse(certificate, key.name() + " as well");
+        }
+        if (!hasCertificate && values.find(key) != null) {
+            refuse(key, certificate.name() + " as well");
+        }
+        if (!hasCertificate && values.find(clients) != null) {
+            refuse(clients, certificate.name() + " as well");
+        }
+    }
+
+    private void publicPortIsThere() {
+        boolean tls = values.find(Settings.PUBLIC_TLS_CERTIFICATE) != null
+                && values.get(Settings.PUBLIC_TLS_PORT).isPresent();
+        if (!tls && values.get(Settings.PUBLIC_PLAIN_PORT).isEmpty()) {
+            refuse(Settings.PUBLIC_PLAIN_PORT, "a port, for there is no TLS port with a certificate either");
+        }
+    }
+
+    private void portsDiffer() {
+        Map<String, Setting<?>> seen = new HashMap<>();
+        portIsNew(Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, values.get(Settings.PUBLIC_PLAIN_PORT), seen);
+        if (values.find(Settings.PUBLIC_TLS_CERTIFICATE) != null) {
+            portIsNew(Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, values.get(Settings.PUBLIC_TLS_PORT), seen);
+        }
+        portIsNew(
+                Settings.WORKERS_HOST, Settings.WORKERS_PORT, OptionalInt.of(values.get(Settings.WORKERS_PORT)), seen);
+        portIsNew(Settings.ADMIN_HOST, Settings.ADMIN_PORT, values.get(Settings.ADMIN_PORT), seen);
+    }
+
+    private void portIsNew(Setting<String> host, Setting<?> setting, OptionalInt port, Map<String, Setting<?>> seen) {
+        if (port.isEmpty() || port.getAsInt() == 0) {
+            return;
+        }
+        Setting<?> other = seen.putIfAbsent(values.get(host) + ":" + port.getAsInt(), setting);
+        if (other != null) {
+            refuse(setting, "another port than " + other.name());
+        }
+    }
+
+    private void secretIsWhole() {
+        String secret = values.find(Settings.WORKERS_SECRET);
+        if (secret != null && values.find(Settings.WORKERS_SECRET_FILE) != null) {
+            refuse(Settings.WORKERS_SECRET_FILE, "either this or workers.secret, not both");
+        }
+        if (secret != null && secret.getBytes(StandardCharsets.UTF_8).length < LaunchToken.MIN_SECRET_BYTES) {
+            refuse(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET.type().expected());
+        }
+        Path file = values.find(Settings.WORKERS_SECRET_FILE);
+        if (file != null && Files.isReadable(file) && !holdsSecret(file)) {
+            refuse(
+                    Settings.WORKERS_SECRET_FILE,
+                    "a file that holds " + Settings.WORKERS_SECRET.type().expected());
+        }
+    }
+
+    private static boolean holdsSecret(Path file) {
+        try {
+            return SecretFile.read(file).length >= LaunchToken.MIN_SECRET_BYTES;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private void functionsDiffer() {
+        differ(Settings.FUNCTION_NAME);
+        differ(Settings.FUNCTION_PATH);
+    }
+
+    private void differ(Setting<String> setting) {
+        Map<String, String> seen = new HashMap<>();
+        functions.forEach((place, entry) -> {
+            String other = seen.putIfAbsent(entry.get(setting), place);
+            if (other != null) {
+                refuse(place, entry, setting, "another one than " + other + " has");
+            }
+        });
+    }
+
+    private void functionIsWhole(String place, EffectiveValues entry) {
+        int workers = entry.get(Settings.FUNCTION_WORKERS);
+        if (entry.get(Settings.FUNCTION_LAUNCHER) == LauncherKind.LOCAL) {
+            localFunctionIsWhole(place, entry, workers);
+        } else {
+            selfFunctionIsWhole(place, entry, workers);
+        }
+    }
+
+    private void localFunctionIsWhole(String place, EffectiveValues entry, int workers) {
+        if (workers == 0) {
+            refuse(place, entry, Settings.FUNCTION_WORKERS, "1 or more with the launcher local");
+        }
+        if (entry.find(Settings.FUNCTION_HANDLER) == null
+                && values.get(Settings.LOCAL_COMMAND).isEmpty()) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_HANDLER,
+                    "a handler class, or local.command, with the launcher local");
+        }
+    }
+
+    private void selfFunctionIsWhole(String place, EffectiveValues entry, int workers) {
+        if (workers != 0) {
+            refuse(place, entry, Settings.FUNCTION_WORKERS, "0 with the launcher self: nobody launches them");
+        }
+        if (values.find(Settings.WORKERS_SECRET) == null && values.find(Settings.WORKERS_SECRET_FILE) == null) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_LAUNCHER,
+                    "workers.secret or workers.secret-file as well, for workers sign their tokens with it");
+        }
+    }
+
+    private void refuse(Setting<?> setting, String expected) {
+        refuse(setting.name(), values.effective(setting), expected);
+    }
+
+    private void refuse(String place, EffectiveValues entry, Setting<?> setting, String expected) {
+        refuse(place + "." + setting.lastName(), entry.effective(setting), expected);
+    }
+
+    private void refuse(String name, Effective<?> effective, String expected) {
+        String text = effective.text();
+        String shown = text == null ? "unset" : "'" + effective.setting().show(text) + "' (" + effective.source() + ")";
+        problems.accept(name + ": " + shown + ": expected " + expected);
+    }
+}

@@ -1,0 +1,36 @@
+package io.lambdadispatcher.server.launch;
+
+import java.io.IOException;
+import java.io.Reader;
+import org.jspecify.annotations.Nullable;
+
+/** Reads lines of a bounded length: a worker that never ends a line must not fill our heap. Not thread-safe. */
+final class LineReader {
+    static final int MAX_LINE_CHARS = 8192;
+
+    private final Reader from;
+
+    LineReader(Reader from) {
+        this.from = from;
+    }
+
+    /** Control characters become spaces. @return {@code null} at the end; longer lines come in pieces */
+    @Nullable
+    String next() throws IOException {
+        StringBuilder line = new StringBuilder();
+        int c = from.read();
+        if (c < 0) {
+            return null;
+        }
+        while (c >= 0 && c != '\n') {
+            if (c != '\r') {
+                line.append(Character.isISOControl(c) && c != '\t' ? ' ' : (char) c);
+            }
+            if (line.length() == MAX_LINE_CHARS) {
+                break;
+            }
+            c = from.read();
+        }
+        return line.toString();
+    }
+}

@@ -1,0 +1,100 @@
+package io.lambdadispatcher.server.launch;
+
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.server.config.Setting;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Runs workers as processes on this machine. They speak the same protocol as those on AWS Lambda. None outlives the dispatcher, even if
+ * that is killed: each holds the read end of a pipe that breaks then. Thread-safe.
+ */
+public final class LocalLauncher implements WorkerLauncher {
+    /** Ctrl-C in a terminal goes to all processes there; workers are to be drained by the dispatcher instead. */
+    private static final List<String> SHIELD = List.of("/bin/sh", "-c", "trap '' INT; exec \"$0\" \"$@\"");
+
+    private final LocalWorkers options;
+    private final Set<LocalWorker> workers = ConcurrentHashMap.newKeySet();
+    private final ExecutorService starter = Executors.newSingleThreadExecutor(task -> {
+        Thread thread = new Thread(task, "local-launcher");
+        thread.setDaemon(true);
+        return thread;
+    });
+    private volatile boolean closed;
+
+    public LocalLauncher(LocalWorkers options) {
+        this.options = options;
+    }
+
+    @Override
+    public LaunchedWorker launch(LaunchRequest request) {
+        LocalWorker worker = new LocalWorker(request.workerId());
+        workers.add(worker);
+        worker.gone().whenComplete((exit, never) -> workers.remove(worker));
+        ProcessBuilder process = process(request);
+        try {
+            // Starting a process takes a millisecond or more, and the caller may be an event loop.
+            starter.execute(() -> worker.start(process));
+        } catch (RejectedExecutionException e) {
+            worker.kill();
+            worker.start(process);
+        }
+        if (closed) {
+            // close() may have looked at the workers before this one was there.
+            worker.kill();
+        }
+        return worker;
+    }
+
+    private ProcessBuilder process(LaunchRequest request) {
+        List<String> command = new ArrayList<>();
+        if (Files.isExecutable(Path.of(SHIELD.get(0)))) {
+            command.addAll(SHIELD);
+        }
+        command.addAll(options.commandLine());
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        Map<String, String> environment = builder.environment();
+        // Our own settings, secrets among them, are none of the handler's business.
+        environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
+        environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request));
+        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "1");
+        String handler = options.handlers().get(request.function());
+        if (handler != null) {
+            environment.put("LAMBDA_DISPATCHER_HANDLER", handler);
+        }
+        if (options.trust() != null) {
+            environment.put("LAMBDA_DISPATCHER_TRUST", options.trust().toString());
+        }
+        return builder;
+    }
+
+    @Override
+    public void close(Duration grace) {
+        closed = true;
+        List<LocalWorker> left = List.copyOf(workers);
+        left.forEach(LocalWorker::terminate);
+        CompletableFuture<?>[] gone = left.stream().map(LocalWorker::gone).toArray(CompletableFuture<?>[]::new);
+        try {
+            CompletableFuture.allOf(gone).get(grace.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException e) {
+            // They had their time; what is left is killed below.
+        }
+        left.forEach(LocalWorker::kill);
+        starter.shutdown();
+    }
+}

@@ -1,0 +1,50 @@
+package io.lambdadispatcher.server.launch;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How local workers are started. Immutable.
+ *
+ * @param command run instead of a JVM; empty = a JVM with the worker's main class
+ * @param classPath of that JVM
+ * @param handlers handler classes by function
+ * @param trust PEM file for the worker port's TLS; {@code null} = it is plain, or the system's authorities do
+ */
+public record LocalWorkers(
+        Path java,
+        List<String> jvmFlags,
+        String classPath,
+        List<String> command,
+        Map<String, String> handlers,
+        @Nullable Path trust) {
+
+    static final String MAIN_CLASS = "io.lambdadispatcher.worker.WorkerMain";
+
+    public LocalWorkers {
+        jvmFlags = List.copyOf(jvmFlags);
+        command = List.copyOf(command);
+        handlers = Map.copyOf(handlers);
+    }
+
+    /** The program of the running JVM. */
+    public static Path ownJava() {
+        return Path.of(System.getProperty("java.home"), "bin", "java");
+    }
+
+    List<String> commandLine() {
+        if (!command.isEmpty()) {
+            return command;
+        }
+        List<String> line = new ArrayList<>();
+        line.add(java.toString());
+        line.addAll(jvmFlags);
+        line.add("-cp");
+        line.add(classPath);
+        line.add(MAIN_CLASS);
+        return line;
+    }
+}

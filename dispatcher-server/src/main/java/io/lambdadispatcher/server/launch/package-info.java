@@ -1,0 +1,5 @@
+/** Where workers live: processes on this machine. */
+@NullMarked
+package io.lambdadispatcher.server.launch;
+
+import org.jspecify.annotations.NullMarked;

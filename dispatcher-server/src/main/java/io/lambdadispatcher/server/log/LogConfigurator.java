@@ -1,0 +1,42 @@
+package io.lambdadispatcher.server.log;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
+import ch.qos.logback.classic.spi.Configurator;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.spi.ContextAwareBase;
+
+/**
+ * Logs lines for people to standard error. Found by Logback as a service, in the dispatcher and in the local workers that share its class
+ * path; steps aside for {@code -Dlogback.configurationFile}.
+ */
+public final class LogConfigurator extends ContextAwareBase implements Configurator {
+    private static final String FOR_DISPATCHER = "%d{HH:mm:ss.SSS} %-5level %logger{0}: %msg%n%ex{6}";
+    /** The dispatcher puts these lines into its own log, with a time. */
+    private static final String FOR_WORKER = "%-5level %logger{0}: %msg%n%ex{6}";
+
+    @Override
+    public ExecutionStatus configure(LoggerContext context) {
+        if (System.getProperty("logback.configurationFile") != null) {
+            return ExecutionStatus.INVOKE_NEXT_IF_ANY;
+        }
+        boolean worker = System.getenv("LAMBDA_DISPATCHER_PAYLOAD") != null;
+        PatternLayoutEncoder encoder = new PatternLayoutEncoder();
+        encoder.setContext(context);
+        encoder.setPattern(worker ? FOR_WORKER : FOR_DISPATCHER);
+        encoder.start();
+        ConsoleAppender<ILoggingEvent> console = new ConsoleAppender<>();
+        console.setContext(context);
+        console.setName("stderr");
+        console.setTarget("System.err");
+        console.setEncoder(encoder);
+        console.start();
+        Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+        root.setLevel(Level.INFO);
+        root.addAppender(console);
+        return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
+    }
+}

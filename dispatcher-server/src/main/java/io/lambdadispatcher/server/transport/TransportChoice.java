@@ -1,0 +1,65 @@
+package io.lambdadispatcher.server.transport;
+
+import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.server.config.TransportKind;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.uring.IoUring;
+import io.netty.channel.uring.IoUringIoHandler;
+import io.netty.channel.uring.IoUringServerSocketChannel;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How sockets are served on this machine.
+ *
+ * @param reason for the log
+ */
+public record TransportChoice(Transport transport, String reason) {
+
+    /**
+     * {@code auto} prefers epoll: io_uring was no faster here, and containers often forbid it.
+     *
+     * @throws IllegalArgumentException if a named transport does not load, with the cause in its message
+     */
+    public static TransportChoice of(TransportKind kind) {
+        return switch (kind) {
+            case AUTO -> auto();
+            case EPOLL -> named(epoll(), kind, Epoll.unavailabilityCause());
+            case IO_URING -> named(ioUring(), kind, IoUring.unavailabilityCause());
+            case NIO -> new TransportChoice(Transport.nio(), "as set");
+        };
+    }
+
+    private static TransportChoice auto() {
+        Throwable cause = Epoll.unavailabilityCause();
+        return cause == null
+                ? new TransportChoice(epoll(), "auto: it loads")
+                : new TransportChoice(Transport.nio(), "auto: epoll does not load: " + inOneLine(cause));
+    }
+
+    private static TransportChoice named(Transport transport, TransportKind kind, @Nullable Throwable unavailable) {
+        if (unavailable != null) {
+            throw new IllegalArgumentException("transport " + kind.settingName() + " does not load here: "
+                    + inOneLine(unavailable) + "; expected auto, or one that does");
+        }
+        return new TransportChoice(transport, "as set");
+    }
+
+    /** The innermost cause says what the system refused. */
+    private static String inOneLine(Throwable problem) {
+        Throwable cause = problem;
+        while (cause.getCause() != null && cause.getCause() != cause) {
+            cause = cause.getCause();
+        }
+        return String.valueOf(cause).lines().findFirst().orElse("");
+    }
+
+    private static Transport epoll() {
+        return new Transport("epoll", EpollIoHandler.newFactory(), EpollServerSocketChannel.class);
+    }
+
+    private static Transport ioUring() {
+        return new Transport("io_uring", IoUringIoHandler.newFactory(), IoUringServerSocketChannel.class);
+    }
+}

@@ -1,0 +1,81 @@
+package io.lambdadispatcher.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.Settings;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class DemoPortsTest {
+    private final StringWriter out = new StringWriter();
+    private ServerSocket taken;
+
+    @BeforeEach
+    void takePort() throws IOException {
+        taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
+    }
+
+    @AfterEach
+    void givePortBack() throws IOException {
+        taken.close();
+    }
+
+    private static Configuration configuration(Map<String, String> flags) throws Exception {
+        return ConfigurationLoader.load(
+                Map.of(
+                        Settings.PUBLIC_PLAIN_HOST, "127.0.0.1",
+                        Settings.PUBLIC_PLAIN_PORT, "0",
+                        Settings.PUBLIC_TLS_PORT, "0",
+                        Settings.WORKERS_PORT, "0",
+                        Settings.ADMIN_PORT, "off",
+                        Settings.WORKERS_SECRET, "0123456789abcdef"),
+                null,
+                Map.of(),
+                flags,
+                List.of());
+    }
+
+    @Test
+    void should_take_a_free_port_where_the_default_is_taken() throws Exception {
+        String port = Integer.toString(taken.getLocalPort());
+        Configuration configuration = configuration(Map.of()).withDefault(Settings.PUBLIC_PLAIN_PORT, port);
+
+        Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
+
+        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(0);
+        assertThat(out.toString().trim())
+                .isEqualTo("port " + port + " (public.plain.port) is taken, a free one is used instead");
+    }
+
+    @Test
+    void should_keep_a_port_that_was_chosen() throws Exception {
+        String port = Integer.toString(taken.getLocalPort());
+        Configuration configuration = configuration(Map.of("--public-plain-port", port));
+
+        Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
+
+        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(taken.getLocalPort());
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @Test
+    void should_keep_a_default_port_that_is_free() throws Exception {
+        String port = Integer.toString(taken.getLocalPort());
+        taken.close();
+        Configuration configuration = configuration(Map.of()).withDefault(Settings.PUBLIC_PLAIN_PORT, port);
+
+        Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
+
+        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(taken.getLocalPort());
+    }
+}

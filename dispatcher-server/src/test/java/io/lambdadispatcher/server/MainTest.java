@@ -1,0 +1,115 @@
+package io.lambdadispatcher.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+class MainTest {
+    private static final String SECRET = "0123456789abcdef";
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... arguments) {
+        CommandLine line = Main.commandLine(Map.of(), MainTest::alreadyRequested);
+        line.setOut(new PrintWriter(out));
+        line.setErr(new PrintWriter(err));
+        return line.execute(arguments);
+    }
+
+    private static Termination alreadyRequested() {
+        Termination termination = new Termination();
+        termination.request();
+        return termination;
+    }
+
+    @Test
+    void should_check_settings() {
+        assertThat(run("check-config", "--workers-secret", SECRET, "--admin-port", "off"))
+                .isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString()).containsPattern("admin\\.port +off +flag --admin-port");
+        assertThat(err.toString()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"serve", "demo", "check-config"})
+    void should_refuse_wrong_settings_with_2_and_all_problems(String command) {
+        assertThat(run(command, "--publik-plain-port", "80", "--workers-port=x", "stray"))
+                .isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString())
+                .contains("unknown flag '--publik-plain-port', did you mean '--public-plain-port'?\n")
+                .contains("unexpected argument 'stray'\n")
+                .contains("workers.port: 'x' (flag --workers-port): expected a whole number, 0 to 65535\n")
+                .doesNotContain("'80'");
+    }
+
+    private String[] serveOnFreePorts(String... more) {
+        List<String> arguments = new ArrayList<>(List.of("serve", "--workers-secret", SECRET));
+        arguments.addAll(List.of("--public-plain-host", "127.0.0.1", "--workers-host", "127.0.0.1"));
+        arguments.addAll(List.of("--workers-port", "0", "--shutdown-grace", "1s"));
+        arguments.addAll(List.of(more));
+        return arguments.toArray(String[]::new);
+    }
+
+    @Test
+    void should_end_with_0_when_it_is_told_to() {
+        assertThat(run(serveOnFreePorts("--public-plain-port", "0", "--admin-port", "off")))
+                .isEqualTo(ExitCode.OK);
+        assertThat(err.toString()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--public-plain-port", "--admin-port"})
+    void should_say_in_one_line_with_1_that_a_port_is_taken(String flag) throws IOException {
+        String other = flag.equals("--admin-port") ? "--public-plain-port" : "--admin-port";
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            String port = Integer.toString(taken.getLocalPort());
+
+            assertThat(run(serveOnFreePorts(flag, port, other, "0"))).isEqualTo(ExitCode.FAILED);
+
+            assertThat(err.toString().lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("cannot start: cannot listen on ")
+                    .contains("127.0.0.1:" + port);
+        }
+    }
+
+    @Test
+    void should_refuse_a_flag_without_a_value() {
+        assertThat(run("check-config", "--workers-port")).isEqualTo(ExitCode.USAGE);
+    }
+
+    @Test
+    void should_show_its_commands_when_none_is_given() {
+        assertThat(run()).isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString()).contains("serve").contains("demo").contains("check-config");
+    }
+
+    @Test
+    void should_refuse_an_unknown_command() {
+        assertThat(run("server")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("server");
+    }
+
+    @Test
+    void should_show_every_setting_as_a_flag_in_help() {
+        assertThat(run("serve", "--help")).isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString()).contains("--public-plain-port=VALUE").contains("[8080]");
+    }
+}

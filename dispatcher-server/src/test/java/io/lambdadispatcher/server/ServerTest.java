@@ -1,0 +1,119 @@
+package io.lambdadispatcher.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.Setting;
+import io.lambdadispatcher.server.config.Settings;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A whole server on free ports of the loopback, with no worker: every request times out in the pending queue. */
+class ServerTest {
+    private final HttpClient client = HttpClient.newHttpClient();
+    private Server server;
+
+    @AfterEach
+    void stop() throws InterruptedException {
+        if (server != null) {
+            server.stop();
+        }
+    }
+
+    private void start(Map<Setting<?>, String> more) throws Exception {
+        Map<Setting<?>, String> settings = new HashMap<>(Map.of(
+                Settings.PUBLIC_PLAIN_HOST, "127.0.0.1",
+                Settings.PUBLIC_PLAIN_PORT, "0",
+                Settings.WORKERS_HOST, "127.0.0.1",
+                Settings.WORKERS_PORT, "0",
+                Settings.ADMIN_PORT, "0",
+                Settings.WORKERS_SECRET, "0123456789abcdef",
+                Settings.FUNCTION_PENDING_TIMEOUT, "1ms",
+                Settings.SHUTDOWN_GRACE, "1s"));
+        settings.putAll(more);
+        Configuration configuration = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());
+        server = Server.start(configuration);
+    }
+
+    private HttpResponse<String> get(String url) throws Exception {
+        return client.send(HttpRequest.newBuilder(URI.create(url)).build(), BodyHandlers.ofString());
+    }
+
+    @Test
+    void should_count_a_request_that_no_worker_takes() throws Exception {
+        start(Map.of());
+
+        assertThat(get(server.publicUrls().get(0) + "/ping").statusCode()).isEqualTo(503);
+        assertThat(get(server.adminUrl() + "/ready").statusCode()).isEqualTo(200);
+        assertThat(get(server.adminUrl() + "/metrics").body())
+                .contains(
+                        "lambda_dispatcher_requests_total{function=\"default\",outcome=\"failed\",status=\"5xx\"} 1.0\n")
+                .contains("lambda_dispatcher_client_connections 1.0\n")
+                .contains("lambda_dispatcher_workers{function=\"default\"} 0.0\n");
+    }
+
+    @Test
+    void should_write_an_access_log(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("access.log");
+        start(Map.of(Settings.ACCESS_LOG_ENABLED, "true", Settings.ACCESS_LOG_FILE, file.toString()));
+
+        get(server.publicUrls().get(0) + "/ping?x");
+        server.stop();
+        server = null;
+
+        assertThat(Files.readAllLines(file))
+                .singleElement()
+                .asString()
+                .contains("\"path\":\"/ping?x\"", "\"status\":503", "\"failure\":\"QUEUE_TIMEOUT\"");
+    }
+
+    @Test
+    void should_send_no_function_away_with_404() throws Exception {
+        start(Map.of(Settings.FUNCTION_PATH, "/images"));
+
+        assertThat(get(server.publicUrls().get(0) + "/ping").statusCode()).isEqualTo(404);
+    }
+
+    @Test
+    void should_serve_tls_with_the_demo_certificate() throws Exception {
+        try (DemoCertificate certificate = DemoCertificate.create()) {
+            start(Map.of(
+                    Settings.PUBLIC_TLS_HOST,
+                    "127.0.0.1",
+                    Settings.PUBLIC_TLS_PORT,
+                    "0",
+                    Settings.PUBLIC_TLS_CERTIFICATE,
+                    certificate.certificate().toString(),
+                    Settings.PUBLIC_TLS_KEY,
+                    certificate.key().toString()));
+
+            assertThat(server.publicUrls()).hasSize(2);
+            assertThat(server.publicUrls().get(1)).startsWith("https://127.0.0.1:");
+        }
+    }
+
+    @Test
+    void should_close_every_port_when_it_is_stopped() throws Exception {
+        start(Map.of());
+        List<URI> ports = List.of(URI.create(server.publicUrls().get(0)), URI.create(server.adminUrl()));
+
+        assertThat(server.stop()).isTrue();
+        server = null;
+
+        for (URI port : ports) {
+            new java.net.ServerSocket(port.getPort(), 1, java.net.InetAddress.getByName(port.getHost())).close();
+        }
+    }
+}

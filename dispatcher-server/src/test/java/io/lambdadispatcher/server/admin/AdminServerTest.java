@@ -1,0 +1,119 @@
+package io.lambdadispatcher.server.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class AdminServerTest {
+    private final HttpClient client = HttpClient.newHttpClient();
+    private final Readiness readiness = new Readiness();
+    private AdminServer server;
+
+    @BeforeEach
+    void open() throws IOException {
+        server = new AdminServer(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), readiness, () -> "a_metric 1\n");
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private HttpResponse<String> call(String method, String path) throws Exception {
+        URI uri = URI.create("http://127.0.0.1:" + server.address().getPort() + path);
+        return client.send(
+                HttpRequest.newBuilder(uri)
+                        .method(method, BodyPublishers.noBody())
+                        .build(),
+                BodyHandlers.ofString());
+    }
+
+    @Test
+    void should_be_live_from_the_start() throws Exception {
+        HttpResponse<String> response = call("GET", "/health");
+
+        assertThat(response.statusCode()).isEqualTo(200);
+        assertThat(response.body()).isEqualTo("live\n");
+    }
+
+    @Test
+    void should_say_why_it_is_not_ready() throws Exception {
+        AtomicBoolean ready = new AtomicBoolean();
+        assertThat(call("GET", "/ready").body()).isEqualTo("starting\n");
+
+        readiness.serving(
+                ready::get,
+                () -> List.of(new PoolSnapshot("a", 1, 1, 50, 50, 0), new PoolSnapshot("b", 2, 1, 50, 50, 0)),
+                Map.of("a", 1, "b", 3));
+        assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/ready").body()).isEqualTo("function b has 1 of 3 workers ready\n");
+
+        ready.set(true);
+        assertThat(call("GET", "/ready").statusCode()).isEqualTo(200);
+        assertThat(call("GET", "/ready").body()).isEqualTo("ready\n");
+
+        readiness.shuttingDown();
+        assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/ready").body()).isEqualTo("shutting down\n");
+        assertThat(call("GET", "/health").statusCode()).isEqualTo(200);
+    }
+
+    @Test
+    void should_show_metrics_in_prometheus_format() throws Exception {
+        HttpResponse<String> response = call("GET", "/metrics");
+
+        assertThat(response.body()).isEqualTo("a_metric 1\n");
+        assertThat(response.headers().firstValue("content-type")).hasValue("text/plain; version=0.0.4; charset=utf-8");
+    }
+
+    @Test
+    void should_answer_head_without_a_body() throws Exception {
+        HttpResponse<String> response = call("HEAD", "/ready");
+
+        assertThat(response.statusCode()).isEqualTo(503);
+        assertThat(response.body()).isEmpty();
+    }
+
+    @Test
+    void should_refuse_other_paths_and_methods() throws Exception {
+        assertThat(call("GET", "/healthy").statusCode()).isEqualTo(404);
+        assertThat(call("GET", "/health/x").statusCode()).isEqualTo(404);
+        HttpResponse<String> post = call("POST", "/ready");
+        assertThat(post.statusCode()).isEqualTo(405);
+        assertThat(post.headers().firstValue("allow")).hasValue("GET, HEAD");
+    }
+
+    @Test
+    void should_answer_while_other_clients_send_nothing() throws Exception {
+        List<Socket> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < 20; i++) {
+                silent.add(new Socket(
+                        InetAddress.getLoopbackAddress(), server.address().getPort()));
+            }
+            assertThat(call("GET", "/health").statusCode()).isEqualTo(200);
+        } finally {
+            for (Socket socket : silent) {
+                socket.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+package io.lambdadispatcher.server.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ConfigurationLoaderTest {
+    private static final String SECRET = "0123456789abcdef";
+
+    @TempDir
+    Path directory;
+
+    private final Map<String, String> environment = new HashMap<>();
+    private final Map<String, String> flags = new HashMap<>();
+    private @Nullable Path file;
+
+    private void write(String... lines) throws IOException {
+        file = directory.resolve("dispatcher.yaml");
+        Files.write(file, List.of(lines));
+    }
+
+    private Configuration load() throws ConfigurationException {
+        return ConfigurationLoader.load(Map.of(), file, environment, flags, List.of());
+    }
+
+    private Configuration loadWithSecret() throws ConfigurationException {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        return load();
+    }
+
+    private List<String> problems(String... misplaced) {
+        return catchThrowableOfType(
+                        ConfigurationException.class,
+                        () -> ConfigurationLoader.load(Map.of(), file, environment, flags, List.of(misplaced)))
+                .problems();
+    }
+
+    @Test
+    void should_use_defaults_where_nothing_is_set() throws Exception {
+        Configuration configuration = loadWithSecret();
+
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(8080);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(8443);
+        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(configuration.get(Settings.ADMIN_PORT)).hasValue(9901);
+        assertThat(configuration.get(Settings.ADMIN_HOST)).isEqualTo("127.0.0.1");
+        assertThat(configuration.find(Settings.PUBLIC_TLS_KEY)).isNull();
+        assertThat(configuration.isDefault(Settings.WORKERS_PORT)).isTrue();
+        assertThat(configuration.functions()).hasSize(1);
+    }
+
+    @Test
+    void should_read_nested_and_dotted_names_from_the_file() throws Exception {
+        write("public:", "  plain:", "    port: 81", "  tls.port: 82", "shutdown.grace: 5s", "event-loops: 3");
+
+        Configuration configuration = loadWithSecret();
+
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(81);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(82);
+        assertThat(configuration.get(Settings.SHUTDOWN_GRACE)).isEqualTo(Duration.ofSeconds(5));
+        assertThat(configuration.get(Settings.EVENT_LOOPS)).isEqualTo(3);
+    }
+
+    @Test
+    void should_prefer_flag_to_environment_to_file_to_default() throws Exception {
+        write("public.plain.port: 1", "public.tls.port: 1", "workers.port: 1");
+        environment.put("LAMBDA_DISPATCHER_PUBLIC_PLAIN_PORT", "2");
+        environment.put("LAMBDA_DISPATCHER_PUBLIC_TLS_PORT", "2");
+        flags.put("--public-plain-port", "3");
+
+        Configuration configuration = loadWithSecret();
+
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(3);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(2);
+        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(1);
+        assertThat(configuration.report())
+                .containsPattern("public\\.plain\\.port +3 +flag --public-plain-port\n")
+                .containsPattern("public\\.tls\\.port +2 +environment variable LAMBDA_DISPATCHER_PUBLIC_TLS_PORT\n")
+                .containsPattern("workers\\.port +1 +.*dispatcher\\.yaml line 3\n")
+                .containsPattern("admin\\.port +9901 +default\n");
+    }
+
+    @Test
+    void should_read_the_file_that_the_environment_names() throws Exception {
+        write("workers.port: 5");
+        environment.put("LAMBDA_DISPATCHER_CONFIG", String.valueOf(file));
+        file = null;
+
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(5);
+    }
+
+    @Test
+    void should_take_other_defaults_for_defaults() throws Exception {
+        Configuration configuration = ConfigurationLoader.load(
+                Map.of(Settings.WORKERS_PORT, "7", Settings.WORKERS_SECRET, SECRET),
+                null,
+                Map.of(),
+                Map.of(),
+                List.of());
+
+        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(7);
+        assertThat(configuration.isDefault(Settings.WORKERS_PORT)).isTrue();
+    }
+
+    @Test
+    void should_refuse_unknown_names_with_the_nearest_known_one() throws Exception {
+        write("pubic.port: 1", "pubic:", "  plain:", "    port: 2", "admin: 3", "zzz: 4");
+        environment.put("LAMBDA_DISPATCHER_WORKER_PORT", "4");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems("--wrokers-port=4", "stray"))
+                .containsExactly(
+                        "unknown setting 'pubic.port' (" + file + " line 1), did you mean 'public.plain.port'?",
+                        "unknown setting 'pubic.plain.port' (" + file + " line 4), did you mean 'public.plain.port'?",
+                        "unknown setting 'admin' (" + file + " line 5), it is a group of settings such as 'admin.host'",
+                        "unknown setting 'zzz' (" + file + " line 6)",
+                        "unknown environment variable 'LAMBDA_DISPATCHER_WORKER_PORT',"
+                                + " did you mean 'LAMBDA_DISPATCHER_WORKERS_PORT'?",
+                        "unknown flag '--wrokers-port', did you mean '--workers-port'?",
+                        "unexpected argument 'stray'");
+    }
+
+    @Test
+    void should_leave_the_variables_of_workers_and_of_the_launch_script_alone() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_PAYLOAD", "{}");
+        environment.put("LAMBDA_DISPATCHER_JAVA_OPTS", "-Xmx1g");
+
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
+    }
+
+    @Test
+    void should_report_every_wrong_value_with_its_source_and_what_was_expected() throws Exception {
+        write("log.level: loud", "http:", "  max-head-size: 1KB");
+        environment.put("LAMBDA_DISPATCHER_SHUTDOWN_GRACE", "10");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--public-plain-port", "65536");
+
+        assertThat(problems())
+                .containsExactlyInAnyOrder(
+                        "log.level: 'loud' (" + file + " line 1): expected one of error, warn, info, debug, trace",
+                        "http.max-head-size: '1KB' (" + file
+                                + " line 3): expected a size such as 512B, 64KiB, 1MiB, from 1KiB to 256KiB",
+                        "shutdown.grace: '10' (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE):"
+                                + " expected a duration such as 500ms, 10s, 15m, 1h, or 0",
+                        "public.plain.port: '65536' (flag --public-plain-port):"
+                                + " expected a port, 1 to 65535, 0 for any free one, or off");
+    }
+
+    @Test
+    void should_never_show_a_secret() throws Exception {
+        flags.put("--workers-secret", "tooshort");
+        assertThat(problems())
+                .containsExactly("workers.secret: '(secret)' (flag --workers-secret):"
+                        + " expected at least 16 octets that nobody can guess");
+
+        flags.put("--workers-secret", SECRET);
+        assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
+    }
+
+    @Test
+    void should_refuse_a_secret_file_that_holds_too_little() throws Exception {
+        Path secret = Files.writeString(directory.resolve("secret"), "tooshort\n");
+        flags.put("--workers-secret-file", secret.toString());
+        assertThat(problems())
+                .containsExactly("workers.secret-file: '" + secret + "' (flag --workers-secret-file):"
+                        + " expected a file that holds at least 16 octets that nobody can guess");
+
+        Files.writeString(secret, SECRET + "\r\n");
+        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).isEqualTo(secret);
+        assertThat(SecretFile.read(secret)).asString().isEqualTo(SECRET);
+    }
+
+    @Test
+    void should_say_where_a_file_is_not_yaml() throws Exception {
+        write("public:", "  plain: [1, 2");
+
+        assertThat(problems()).first().asString().startsWith(file + " line ").contains(": not YAML: ");
+    }
+
+    @Test
+    void should_say_that_a_file_is_missing() {
+        file = directory.resolve("missing.yaml");
+
+        assertThat(problems()).contains("settings file " + file + ": there is no such file");
+    }
+
+    @Test
+    void should_refuse_a_name_that_is_given_twice_and_one_without_a_value() throws Exception {
+        write("workers.port: 1", "workers:", "  port: 2", "  host:");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly(
+                        file + " line 3: workers.port: given before, " + file + " line 1",
+                        file + " line 4: workers.host: has no value");
+    }
+
+    @Test
+    void should_read_lists_from_the_file_and_from_text() throws Exception {
+        write("local.jvm-flags:", "  - -Xmx64m", "  - -Dname=with space", "workers.dial-back: [a:1, '[::1]:2']");
+        flags.put("--local-command", "node  worker.js");
+
+        Configuration configuration = loadWithSecret();
+
+        assertThat(configuration.get(Settings.LOCAL_JVM_FLAGS)).containsExactly("-Xmx64m", "-Dname=with space");
+        assertThat(configuration.get(Settings.LOCAL_COMMAND)).containsExactly("node", "worker.js");
+        assertThat(configuration.get(Settings.WORKERS_DIAL_BACK))
+                .containsExactly(
+                        InetSocketAddress.createUnresolved("a", 1), InetSocketAddress.createUnresolved("::1", 2));
+    }
+
+    @Test
+    void should_refuse_a_list_where_one_value_is_meant() throws Exception {
+        write("workers.port: [1, 2]");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly("workers.port: '[1, 2]' (" + file + " line 1): expected a whole number, 0 to 65535");
+    }
+
+    @Test
+    void should_read_a_list_of_functions() throws Exception {
+        write(
+                "local.command: run-worker",
+                "functions:",
+                "  - name: api",
+                "    launcher: local",
+                "    workers: 3",
+                "    connections: 4",
+                "    streams: 5",
+                "    pending-limit: 6",
+                "    pending-timeout: 7s",
+                "    request-timeout: 0",
+                "  - name: images",
+                "    path: /images");
+
+        List<FunctionConfiguration> functions = loadWithSecret().functions();
+
+        assertThat(functions).extracting(f -> f.options().name()).containsExactly("api", "images");
+        assertThat(functions).extracting(FunctionConfiguration::path).containsExactly("/", "/images");
+        assertThat(functions)
+                .extracting(FunctionConfiguration::launcher)
+                .containsExactly(LauncherKind.LOCAL, LauncherKind.SELF);
+        assertThat(functions.get(0).options().workers()).isEqualTo(3);
+        assertThat(functions.get(0).options().connectionsPerWorker()).isEqualTo(4);
+        assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
+        assertThat(functions.get(0).options().pendingLimit()).isEqualTo(6);
+        assertThat(functions.get(0).options().pendingTimeout()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(functions.get(0).options().requestTimeout()).isZero();
+    }
+
+    @Test
+    void should_take_flags_for_the_only_function() throws Exception {
+        flags.put("--function-name", "api");
+        flags.put("--function-streams", "10");
+
+        FunctionConfiguration function = loadWithSecret().functions().get(0);
+
+        assertThat(function.options().name()).isEqualTo("api");
+        assertThat(function.options().streamsPerConnection()).isEqualTo(10);
+    }
+
+    @Test
+    void should_refuse_flags_for_the_function_beside_a_list() throws Exception {
+        write("functions:", "  - name: api");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--function-streams", "10");
+
+        assertThat(problems())
+                .containsExactly("function.streams: '10' (flag --function-streams):"
+                        + " expected nothing, for the file has a list of functions; set it there");
+    }
+
+    @Test
+    void should_name_the_entry_in_problems_of_functions() throws Exception {
+        write("functions:", "  - nmae: api", "  - name: x", "    path: images", "  - name: x", "  - 7");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .contains(
+                        file + " line 6: functions: expected entries such as '- name: ...'",
+                        "unknown setting 'functions[0].nmae' (" + file + " line 2), did you mean 'name'?",
+                        "functions[0].name (" + file + " line 2): has no value, expected 1 to 256 characters",
+                        "functions[1].path: 'images' (" + file
+                                + " line 4): expected a path prefix that starts with / and has no query",
+                        "functions[2].name: 'x' (" + file + " line 5): expected another one than functions[1] has");
+    }
+
+    @Test
+    void should_demand_a_secret_for_workers_that_come_by_themselves() {
+        assertThat(problems())
+                .containsExactly("function.launcher: 'self' (default): expected workers.secret or"
+                        + " workers.secret-file as well, for workers sign their tokens with it");
+    }
+
+    @Test
+    void should_demand_workers_and_a_handler_for_the_local_launcher() {
+        flags.put("--function-launcher", "local");
+
+        assertThat(problems())
+                .containsExactly(
+                        "function.workers: '0' (default): expected 1 or more with the launcher local",
+                        "function.handler: unset: expected a handler class, or local.command, with the launcher local");
+    }
+
+    @Test
+    void should_demand_key_and_certificate_together_and_files_that_are_there() {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--public-tls-certificate", directory.resolve("none.pem").toString());
+
+        assertThat(problems())
+                .containsExactly(
+                        "public.tls.certificate: '" + directory.resolve("none.pem")
+                                + "' (flag --public-tls-certificate): expected a file that can be read",
+                        "public.tls.certificate: '" + directory.resolve("none.pem")
+                                + "' (flag --public-tls-certificate): expected public.tls.key as well");
+    }
+
+    @Test
+    void should_refuse_a_port_that_is_used_twice_and_a_server_without_public_ports() {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--workers-port", "8080");
+        assertThat(problems())
+                .containsExactly(
+                        "workers.port: '8080' (flag --workers-port): expected another port than public.plain.port");
+
+        flags.put("--public-plain-port", "off");
+        assertThat(problems())
+                .containsExactly("public.plain.port: 'off' (flag --public-plain-port):"
+                        + " expected a port, for there is no TLS port with a certificate either");
+    }
+
+    @Test
+    void should_turn_a_port_off_by_what_yaml_makes_of_off() throws Exception {
+        write("admin.port: off");
+
+        assertThat(loadWithSecret().get(Settings.ADMIN_PORT)).isEqualTo(OptionalInt.empty());
+    }
+
+    @Test
+    void should_change_a_default_without_touching_the_original() throws Exception {
+        Configuration configuration = loadWithSecret();
+
+        Configuration changed = configuration.withDefault(Settings.WORKERS_PORT, "0");
+
+        assertThat(changed.get(Settings.WORKERS_PORT)).isZero();
+        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(8444);
+    }
+}

@@ -1,0 +1,78 @@
+package io.lambdadispatcher.server.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ValueTypeTest {
+    private static <T> T parse(ValueType<T> type, String text) {
+        return type.parse(RawValue.of(text, Source.DEFAULT));
+    }
+
+    static Stream<Arguments> durations() {
+        return Stream.of(
+                Arguments.of("0", Duration.ZERO),
+                Arguments.of("0s", Duration.ZERO),
+                Arguments.of("500ms", Duration.ofMillis(500)),
+                Arguments.of("10s", Duration.ofSeconds(10)),
+                Arguments.of("15m", Duration.ofMinutes(15)),
+                Arguments.of("1h", Duration.ofHours(1)),
+                Arguments.of("366d", Duration.ofDays(366)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("durations")
+    void should_read_a_duration(String text, Duration expected) {
+        assertThat(parse(ValueType.duration(), text)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "1", "10 s", "-1s", "1.5s", "1w", "367d", "999999999999999d", "99999999999999999999s"})
+    void should_refuse_what_is_no_duration(String text) {
+        assertThatThrownBy(() -> parse(ValueType.duration(), text)).isInstanceOf(RuntimeException.class);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1", "512B, 512", "64KiB, 65536", "3MiB, 3145728", "1GiB, 1073741824"})
+    void should_read_a_size(String text, int expected) {
+        assertThat(parse(ValueType.size(0, Integer.MAX_VALUE), text)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "KiB", "1KB", "1 KiB", "-1", "2GiB", "999999999999999GiB"})
+    void should_refuse_what_is_no_size(String text) {
+        assertThatThrownBy(() -> parse(ValueType.size(0, Integer.MAX_VALUE), text))
+                .isInstanceOfAny(IllegalArgumentException.class, ArithmeticException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"host", ":1", "host:", "host:0", "host:65536", "host:x", "::1:1", "a:1,b"})
+    void should_refuse_what_is_no_address(String text) {
+        assertThatThrownBy(() -> parse(ValueType.addresses(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"auto, AUTO", "io_uring, IO_URING", "epoll, EPOLL", "nio, NIO"})
+    void should_read_a_transport(String text, TransportKind expected) {
+        assertThat(parse(ValueType.choice(TransportKind.class), text)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TRUE", "yes", "1", ""})
+    void should_refuse_what_is_neither_true_nor_false(String text) {
+        assertThatThrownBy(() -> parse(ValueType.bool(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a b", "", ".A", "a..B", "1A", "a.B."})
+    void should_refuse_what_is_no_class_name(String text) {
+        assertThatThrownBy(() -> parse(ValueType.className(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+}

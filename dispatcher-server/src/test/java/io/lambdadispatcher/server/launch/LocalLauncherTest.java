@@ -1,0 +1,166 @@
+package io.lambdadispatcher.server.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
+import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class LocalLauncherTest {
+    private static final LaunchRequest REQUEST = new LaunchRequest(
+            "api",
+            "w-1",
+            "the-token",
+            List.of(new InetSocketAddress("0.0.0.0", 8444), InetSocketAddress.createUnresolved("dispatcher", 1)),
+            2,
+            50,
+            false);
+
+    @TempDir
+    Path directory;
+
+    private @Nullable LocalLauncher launcher;
+
+    @AfterEach
+    void close() {
+        if (launcher != null) {
+            launcher.close(Duration.ZERO);
+        }
+    }
+
+    private LaunchedWorker launch(String... command) {
+        launcher = new LocalLauncher(new LocalWorkers(
+                LocalWorkers.ownJava(), List.of(), "", List.of(command), Map.of("api", "a.Handler"), null));
+        return launcher.launch(REQUEST);
+    }
+
+    private static WorkerExit exit(LaunchedWorker worker) throws Exception {
+        CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+        worker.exit().thenAccept(exit::complete);
+        return exit.get(20, TimeUnit.SECONDS);
+    }
+
+    private Path shell(String script) throws Exception {
+        return Files.writeString(directory.resolve("worker.sh"), script);
+    }
+
+    @Test
+    void should_tell_the_worker_whom_to_dial() throws Exception {
+        Path seen = directory.resolve("seen");
+        Path script = shell("env > '" + seen + "'; exit 0");
+
+        assertThat(exit(launch("sh", script.toString()))).isEqualTo(new WorkerExit(false, "exit code 0"));
+
+        List<String> environment = Files.readAllLines(seen);
+        assertThat(environment)
+                .contains("LAMBDA_DISPATCHER_HANDLER=a.Handler", "LAMBDA_DISPATCHER_EXIT_WITH_PARENT=1")
+                .noneMatch(line -> line.startsWith("LAMBDA_DISPATCHER_TRUST"));
+        String payload = environment.stream()
+                .filter(line -> line.startsWith("LAMBDA_DISPATCHER_PAYLOAD="))
+                .map(line -> line.substring(line.indexOf('=') + 1))
+                .findAny()
+                .orElseThrow();
+        JsonNode json = JsonMapper.shared().readTree(payload);
+        assertThat(json.get("function").stringValue()).isEqualTo("api");
+        assertThat(json.get("workerId").stringValue()).isEqualTo("w-1");
+        assertThat(json.get("token").stringValue()).isEqualTo("the-token");
+        assertThat(json.get("addresses").get(0).stringValue()).isEqualTo("127.0.0.1:8444");
+        assertThat(json.get("addresses").get(1).stringValue()).isEqualTo("dispatcher:1");
+        assertThat(json.get("connections").intValue()).isEqualTo(2);
+        assertThat(json.get("streams").intValue()).isEqualTo(50);
+        assertThat(json.get("tls").booleanValue()).isFalse();
+    }
+
+    @Test
+    void should_call_an_exit_code_a_failure() throws Exception {
+        assertThat(exit(launch("sh", "-c", "exit 7"))).isEqualTo(new WorkerExit(true, "exit code 7"));
+    }
+
+    @Test
+    void should_report_a_program_that_is_not_there() throws Exception {
+        WorkerExit exit = exit(launch("/no/such/program"));
+
+        assertThat(exit.failed()).isTrue();
+    }
+
+    @Test
+    void should_kill_a_worker_with_its_children() throws Exception {
+        Path ready = directory.resolve("child");
+        LaunchedWorker worker = launch(
+                "sh",
+                shell("sleep 600 & echo $! > '" + ready + ".new'; mv '" + ready + ".new' '" + ready
+                                + "'; trap '' TERM; wait")
+                        .toString());
+        long child = pidIn(ready);
+
+        worker.kill();
+
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(false, "exit code 137"));
+        CompletableFuture<?> childGone = ProcessHandle.of(child)
+                .<CompletableFuture<?>>map(ProcessHandle::onExit)
+                .orElseGet(() -> CompletableFuture.completedFuture(null));
+        childGone.get(20, TimeUnit.SECONDS);
+    }
+
+    /** Waits for a file that another process writes: nothing tells us, so we look. */
+    private static long pidIn(Path file) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!Files.exists(file)) {
+            assertThat(System.nanoTime()).isLessThan(deadline);
+            Thread.onSpinWait();
+        }
+        return Long.parseLong(Files.readString(file).trim());
+    }
+
+    @Test
+    void should_end_all_workers_when_it_is_closed() throws Exception {
+        Path ready = directory.resolve("ready");
+        LaunchedWorker worker = launch(
+                "sh",
+                shell("echo $$ > '" + ready + ".new'; mv '" + ready + ".new' '" + ready + "'; sleep 600")
+                        .toString());
+        pidIn(ready);
+
+        launcher.close(Duration.ofSeconds(10));
+
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(false, "exit code 143"));
+    }
+
+    @Test
+    void should_start_nothing_after_it_was_closed() throws Exception {
+        exit(launch("true"));
+        launcher.close(Duration.ZERO);
+
+        assertThat(exit(launcher.launch(REQUEST)).detail()).isEqualTo("not started, it was not wanted any more");
+    }
+
+    @Test
+    void should_show_the_worker_the_end_of_the_dispatcher_as_the_end_of_its_input() throws Exception {
+        Path ready = directory.resolve("ready");
+        LaunchedWorker worker = launch(
+                "sh",
+                shell("echo $$ > '" + ready + ".new'; mv '" + ready + ".new' '" + ready + "'; cat; exit 3")
+                        .toString());
+        long pid = pidIn(ready);
+
+        // While we live it waits; it would have left with 3 otherwise.
+        assertThat(ProcessHandle.of(pid))
+                .hasValueSatisfying(handle -> assertThat(handle.isAlive()).isTrue());
+        worker.kill();
+        assertThat(exit(worker).detail()).isEqualTo("exit code 137");
+    }
+}

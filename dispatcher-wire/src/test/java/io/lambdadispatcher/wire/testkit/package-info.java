@@ -1,0 +1,5 @@
+/** What the tests of every module share: the leak check and the ways to cut octets into pieces. */
+@NullMarked
+package io.lambdadispatcher.wire.testkit;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,281 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The failure table: what clients see when clients, workers or the dispatcher go away. */
+class FaultsIT {
+
+    private static HttpRequest.Builder request(Rig rig, HttpClient.Version version, String path) {
+        URI uri = version == HttpClient.Version.HTTP_2 ? rig.https(path) : rig.http(path);
+        return HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(20));
+    }
+
+    private static int status(Rig rig, HttpClient.Version version, String path) throws Exception {
+        return rig.client(version)
+                .send(request(rig, version, path).build(), BodyHandlers.discarding())
+                .statusCode();
+    }
+
+    /** With one worker stream in all, a second request is served only if the first one has let go of it. */
+    @ParameterizedTest
+    @EnumSource(HttpClient.Version.class)
+    void should_free_the_stream_when_the_client_goes_before_the_head(HttpClient.Version version) throws Exception {
+        try (Rig rig = Rig.start()) {
+            rig.worker(1, 1);
+            CompletableFuture<HttpResponse<Void>> silent = rig.client(version)
+                    .sendAsync(request(rig, version, "/silent").build(), BodyHandlers.discarding());
+            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            silent.cancel(true);
+            rig.awaitAllFree();
+            assertThat(rig.pool().streams()).isEqualTo(1);
+            assertThat(status(rig, version, "/ping")).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_free_the_stream_when_an_http1_client_goes_amid_its_upload() throws Exception {
+        try (Rig rig = Rig.start()) {
+            rig.worker(1, 1);
+            try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
+                socket.getOutputStream()
+                        .write("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome"
+                                .getBytes(StandardCharsets.US_ASCII));
+                Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            }
+            rig.awaitAllFree();
+            assertThat(rig.pool().streams()).isEqualTo(1);
+            assertThat(status(rig, HttpClient.Version.HTTP_1_1, "/ping")).isEqualTo(200);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(HttpClient.Version.class)
+    void should_free_the_stream_when_the_client_goes_amid_its_download(HttpClient.Version version) throws Exception {
+        try (Rig rig = Rig.start()) {
+            rig.worker(1, 1);
+            HttpResponse<InputStream> response = rig.client(version)
+                    .send(
+                            request(rig, version, "/chunked-response?chunks=100000&delay=5")
+                                    .build(),
+                            BodyHandlers.ofInputStream());
+            assertThat(response.body().read()).isEqualTo('c');
+            response.body().close();
+            rig.awaitAllFree();
+            assertThat(rig.pool().streams()).isEqualTo(1);
+            assertThat(status(rig, version, "/ping")).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_send_a_safe_request_to_another_worker_when_its_own_is_killed_before_the_head() throws Exception {
+        try (Rig rig = Rig.start()) {
+            Process first = rig.worker(1, 1);
+            CompletableFuture<HttpResponse<String>> slow = rig.client(HttpClient.Version.HTTP_2)
+                    .sendAsync(
+                            request(rig, HttpClient.Version.HTTP_2, "/delay?delay=3000")
+                                    .build(),
+                            BodyHandlers.ofString());
+            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            rig.worker(1, 1);
+            first.destroyForcibly();
+            assertThat(slow.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_answer_502_to_a_post_when_its_worker_is_killed_before_the_head() throws Exception {
+        try (Rig rig = Rig.start()) {
+            Process first = rig.worker(1, 1);
+            CompletableFuture<HttpResponse<String>> slow = rig.client(HttpClient.Version.HTTP_2)
+                    .sendAsync(
+                            request(rig, HttpClient.Version.HTTP_2, "/delay?delay=3000")
+                                    .POST(BodyPublishers.ofString("not twice"))
+                                    .build(),
+                            BodyHandlers.ofString());
+            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            rig.worker(1, 1);
+            first.destroyForcibly();
+            assertThat(slow.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(502);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(HttpClient.Version.class)
+    void should_cut_a_response_whose_worker_is_killed_after_the_head(HttpClient.Version version) throws Exception {
+        try (Rig rig = Rig.start()) {
+            Process worker = rig.worker(1, 1);
+            HttpResponse<InputStream> response = rig.client(version)
+                    .send(
+                            request(rig, version, "/chunked-response?chunks=100000&delay=5")
+                                    .build(),
+                            BodyHandlers.ofInputStream());
+            assertThat(response.body().read()).isEqualTo('c');
+            worker.destroyForcibly();
+            assertThatThrownBy(() -> response.body().readAllBytes()).isInstanceOf(IOException.class);
+        }
+    }
+
+    @Test
+    void should_give_up_a_frozen_worker_within_the_liveness_deadline() throws Exception {
+        try (Rig rig = Rig.start()) {
+            Process frozen = rig.worker(1, 1);
+            signal("STOP", frozen);
+            long start = System.nanoTime();
+            Rig.await("the frozen worker is out", () -> rig.pool().workers() == 0);
+            // Probed after 500 ms of silence, given up 1 s later; the rest is a slow machine's.
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+            rig.worker(1, 1);
+            assertThat(status(rig, HttpClient.Version.HTTP_1_1, "/ping")).isEqualTo(200);
+        }
+    }
+
+    private static void signal(String name, Process process) throws Exception {
+        assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                        .start()
+                        .waitFor())
+                .isZero();
+    }
+
+    @Test
+    void should_answer_503_with_retry_after_when_no_worker_comes() throws Exception {
+        FunctionOptions impatient = FunctionOptions.of("demo").withPending(2, Duration.ofMillis(300));
+        try (Rig rig = Rig.start(impatient, DispatcherObserver.NONE)) {
+            HttpResponse<String> response = rig.client(HttpClient.Version.HTTP_1_1)
+                    .send(request(rig, HttpClient.Version.HTTP_1_1, "/ping").build(), BodyHandlers.ofString());
+            assertThat(response.statusCode()).isEqualTo(503);
+            assertThat(response.headers().firstValue("retry-after")).isPresent();
+        }
+    }
+
+    @Test
+    void should_answer_504_when_the_handler_takes_too_long_and_serve_on() throws Exception {
+        FunctionOptions hasty = FunctionOptions.of("demo").withRequestTimeout(Duration.ofMillis(300));
+        try (Rig rig = Rig.start(hasty, DispatcherObserver.NONE)) {
+            rig.worker(1, 1);
+            assertThat(status(rig, HttpClient.Version.HTTP_2, "/silent")).isEqualTo(504);
+            assertThat(status(rig, HttpClient.Version.HTTP_2, "/ping")).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_turn_away_a_worker_with_a_wrong_secret() throws Exception {
+        AtomicInteger rejected = new AtomicInteger();
+        DispatcherObserver observer = new DispatcherObserver() {
+            @Override
+            public void onWorkerRejected(java.net.SocketAddress remote, String reason) {
+                rejected.incrementAndGet();
+            }
+        };
+        try (Rig rig = Rig.start(FunctionOptions.of("demo"), observer)) {
+            Process worker = rig.launch(1, 1, Map.of("LAMBDA_DISPATCHER_SECRET", "another secret, just as long"));
+            assertThat(worker.waitFor(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(worker.exitValue()).isEqualTo(1);
+            assertThat(rejected).hasPositiveValue();
+            assertThat(rig.pool().workers()).isZero();
+        }
+    }
+
+    @Test
+    void should_lose_no_request_when_a_worker_is_told_to_end_under_load() throws Exception {
+        try (Rig rig = Rig.start()) {
+            Process leaving = rig.worker(2, 20);
+            rig.worker(2, 20);
+            try (Load load = new Load(rig)) {
+                load.awaitServed(200);
+                leaving.destroy();
+                assertThat(leaving.waitFor(30, TimeUnit.SECONDS)).isTrue();
+                assertThat(leaving.exitValue()).isZero();
+                load.awaitServed(200);
+            }
+        }
+    }
+
+    @Test
+    void should_lose_no_request_when_the_dispatcher_closes_under_load() throws Exception {
+        try (Rig rig = Rig.start()) {
+            rig.worker(2, 20);
+            try (Load load = new Load(rig)) {
+                load.awaitServed(200);
+                rig.dispatcher
+                        .close(Duration.ofSeconds(10))
+                        .toCompletableFuture()
+                        .get(20, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    /** Clients that send one request after the other; whatever is neither answered with 200 nor refused a connection is lost. */
+    private static final class Load implements AutoCloseable {
+        private static final int CLIENTS = 8;
+
+        private final ExecutorService threads = Executors.newFixedThreadPool(CLIENTS);
+        private final AtomicInteger served = new AtomicInteger();
+        private final ConcurrentLinkedQueue<Object> lost = new ConcurrentLinkedQueue<>();
+        private volatile boolean stopped;
+
+        Load(Rig rig) {
+            for (int i = 0; i < CLIENTS; i++) {
+                HttpClient.Version version = i % 2 == 0 ? HttpClient.Version.HTTP_2 : HttpClient.Version.HTTP_1_1;
+                HttpClient client = rig.client(version);
+                HttpRequest request = request(rig, version, "/delay?delay=5").build();
+                threads.execute(() -> run(client, request));
+            }
+        }
+
+        private void run(HttpClient client, HttpRequest request) {
+            while (!stopped) {
+                try {
+                    HttpResponse<Void> response = client.send(request, BodyHandlers.discarding());
+                    if (response.statusCode() == 200) {
+                        served.incrementAndGet();
+                    } else {
+                        lost.add(response);
+                    }
+                } catch (ConnectException e) {
+                    return; // the port is closed: not lost, never taken
+                } catch (Exception e) {
+                    lost.add(e);
+                }
+            }
+        }
+
+        void awaitServed(int more) {
+            int before = served.get();
+            Rig.await(more + " served", () -> served.get() >= before + more);
+        }
+
+        @Override
+        public void close() throws Exception {
+            stopped = true;
+            threads.shutdown();
+            assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(lost).isEmpty();
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package io.lambdadispatcher.it;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.TlsOptions;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import java.io.File;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.awaitility.Awaitility;
+
+/** A dispatcher in this JVM, on free ports, and workers in processes of their own that run the demo handler. */
+final class Rig implements AutoCloseable {
+    static final String SECRET = "a secret of the integration tests";
+
+    private final X509Bundle certificate;
+    private final Path directory;
+    private final List<Process> workers = new ArrayList<>();
+    final Dispatcher dispatcher;
+
+    private Rig(FunctionOptions function, DispatcherObserver observer, UnaryOperator<Dispatcher.Builder> more) {
+        try {
+            directory = Files.createTempDirectory("lambda-dispatcher-it");
+            certificate = new CertificateBuilder()
+                    .subject("CN=localhost")
+                    .ecp256()
+                    .setIsCertificateAuthority(true)
+                    .addSanDnsName("localhost")
+                    .buildSelfSigned();
+            Files.writeString(directory.resolve("cert.pem"), certificate.getCertificatePathPEM());
+            Files.writeString(directory.resolve("key.pem"), certificate.getPrivateKeyPEM());
+        } catch (Exception e) {
+            throw new IllegalStateException("no certificate", e);
+        }
+        TlsOptions tls = new TlsOptions(directory.resolve("cert.pem"), directory.resolve("key.pem"), null);
+        dispatcher = more.apply(Dispatcher.builder()
+                        .function(function)
+                        .publicListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls))
+                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .secret(SECRET.getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                        .observer(observer)
+                        .liveness(Duration.ofMillis(500), Duration.ofSeconds(1)))
+                .start();
+    }
+
+    static Rig start() {
+        return start(FunctionOptions.of("demo"), DispatcherObserver.NONE);
+    }
+
+    static Rig start(FunctionOptions function, DispatcherObserver observer) {
+        return new Rig(function, observer, builder -> builder);
+    }
+
+    /** Starts a worker process and waits until it is ready. */
+    Process worker(int connections, int streams) {
+        return worker(connections, streams, Map.of());
+    }
+
+    Process worker(int connections, int streams, Map<String, String> variables) {
+        int ready = pool().readyWorkers();
+        Process process = launch(connections, streams, variables);
+        await("worker is ready", () -> pool().readyWorkers() > ready && pool().free() >= streams);
+        return process;
+    }
+
+    Process launch(int connections, int streams, Map<String, String> variables) {
+        ProcessBuilder builder = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx256m",
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "io.lambdadispatcher.worker.WorkerMain")
+                .redirectErrorStream(true)
+                .redirectOutput(
+                        directory.resolve("worker-" + workers.size() + ".log").toFile());
+        Map<String, String> environment = builder.environment();
+        environment.put(
+                "LAMBDA_DISPATCHER_ADDRESSES",
+                "127.0.0.1:" + dispatcher.workerAddress().getPort());
+        environment.put("LAMBDA_DISPATCHER_FUNCTION", "demo");
+        environment.put("LAMBDA_DISPATCHER_SECRET", SECRET);
+        environment.put("LAMBDA_DISPATCHER_CONNECTIONS", Integer.toString(connections));
+        environment.put("LAMBDA_DISPATCHER_STREAMS", Integer.toString(streams));
+        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "true");
+        environment.putAll(variables);
+        try {
+            Process process = builder.start();
+            workers.add(process);
+            return process;
+        } catch (IOException e) {
+            throw new IllegalStateException("no worker process", e);
+        }
+    }
+
+    PoolSnapshot pool() {
+        return dispatcher.pools().get(0);
+    }
+
+    int plainPort() {
+        return dispatcher.publicAddresses().get(0).getPort();
+    }
+
+    URI http(String path) {
+        return URI.create("http://127.0.0.1:" + plainPort() + path);
+    }
+
+    URI https(String path) {
+        return URI.create(
+                "https://localhost:" + dispatcher.publicAddresses().get(1).getPort() + path);
+    }
+
+    /** HTTP/2 with {@link #https}, HTTP/1.1 with {@link #http}. */
+    HttpClient client(HttpClient.Version version) {
+        return HttpClient.newBuilder()
+                .version(version)
+                .sslContext(trust())
+                .connectTimeout(Duration.ofSeconds(5))
+                .build();
+    }
+
+    private SSLContext trust() {
+        try {
+            KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+            store.load(null, null);
+            store.setCertificateEntry("dispatcher", certificate.getCertificate());
+            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trust.init(store);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, trust.getTrustManagers(), null);
+            return context;
+        } catch (Exception e) {
+            throw new IllegalStateException("no TLS context", e);
+        }
+    }
+
+    static void await(String what, BooleanSupplier condition) {
+        Awaitility.await(what)
+                .atMost(Duration.ofSeconds(30))
+                .pollInterval(Duration.ofMillis(10))
+                .until(condition::getAsBoolean);
+    }
+
+    /** Every worker stream is free again: whatever a client did, the exchange has ended in both directions. */
+    void awaitAllFree() {
+        await("all streams free", () -> pool().free() == pool().streams() && pool().pending() == 0);
+    }
+
+    @Override
+    public void close() throws Exception {
+        dispatcher.close(Duration.ofSeconds(3)).toCompletableFuture().get(15, TimeUnit.SECONDS);
+        for (Process worker : workers) {
+            worker.destroyForcibly().waitFor();
+        }
+        File[] files = directory.toFile().listFiles();
+        for (File file : files == null ? new File[0] : files) {
+            Files.delete(file.toPath());
+        }
+        Files.delete(directory);
+    }
+}

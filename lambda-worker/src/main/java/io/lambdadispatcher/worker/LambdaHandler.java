@@ -1,0 +1,95 @@
+package io.lambdadispatcher.worker;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.config.InvokePayload;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.Handler;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * The AWS Lambda handler class: one invoke is one worker. Serves with the class that the environment variable
+ * {@code LAMBDA_DISPATCHER_HANDLER} names, or with what a subclass passes to its constructor. The handler is made once, during the function's
+ * initialisation, and serves all invokes of the execution environment.
+ */
+public class LambdaHandler implements RequestStreamHandler {
+    private final Handler handler;
+
+    /** @throws IllegalArgumentException if the environment variable names no handler */
+    public LambdaHandler() {
+        this(HandlerLoader.load(named(System.getenv(HandlerLoader.VARIABLE))));
+    }
+
+    protected LambdaHandler(Handler handler) {
+        this.handler = handler;
+    }
+
+    private static String named(@Nullable String className) {
+        if (className == null || className.isBlank()) {
+            throw new IllegalArgumentException(
+                    HandlerLoader.VARIABLE + " is not set, expected the class name of the handler");
+        }
+        return className;
+    }
+
+    /**
+     * Serves until the worker drains; blocks the calling thread.
+     *
+     * @throws IllegalArgumentException if the payload is not as expected, named field by field
+     * @throws IOException if the summary cannot be written, or no dispatcher let the worker in
+     */
+    @Override
+    public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
+        WorkerConfig config = withDeadline(InvokePayload.read(input), context.getRemainingTimeInMillis());
+        WorkerSummary summary = serve(new Worker(config, handler).start());
+        if (summary.refused() && summary.requests() == 0) {
+            throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());
+        }
+        write(summary, output);
+    }
+
+    /** The invoke's own end holds, whatever the payload says. */
+    private static WorkerConfig withDeadline(WorkerConfig config, int remainingMillis) {
+        Duration left = Duration.ofMillis(remainingMillis);
+        boolean earlier = !config.deadline().isZero() && config.deadline().compareTo(left) < 0;
+        return config.withDeadline(earlier ? config.deadline() : left, config.deadlineMargin());
+    }
+
+    private static WorkerSummary serve(Worker worker) throws IOException {
+        try {
+            return worker.done().toCompletableFuture().get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            worker.drain(DrainReason.REQUESTED);
+            throw new IOException("interrupted while serving", e);
+        } catch (ExecutionException e) {
+            throw new IOException("worker failed", e.getCause());
+        }
+    }
+
+    private static void write(WorkerSummary summary, OutputStream output) {
+        try (JsonGenerator json = new JsonFactory().createGenerator(ObjectWriteContext.empty(), output)) {
+            json.writeStartObject();
+            json.writeStringProperty("function", summary.function());
+            json.writeStringProperty("workerId", summary.workerId());
+            json.writeNumberProperty("requests", summary.requests());
+            json.writeNumberProperty("failures", summary.failures());
+            json.writeNumberProperty("requestBytes", summary.requestBytes());
+            json.writeNumberProperty("responseBytes", summary.responseBytes());
+            json.writeNumberProperty("connections", summary.connections());
+            json.writeNumberProperty("readyMillis", summary.readyMillis());
+            json.writeNumberProperty("lifeMillis", summary.lifeMillis());
+            json.writeStringProperty("reason", summary.reason());
+            json.writeEndObject();
+        }
+    }
+}

@@ -1,0 +1,250 @@
+package io.lambdadispatcher.worker;
+
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.config.WorkerTls;
+import io.lambdadispatcher.worker.connect.ClientTls;
+import io.lambdadispatcher.worker.connect.ConnectionKeeper;
+import io.lambdadispatcher.worker.connect.Dialler;
+import io.lambdadispatcher.worker.connect.Tally;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One worker, from dialling in to the last goodbye. It ends when it is drained, by {@link #drain}, by the dispatcher, near its deadline or after an
+ * idle time; when no dispatcher lets it in; or when it has been without any connection for too long. The methods may be called from any
+ * thread; the state is confined to the first event loop.
+ */
+public final class Worker {
+    private static final int MOST_LOOPS = 2;
+
+    private static final Logger log = LoggerFactory.getLogger(Worker.class);
+
+    private final WorkerConfig config;
+    private final Handler handler;
+    private final CompletableFuture<Worker> ready = new CompletableFuture<>();
+    private final CompletableFuture<WorkerSummary> done = new CompletableFuture<>();
+    private final EventLoopGroup loops;
+    private final EventLoop home;
+    private final List<ConnectionKeeper> keepers = new ArrayList<>();
+    private final long startedNanos;
+    private final long deadlineNanos;
+
+    private final Set<ConnectionKeeper> up = new HashSet<>();
+    private final Set<ConnectionKeeper> running = new HashSet<>();
+    private long readyNanos;
+    private long aloneSinceNanos;
+    private long idleSinceNanos;
+    private long startedWhenIdle = -1;
+    private boolean draining;
+    private boolean refused;
+    private String reason = "";
+
+    /**
+     * Prepares threads and TLS; dials nothing yet. The deadline counts from here.
+     *
+     * @throws IllegalArgumentException if TLS cannot be set up as configured
+     */
+    public Worker(WorkerConfig config, Handler handler) {
+        this.config = config;
+        this.handler = handler;
+        this.startedNanos = System.nanoTime();
+        this.deadlineNanos = config.deadline().isZero()
+                ? 0
+                : startedNanos + config.deadline().toNanos();
+        WorkerTls tls = config.tls();
+        Dialler dialler = new Dialler(tls == null ? null : ClientTls.of(tls));
+        this.loops = dialler.newLoops(Math.min(
+                config.connections(), Math.min(MOST_LOOPS, Runtime.getRuntime().availableProcessors())));
+        this.home = loops.next();
+        for (int i = 0; i < config.connections(); i++) {
+            EventLoop loop = i == 0 ? home : loops.next();
+            keepers.add(new ConnectionKeeper(config, handler, dialler, loop, i, deadlineNanos, new Keepers()));
+        }
+        log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
+    }
+
+    /** Dials in. Once. */
+    public Worker start() {
+        home.execute(this::onStart);
+        return this;
+    }
+
+    /** Completes with the first connection that can take requests; exceptionally where the worker ends before. */
+    public CompletionStage<Worker> ready() {
+        return ready.copy();
+    }
+
+    /** Completes, never exceptionally, when all connections are closed and the threads are ending. */
+    public CompletionStage<WorkerSummary> done() {
+        return done.copy();
+    }
+
+    /** Takes no more requests, finishes those under way, and ends. Harmless when called again. */
+    public void drain(DrainReason why) {
+        if (!home.isShuttingDown()) {
+            home.execute(() -> onDrain(why));
+        }
+    }
+
+    private void onStart() {
+        aloneSinceNanos = System.nanoTime();
+        idleSinceNanos = aloneSinceNanos;
+        running.addAll(keepers);
+        keepers.forEach(ConnectionKeeper::start);
+        if (deadlineNanos != 0) {
+            long nanos = startedNanos + config.untilDrain().toNanos() - System.nanoTime();
+            home.schedule(() -> onDrain(DrainReason.DEADLINE), nanos, TimeUnit.NANOSECONDS);
+        }
+        watch(config.idleTimeout(), this::checkIdle);
+        watch(config.loneTimeout(), this::checkAlone);
+    }
+
+    /** Looks often enough for the timeout to be kept within an eighth. */
+    private void watch(Duration timeout, Runnable check) {
+        if (!timeout.isZero()) {
+            long periodNanos = Math.max(TimeUnit.MILLISECONDS.toNanos(5), timeout.toNanos() / 8);
+            home.scheduleAtFixedRate(check, periodNanos, periodNanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void checkIdle() {
+        long started = sum(Tally::started);
+        boolean unchanged = started == startedWhenIdle && sum(Tally::ended) == started;
+        if (!unchanged) {
+            startedWhenIdle = started;
+            idleSinceNanos = System.nanoTime();
+        } else if (System.nanoTime() - idleSinceNanos >= config.idleTimeout().toNanos()) {
+            onDrain(DrainReason.IDLE);
+        }
+    }
+
+    private void checkAlone() {
+        if (up.isEmpty()
+                && System.nanoTime() - aloneSinceNanos >= config.loneTimeout().toNanos()) {
+            because("no connection for " + config.loneTimeout());
+            onDrain(DrainReason.REQUESTED);
+        }
+    }
+
+    private void onDrain(DrainReason why) {
+        if (draining) {
+            return;
+        }
+        draining = true;
+        because(why.name());
+        log.info("worker {} drains: {}", config.workerId(), reason);
+        Duration grace = grace();
+        if (running.isEmpty()) {
+            finish();
+        }
+        keepers.forEach(keeper -> keeper.drain(why, grace));
+    }
+
+    /** Never past the deadline, less what parting takes. */
+    private Duration grace() {
+        if (deadlineNanos == 0) {
+            return config.drainGrace();
+        }
+        Duration left = Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
+        Duration usable = left.minus(left.dividedBy(4));
+        return usable.compareTo(config.drainGrace()) < 0 ? usable : config.drainGrace();
+    }
+
+    private void because(String why) {
+        if (reason.isEmpty()) {
+            reason = why;
+        }
+    }
+
+    private void finish() {
+        WorkerSummary summary = summary();
+        log.info("worker ended: {}", summary);
+        if (readyNanos == 0) {
+            ready.completeExceptionally(new IllegalStateException("worker ended before it was ready: " + reason));
+        }
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        done.complete(summary);
+    }
+
+    private WorkerSummary summary() {
+        long now = System.nanoTime();
+        return new WorkerSummary(
+                config.function(),
+                config.workerId(),
+                sum(Tally::started),
+                sum(Tally::failed),
+                sum(Tally::requestBytes),
+                sum(Tally::responseBytes),
+                sum(Tally::connections),
+                readyNanos == 0 ? -1 : TimeUnit.NANOSECONDS.toMillis(readyNanos - startedNanos),
+                TimeUnit.NANOSECONDS.toMillis(now - startedNanos),
+                refused,
+                reason);
+    }
+
+    private long sum(ToLongFunction<Tally> part) {
+        long sum = 0;
+        for (ConnectionKeeper keeper : keepers) {
+            sum += part.applyAsLong(keeper.tally());
+        }
+        return sum;
+    }
+
+    /** Brings what keepers say home. */
+    private final class Keepers implements ConnectionKeeper.Owner {
+        @Override
+        public void onReady(ConnectionKeeper keeper) {
+            long now = System.nanoTime();
+            home.execute(() -> {
+                up.add(keeper);
+                if (readyNanos == 0) {
+                    readyNanos = now;
+                    log.info("worker {} ready after {} ms", config.workerId(), (now - startedNanos) / 1_000_000);
+                    ready.complete(Worker.this);
+                }
+            });
+        }
+
+        @Override
+        public void onLost(ConnectionKeeper keeper) {
+            home.execute(() -> gone(keeper));
+        }
+
+        @Override
+        public void onDrain(DrainReason why) {
+            home.execute(() -> Worker.this.onDrain(why));
+        }
+
+        @Override
+        public void onStopped(ConnectionKeeper keeper, boolean wasRefused, String detail) {
+            home.execute(() -> {
+                gone(keeper);
+                refused |= wasRefused;
+                if (running.remove(keeper) && running.isEmpty()) {
+                    because(detail);
+                    finish();
+                }
+            });
+        }
+
+        private void gone(ConnectionKeeper keeper) {
+            up.remove(keeper);
+            if (up.isEmpty()) {
+                aloneSinceNanos = System.nanoTime();
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+package io.lambdadispatcher.worker;
+
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.demo.DemoHandler;
+import io.lambdadispatcher.worker.handler.Handler;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with the class that
+ * {@code LAMBDA_DISPATCHER_HANDLER} names, with the demo routes where it is not set. SIGTERM drains. With
+ * {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin} when its standard input ends.
+ *
+ * <p>Exit codes: 0 after a drain, 1 when no dispatcher let it in or all were lost, 2 for a configuration that cannot be used.
+ */
+public final class WorkerMain {
+    private static final String EXIT_WITH_PARENT = EnvironmentConfig.PREFIX + "EXIT_WITH_PARENT";
+    private static final int FAILED = 1;
+    private static final int BAD_CONFIGURATION = 2;
+
+    /** After the parent's end nobody waits for a slow drain. */
+    private static final long ORPHAN_GRACE_MILLIS = 5_000;
+
+    private static final Logger log = LoggerFactory.getLogger(WorkerMain.class);
+
+    private final Worker worker;
+    private final CountDownLatch ended = new CountDownLatch(1);
+
+    private WorkerMain(Worker worker) {
+        this.worker = worker;
+    }
+
+    public static void main(String[] args) throws Exception {
+        WorkerMain main;
+        try {
+            main = new WorkerMain(configured(System.getenv()));
+        } catch (IllegalArgumentException e) {
+            log.error("cannot start: {}", e.getMessage());
+            System.exit(BAD_CONFIGURATION);
+            return;
+        }
+        main.watchParent(System.getenv(EXIT_WITH_PARENT));
+        main.run();
+    }
+
+    private static Worker configured(Map<String, String> variables) {
+        String className = variables.get(HandlerLoader.VARIABLE);
+        Handler handler = className == null ? new DemoHandler() : HandlerLoader.load(className);
+        return new Worker(EnvironmentConfig.read(variables), handler);
+    }
+
+    private void run() throws Exception {
+        Runtime.getRuntime().addShutdownHook(new Thread(this::onSignal, "drain"));
+        worker.start();
+        WorkerSummary summary = worker.done().toCompletableFuture().get();
+        ended.countDown();
+        boolean clean = !summary.refused() && summary.connections() > 0;
+        System.exit(clean ? 0 : FAILED);
+    }
+
+    /** In the shutdown hook: the JVM waits for it, and ends with the signal's exit code unless we halt with ours. */
+    private void onSignal() {
+        if (ended.getCount() == 0) {
+            return;
+        }
+        worker.drain(DrainReason.REQUESTED);
+        boolean clean;
+        try {
+            clean = worker.done().toCompletableFuture().get(1, TimeUnit.HOURS) != null;
+        } catch (Exception e) {
+            clean = false;
+        }
+        Runtime.getRuntime().halt(clean ? 0 : FAILED);
+    }
+
+    private void watchParent(String mode) {
+        if (mode == null || mode.isBlank() || mode.equals("false")) {
+            return;
+        }
+        if (mode.equals("stdin")) {
+            daemon("stdin-watch", this::awaitEndOfInput);
+            return;
+        }
+        ProcessHandle.current()
+                .parent()
+                .ifPresentOrElse(parent -> parent.onExit().thenRun(this::onParentGone), this::onParentGone);
+    }
+
+    private void awaitEndOfInput() {
+        try (InputStream in = System.in) {
+            in.transferTo(java.io.OutputStream.nullOutputStream());
+        } catch (IOException e) {
+            log.debug("standard input failed", e);
+        }
+        onParentGone();
+    }
+
+    private void onParentGone() {
+        log.info("the parent process is gone");
+        worker.drain(DrainReason.REQUESTED);
+        daemon("orphan-end", () -> {
+            try {
+                if (!ended.await(ORPHAN_GRACE_MILLIS, TimeUnit.MILLISECONDS)) {
+                    Runtime.getRuntime().halt(FAILED);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
+    private static void daemon(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+}

@@ -1,0 +1,182 @@
+package io.lambdadispatcher.worker.blocking;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureLog;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** One request on one thread. Started on the event loop; everything else but the cancellation happens on the handler's thread. */
+final class BlockingCall implements BlockingRequest, Runnable {
+    private final BlockingHandler handler;
+    private final Request request;
+    private final Response response;
+    private final BodyInput input;
+    private final BodyOutput output;
+
+    private boolean headSent;
+    private @Nullable Http2Headers trailers;
+
+    /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
+    private final Object threadLock = new Object();
+
+    private @Nullable Thread thread;
+
+    BlockingCall(BlockingHandler handler, Request request, Response response) {
+        this.handler = handler;
+        this.request = request;
+        this.response = response;
+        this.input = new BodyInput(request.body());
+        this.output = new BodyOutput(this, response);
+    }
+
+    void start(Executor threads) {
+        request.body().read(input);
+        response.onWritable(output::onWritable);
+        request.onCancel(this::onCancel);
+        try {
+            threads.execute(this);
+        } catch (RejectedExecutionException e) {
+            input.close();
+            response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
+        }
+    }
+
+    private void onCancel(ErrorCode code) {
+        synchronized (threadLock) {
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void run() {
+        synchronized (threadLock) {
+            thread = Thread.currentThread();
+        }
+        try {
+            if (request.cancellation() == null) {
+                serve();
+            }
+        } finally {
+            synchronized (threadLock) {
+                thread = null;
+            }
+            // An interrupt that was meant for this request ends with it.
+            Thread.interrupted();
+            input.close();
+            output.drop();
+        }
+    }
+
+    private void serve() {
+        try {
+            handler.handle(this, new Answer());
+            finish();
+        } catch (Throwable e) {
+            if (request.cancellation() == null) {
+                FailureLog.report("blocking handler", request, e);
+                response.fail(ErrorCode.HANDLER_FAILED, String.valueOf(e));
+            }
+        }
+    }
+
+    private void finish() throws IOException {
+        output.flush();
+        if (!headSent) {
+            throw new IllegalStateException("handler returned without a response, expected head()");
+        }
+        if (trailers == null) {
+            response.end();
+        } else {
+            response.end(trailers);
+        }
+    }
+
+    void sendHeadIfMissing() {
+        if (!headSent) {
+            response.head(200);
+            headSent = true;
+        }
+    }
+
+    void verifyWanted() throws IOException {
+        ErrorCode code = request.cancellation();
+        if (code != null) {
+            throw new IOException("nobody wants the response any more: " + code);
+        }
+    }
+
+    @Override
+    public String method() {
+        return request.method().toString();
+    }
+
+    @Override
+    public String path() {
+        return request.path();
+    }
+
+    @Override
+    public Http2Headers headers() {
+        return request.headers();
+    }
+
+    @Override
+    public Http2Headers trailers() {
+        return input.trailers();
+    }
+
+    @Override
+    public Optional<Duration> remaining() {
+        return request.remaining();
+    }
+
+    @Override
+    public @Nullable ErrorCode cancellation() {
+        return request.cancellation();
+    }
+
+    @Override
+    public InputStream body() {
+        return input;
+    }
+
+    private final class Answer implements BlockingResponse {
+        @Override
+        public void interim(Http2Headers head) {
+            response.interim(head);
+        }
+
+        @Override
+        public void head(Http2Headers head) {
+            response.head(head);
+            headSent = true;
+        }
+
+        @Override
+        public void head(int status) {
+            response.head(status);
+            headSent = true;
+        }
+
+        @Override
+        public OutputStream body() {
+            return output;
+        }
+
+        @Override
+        public void trailers(Http2Headers fields) {
+            trailers = fields;
+        }
+    }
+}

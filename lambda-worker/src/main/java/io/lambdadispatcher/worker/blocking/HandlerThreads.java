@@ -1,0 +1,55 @@
+package io.lambdadispatcher.worker.blocking;
+
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** Where blocking handlers run. One for the process, made when first needed. */
+final class HandlerThreads {
+    /** More requests than this wait; their number is bounded by the worker's streams. */
+    private static final int MOST_PLATFORM_THREADS = 128;
+
+    private static final int KEEP_SECONDS = 30;
+
+    private HandlerThreads() {}
+
+    static Executor shared() {
+        return Holder.SHARED;
+    }
+
+    private static final class Holder {
+        static final Executor SHARED = create();
+    }
+
+    private static Executor create() {
+        try {
+            return (ExecutorService) MethodHandles.publicLookup()
+                    .findStatic(
+                            Executors.class,
+                            "newVirtualThreadPerTaskExecutor",
+                            MethodType.methodType(ExecutorService.class))
+                    .invoke();
+        } catch (Throwable e) {
+            // A JVM before 21.
+            return platformThreads();
+        }
+    }
+
+    static ThreadPoolExecutor platformThreads() {
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(
+                MOST_PLATFORM_THREADS,
+                MOST_PLATFORM_THREADS,
+                KEEP_SECONDS,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                new DefaultThreadFactory("lambda-handler", true));
+        pool.allowCoreThreadTimeOut(true);
+        return pool;
+    }
+}

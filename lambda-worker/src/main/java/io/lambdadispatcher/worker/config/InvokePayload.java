@@ -1,0 +1,144 @@
+package io.lambdadispatcher.worker.config;
+
+import io.lambdadispatcher.wire.WireLimits;
+import java.io.InputStream;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * The JSON a worker is launched with:
+ *
+ * <pre>
+ * {"function": "hello", "workerId": "w-1", "token": "v1…", "addresses": ["10.0.0.7:8444"],
+ *  "connections": 2, "streams": 50, "tls": true, "protocolVersion": 1,
+ *  "deadlineMillis": 840000, "idleTimeoutMillis": 0, "tlsFingerprint": "ab12…"}
+ * </pre>
+ *
+ * <p>The first four fields are required (a {@code secret} may stand for the token). {@code dialBack} and {@code streamsPerConnection} are other names of
+ * {@code addresses} and {@code streams}. Unknown fields are skipped: a newer dispatcher may send more.
+ */
+public final class InvokePayload {
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private final JsonParser parser;
+    private final Settings settings = new Settings();
+
+    private InvokePayload(JsonParser parser) {
+        this.parser = parser;
+    }
+
+    /** @throws IllegalArgumentException names the field, its value and what was expected */
+    public static WorkerConfig read(String json) {
+        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), json)) {
+            return new InvokePayload(parser).read();
+        } catch (JacksonException e) {
+            throw notJson(e);
+        }
+    }
+
+    /** Reads to the end of the JSON value; the caller closes the stream. @throws IllegalArgumentException as {@link #read(String)} */
+    public static WorkerConfig read(InputStream json) {
+        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), json)) {
+            return new InvokePayload(parser).read();
+        } catch (JacksonException e) {
+            throw notJson(e);
+        }
+    }
+
+    private static IllegalArgumentException notJson(JacksonException e) {
+        // Without the excerpt, which may hold the token.
+        return new IllegalArgumentException("invoke payload is not JSON, at "
+                + (e.getLocation() == null
+                        ? "its end"
+                        : "offset " + e.getLocation().getCharOffset()));
+    }
+
+    private WorkerConfig read() {
+        if (parser.nextToken() != JsonToken.START_OBJECT) {
+            throw Settings.bad("invoke payload", parser.currentToken(), "a JSON object");
+        }
+        while (parser.nextToken() != JsonToken.END_OBJECT) {
+            String name = parser.currentName();
+            parser.nextToken();
+            readField(name);
+        }
+        return settings.toConfig();
+    }
+
+    private void readField(String name) {
+        switch (name) {
+            case "function" -> settings.function = text(name);
+            case "workerId" -> settings.workerId = text(name);
+            case "token" -> settings.token = text(name);
+            case "secret" -> settings.secret = text(name);
+            case "addresses", "dialBack" -> settings.addresses = addresses(name);
+            case "connections" -> settings.connections = number(name);
+            case "streams", "streamsPerConnection" -> settings.streams = number(name);
+            case "tls" -> settings.tls = flag(name);
+            case "tlsFingerprint" -> settings.tlsFingerprint = text(name);
+            case "tlsTrustPem" -> settings.tlsTrustPem = text(name);
+            case "tlsCertificate" -> settings.tlsCertificate = text(name);
+            case "tlsKey" -> settings.tlsKey = text(name);
+            case "protocolVersion" -> verifyVersion(number(name));
+            case "deadlineMillis" -> settings.deadline = millis(name);
+            case "deadlineMarginMillis" -> settings.deadlineMargin = millis(name);
+            case "idleTimeoutMillis" -> settings.idleTimeout = millis(name);
+            case "drainGraceMillis" -> settings.drainGrace = millis(name);
+            case "loneTimeoutMillis" -> settings.loneTimeout = millis(name);
+            default -> parser.skipChildren();
+        }
+    }
+
+    private static void verifyVersion(int version) {
+        if (version != WireLimits.PROTOCOL_VERSION) {
+            throw Settings.bad("protocolVersion", version, String.valueOf(WireLimits.PROTOCOL_VERSION));
+        }
+    }
+
+    private String text(String name) {
+        if (parser.currentToken() != JsonToken.VALUE_STRING) {
+            throw Settings.bad(name, parser.currentToken(), "a string");
+        }
+        return parser.getString();
+    }
+
+    private int number(String name) {
+        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT
+                || parser.getLongValue() != (int) parser.getLongValue()) {
+            throw Settings.bad(name, parser.currentToken(), "a 32-bit number");
+        }
+        return parser.getIntValue();
+    }
+
+    private Duration millis(String name) {
+        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT || parser.getLongValue() < 0) {
+            throw Settings.bad(name, parser.currentToken(), "milliseconds, zero or more");
+        }
+        return Duration.ofMillis(parser.getLongValue());
+    }
+
+    private boolean flag(String name) {
+        if (parser.currentToken() == JsonToken.VALUE_TRUE || parser.currentToken() == JsonToken.VALUE_FALSE) {
+            return parser.getBooleanValue();
+        }
+        throw Settings.bad(name, parser.currentToken(), "true or false");
+    }
+
+    private List<InetSocketAddress> addresses(String name) {
+        if (parser.currentToken() != JsonToken.START_ARRAY) {
+            throw Settings.bad(name, parser.currentToken(), "an array of host:port");
+        }
+        List<InetSocketAddress> found = new ArrayList<>();
+        while (parser.nextToken() != JsonToken.END_ARRAY) {
+            found.add(Settings.address(name, text(name)));
+        }
+        return found;
+    }
+}

@@ -1,0 +1,37 @@
+package io.lambdadispatcher.worker.connect;
+
+import io.netty.channel.Channel;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+
+/** Epoll where its classes are on the class path and its library loads, else NIO. Any thread. */
+record Transport(String name, IoHandlerFactory ioHandlers, Class<? extends Channel> channelType) {
+
+    static Transport best() {
+        try {
+            return EpollOnly.isAvailable() ? EpollOnly.transport() : nio();
+        } catch (LinkageError e) {
+            // The classes are an optional dependency.
+            return nio();
+        }
+    }
+
+    private static Transport nio() {
+        return new Transport("nio", NioIoHandler.newFactory(), NioSocketChannel.class);
+    }
+
+    /** Apart, so that this file loads without epoll's classes. */
+    private static final class EpollOnly {
+        static boolean isAvailable() {
+            return Epoll.isAvailable();
+        }
+
+        static Transport transport() {
+            return new Transport("epoll", EpollIoHandler.newFactory(), EpollSocketChannel.class);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package io.lambdadispatcher.worker.handler;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A request as it arrives. All methods but {@link #remaining} and {@link #cancellation} belong on {@link #eventLoop}. */
+public interface Request {
+    /** With the pseudo header fields of HTTP/2; HTTP/1.1 has been translated. The handler may keep it. */
+    Http2Headers headers();
+
+    default CharSequence method() {
+        CharSequence method = headers().method();
+        return method == null ? "" : method;
+    }
+
+    /** With the query, as the client sent it; {@code *} for OPTIONS of the server, empty for CONNECT. */
+    default String path() {
+        CharSequence path = headers().path();
+        return path == null ? "" : path.toString();
+    }
+
+    RequestBody body();
+
+    /** Until the dispatcher gives up on the response, zero at least; empty where there is no limit. Any thread. */
+    Optional<Duration> remaining();
+
+    /**
+     * Calls {@code listener} on the event loop, once, when nobody wants the response any more: the client has gone, the deadline has passed or
+     * the connection is lost. At once if that is so already; never after the response has ended. By then the response is closed, and what is
+     * written to it is dropped.
+     */
+    void onCancel(Consumer<ErrorCode> listener);
+
+    /** Why nobody wants the response any more; {@code null} while somebody does. Any thread. */
+    @Nullable
+    ErrorCode cancellation();
+
+    /** Of the connection; for timers and for going back to the loop. */
+    ScheduledExecutorService eventLoop();
+}

@@ -1,0 +1,73 @@
+package io.lambdadispatcher.worker;
+
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+
+/** A worker that serves a scripted dispatcher. */
+public final class Harness implements AutoCloseable {
+    public static final Credential SECRET = new Credential.Secret("0123456789abcdef0123456789abcdef");
+
+    private static final Queue<String> LEAKS = new ConcurrentLinkedQueue<>();
+
+    static {
+        ByteBufUtil.setLeakListener((resourceType, records) -> LEAKS.add(resourceType + " " + records));
+    }
+
+    public final ScriptedDispatcher dispatcher;
+    public final Worker worker;
+
+    public Harness(Handler handler) {
+        this(handler, config -> config);
+    }
+
+    public Harness(Handler handler, UnaryOperator<WorkerConfig> change) {
+        this(new ScriptedDispatcher(), handler, change);
+    }
+
+    public Harness(ScriptedDispatcher dispatcher, Handler handler, UnaryOperator<WorkerConfig> change) {
+        this.dispatcher = dispatcher;
+        WorkerConfig config = WorkerConfig.of("f", "w1", SECRET, List.of(dispatcher.address()))
+                .withStreams(1, 1);
+        this.worker = new Worker(change.apply(config), handler).start();
+    }
+
+    public ScriptedStream stream() throws InterruptedException {
+        return dispatcher.takeReady().takeStream();
+    }
+
+    public WorkerSummary summary() throws Exception {
+        return worker.done().toCompletableFuture().get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+    }
+
+    @Override
+    public void close() {
+        try {
+            worker.drain(DrainReason.REQUESTED);
+            dispatcher.links().forEach(ScriptedDispatcher.Link::cut);
+            summary();
+        } catch (Exception e) {
+            throw new AssertionError("worker did not end", e);
+        } finally {
+            dispatcher.close();
+        }
+        verifyNothingLeaked();
+    }
+
+    /** A lost buffer is found when its memory has been collected and another is allocated: by this test, or by one soon after. */
+    private static void verifyNothingLeaked() {
+        System.gc();
+        UnpooledByteBufAllocator.DEFAULT.directBuffer(1).release();
+        if (!LEAKS.isEmpty()) {
+            throw new AssertionError("buffers were lost: " + LEAKS);
+        }
+    }
+}

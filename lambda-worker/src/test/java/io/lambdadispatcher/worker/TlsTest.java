@@ -1,0 +1,97 @@
+package io.lambdadispatcher.worker;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.worker.config.WorkerTls;
+import io.lambdadispatcher.worker.demo.DemoHandler;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class TlsTest {
+    private static final X509Bundle SELF_SIGNED = selfSigned("127.0.0.1");
+
+    private static X509Bundle selfSigned(String name) {
+        try {
+            return new CertificateBuilder()
+                    .subject("CN=" + name)
+                    .setIsCertificateAuthority(true)
+                    .addSanIpAddress("127.0.0.1")
+                    .buildSelfSigned();
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static SslContext server(ClientAuth clientAuth, X509Bundle clients) throws Exception {
+        return SslContextBuilder.forServer(SELF_SIGNED.getKeyPair().getPrivate(), SELF_SIGNED.getCertificatePath())
+                .clientAuth(clientAuth)
+                .trustManager(clients.getCertificate())
+                .applicationProtocolConfig(new ApplicationProtocolConfig(
+                        Protocol.ALPN,
+                        SelectorFailureBehavior.NO_ADVERTISE,
+                        SelectedListenerFailureBehavior.ACCEPT,
+                        ApplicationProtocolNames.HTTP_2))
+                .build();
+    }
+
+    private static String fingerprint(X509Bundle bundle) throws Exception {
+        byte[] digest = MessageDigest.getInstance("SHA-256")
+                .digest(bundle.getCertificate().getEncoded());
+        return HexFormat.ofDelimiter(":").formatHex(digest);
+    }
+
+    private static void assertServes(SslContext server, WorkerTls tls) throws Exception {
+        try (Harness harness =
+                new Harness(new ScriptedDispatcher(server), new DemoHandler(), config -> config.withTls(tls))) {
+            assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
+        }
+    }
+
+    @Test
+    void should_trust_one_certificate_by_its_fingerprint() throws Exception {
+        assertServes(server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(fingerprint(SELF_SIGNED)));
+    }
+
+    @Test
+    void should_trust_authorities_from_a_file_and_show_a_certificate(@TempDir Path files) throws Exception {
+        X509Bundle client = selfSigned("worker");
+        Path trust = Files.writeString(files.resolve("trust.pem"), SELF_SIGNED.getCertificatePEM());
+        Path certificate = Files.writeString(files.resolve("client.pem"), client.getCertificatePEM());
+        Path key = Files.writeString(files.resolve("client.key"), client.getPrivateKeyPEM());
+        assertServes(server(ClientAuth.REQUIRE, client), WorkerTls.pem(trust).withClientCertificate(certificate, key));
+    }
+
+    @Test
+    void should_not_talk_to_a_dispatcher_it_does_not_trust() throws Exception {
+        ScriptedDispatcher dispatcher = new ScriptedDispatcher(server(ClientAuth.NONE, SELF_SIGNED));
+        WorkerTls otherCertificate = WorkerTls.fingerprint(fingerprint(selfSigned("other")));
+        try (Harness harness = new Harness(
+                dispatcher,
+                new DemoHandler(),
+                config -> config.withTls(otherCertificate)
+                        .withTimeouts(Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(500)))) {
+            WorkerSummary summary =
+                    harness.worker.done().toCompletableFuture().get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+            assertThat(summary.connections()).isZero();
+        }
+    }
+}

@@ -1,0 +1,245 @@
+package io.lambdadispatcher.worker;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static io.lambdadispatcher.worker.ScriptedStream.post;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.wire.ControlMessage;
+import io.lambdadispatcher.wire.ControlMessage.Drain;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.Endpoints;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.demo.DemoHandler;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Response;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class WorkerTest {
+    private static final byte[] SECRET_OCTETS = "0123456789abcdef0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
+    /** Leaves its responses to the test. */
+    private static final class Holding implements Handler {
+        final BlockingQueue<Response> responses = new LinkedBlockingQueue<>();
+
+        @Override
+        public void handle(io.lambdadispatcher.worker.handler.Request request, Response response) {
+            responses.add(response);
+        }
+
+        Response take() throws InterruptedException {
+            return responses.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_say_hello_with_a_token_of_its_own_then_open_its_streams_then_be_ready() throws Exception {
+        try (Harness harness = new Harness(
+                new DemoHandler(), c -> c.withStreams(2, 3).withDeadline(Duration.ofMinutes(15), Duration.ZERO))) {
+            for (int i = 0; i < 2; i++) {
+                ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+                LaunchToken token = LaunchToken.verify(
+                        link.authorization.substring(Endpoints.BEARER.length()), SECRET_OCTETS, Instant.now());
+                assertThat(token.function()).isEqualTo("f");
+                assertThat(token.workerId()).isEqualTo("w1");
+                ControlMessage.Hello hello = link.takeMessage(ControlMessage.Hello.class);
+                assertThat(hello.streams()).isEqualTo(3);
+                assertThat(hello.remainingMillis()).isBetween(800_000, 900_000);
+                assertThat(link.takeMessage(ControlMessage.Readiness.class).ready())
+                        .isTrue();
+                for (int s = 0; s < 3; s++) {
+                    assertThat(link.takeStream().exchange(get("/ping")).text()).isEqualTo("pong");
+                }
+            }
+        }
+    }
+
+    @Test
+    void should_spread_its_connections_over_all_addresses() throws Exception {
+        try (ScriptedDispatcher other = new ScriptedDispatcher();
+                Harness harness = new Harness(
+                        new DemoHandler(),
+                        c -> new WorkerConfig(
+                                c.function(),
+                                c.workerId(),
+                                c.credential(),
+                                List.of(c.addresses().get(0), other.address()),
+                                4,
+                                1,
+                                null,
+                                Duration.ZERO,
+                                Duration.ZERO,
+                                Duration.ZERO,
+                                Duration.ofSeconds(5),
+                                Duration.ZERO,
+                                512 * 1024))) {
+            for (int i = 0; i < 2; i++) {
+                harness.dispatcher.takeReady();
+                other.takeReady();
+            }
+        }
+    }
+
+    @Test
+    void should_finish_what_is_under_way_when_drained_and_then_say_goodbye() throws Exception {
+        Holding handler = new Holding();
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), 0, false);
+            Response response = handler.take();
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainReason.REQUESTED);
+            stream.data(new byte[10], true);
+            response.head(200);
+            response.write(io.netty.buffer.Unpooled.copiedBuffer(SECRET_OCTETS));
+            response.end();
+            assertThat(stream.gather().body()).isEqualTo(SECRET_OCTETS);
+            assertThat(stream.link().takeMessage(ControlMessage.Goodbye.class).text())
+                    .contains("REQUESTED");
+            stream.link().awaitClosed();
+            WorkerSummary summary = harness.summary();
+            assertThat(summary.requests()).isEqualTo(1);
+            assertThat(summary.failures()).isZero();
+            assertThat(summary.requestBytes()).isEqualTo(10);
+            assertThat(summary.responseBytes()).isEqualTo(SECRET_OCTETS.length);
+            assertThat(summary.readyMillis()).isNotNegative();
+        }
+    }
+
+    @Test
+    void should_refuse_requests_that_come_after_the_dispatchers_own_drain() throws Exception {
+        Holding handler = new Holding();
+        try (Harness harness = new Harness(handler, c -> c.withStreams(1, 2))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            ScriptedStream busy = link.takeStream();
+            ScriptedStream late = link.takeStream();
+            busy.request(get("/"), 0, true);
+            Response response = handler.take();
+            link.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            late.request(get("/"), 0, true);
+            assertThat(late.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
+            response.head(200);
+            response.end();
+            busy.gather();
+            link.takeMessage(ControlMessage.Goodbye.class);
+            assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
+        }
+    }
+
+    @Test
+    void should_cut_off_what_is_left_when_grace_is_over() throws Exception {
+        Holding handler = new Holding();
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), 0, false);
+            handler.take();
+            stream.link().send(new Drain(DrainReason.SCALE_IN, 20));
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.GOING_AWAY);
+            stream.link().takeMessage(ControlMessage.Goodbye.class);
+            assertThat(harness.summary().failures()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void should_drain_before_its_deadline() throws Exception {
+        try (Harness harness =
+                new Harness(new DemoHandler(), c -> c.withDeadline(Duration.ofMillis(2_000), Duration.ofSeconds(10)))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.DEADLINE);
+            WorkerSummary summary = harness.summary();
+            assertThat(summary.reason()).isEqualTo("DEADLINE");
+            assertThat(summary.lifeMillis()).isLessThan(2_000);
+        }
+    }
+
+    @Test
+    void should_drain_when_idle_for_too_long() throws Exception {
+        try (Harness harness = new Harness(
+                new DemoHandler(), c -> c.withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(5), Duration.ZERO))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.IDLE);
+            assertThat(harness.summary().reason()).isEqualTo("IDLE");
+        }
+    }
+
+    @Test
+    void should_come_back_after_a_lost_connection() throws Exception {
+        try (Harness harness = new Harness(new DemoHandler())) {
+            harness.dispatcher.takeReady().cut();
+            assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
+        }
+    }
+
+    @Test
+    void should_come_back_when_the_dispatcher_does() throws Exception {
+        try (Harness harness = new Harness(new DemoHandler())) {
+            harness.dispatcher.takeReady();
+            int port = harness.dispatcher.stopListening();
+            harness.dispatcher.listenAgain(port);
+            assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
+        }
+    }
+
+    @Test
+    void should_leave_a_silent_dispatcher() throws Exception {
+        ScriptedDispatcher dispatcher = new ScriptedDispatcher();
+        dispatcher.pingIntervalMillis = 50;
+        dispatcher.pingTimeoutMillis = 100;
+        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+            dispatcher.takeReady().freeze();
+            assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
+        }
+    }
+
+    @Test
+    void should_stay_while_the_dispatcher_answers_its_pings() throws Exception {
+        ScriptedDispatcher dispatcher = new ScriptedDispatcher();
+        dispatcher.pingIntervalMillis = 10;
+        dispatcher.pingTimeoutMillis = 2_000;
+        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+            ScriptedStream stream = harness.stream();
+            assertThat(stream.exchange(get("/delay?delay=200")).text()).contains("200");
+            assertThat(dispatcher.links()).hasSize(1);
+        }
+    }
+
+    @Test
+    void should_end_when_refused_for_good() throws Exception {
+        ScriptedDispatcher dispatcher = new ScriptedDispatcher();
+        dispatcher.controlStatus = 401;
+        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+            WorkerSummary summary = harness.summary();
+            assertThat(summary.refused()).isTrue();
+            assertThat(summary.reason()).contains("401");
+            assertThat(harness.worker.ready().toCompletableFuture()).isCompletedExceptionally();
+        }
+    }
+
+    @Test
+    void should_end_when_launched_and_alone_for_too_long() throws Exception {
+        try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
+            WorkerConfig config = WorkerConfig.of(
+                            "f", "w1", new Credential.Token("v1.a.b.c.d"), List.of(dispatcher.address()))
+                    .withTimeouts(Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(300));
+            dispatcher.stopListening();
+            WorkerSummary summary = new Worker(config, new DemoHandler())
+                    .start()
+                    .done()
+                    .toCompletableFuture()
+                    .get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+            assertThat(summary.reason()).contains("no connection for");
+            assertThat(summary.readyMillis()).isEqualTo(-1);
+        }
+    }
+}

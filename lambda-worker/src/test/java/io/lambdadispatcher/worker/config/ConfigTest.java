@@ -1,0 +1,85 @@
+package io.lambdadispatcher.worker.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ConfigTest {
+    private static final String REQUIRED =
+            "\"function\":\"f\",\"workerId\":\"w\",\"token\":\"t\",\"addresses\":[\"10.0.0.1:8444\",\"[::1]:1\"]";
+
+    @Test
+    void should_read_a_payload_and_skip_what_it_does_not_know() {
+        WorkerConfig config = InvokePayload.read("{" + REQUIRED
+                + ",\"connections\":3,\"streams\":7,\"tls\":true,\"protocolVersion\":1,\"later\":{\"a\":[1]},"
+                + "\"deadlineMillis\":900000}");
+        assertThat(config.function()).isEqualTo("f");
+        assertThat(config.addresses()).hasSize(2);
+        assertThat(config.addresses().get(1).getHostString()).isEqualTo("::1");
+        assertThat(config.connections()).isEqualTo(3);
+        assertThat(config.streams()).isEqualTo(7);
+        assertThat(config.tls()).isNotNull();
+        assertThat(config.deadline()).isEqualTo(Duration.ofMinutes(15));
+        assertThat(config.untilDrain()).isEqualTo(Duration.ofSeconds(890));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "\"connections\":0|connections is 0, expected 1 to 64",
+                "\"streams\":\"many\"|streams is VALUE_STRING, expected a 32-bit number",
+                "\"tls\":1|tls is VALUE_NUMBER_INT, expected true or false",
+                "\"protocolVersion\":9|protocolVersion is 9, expected 1",
+                "\"addresses\":[\"nohost\"]|addresses is 'nohost', expected host:port",
+                "\"addresses\":[\"h:70000\"]|addresses is 'h:70000', expected host:port",
+                "\"deadlineMillis\":-1|deadlineMillis is",
+            })
+    void should_name_the_bad_field_its_value_and_what_was_expected(String field, String message) {
+        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + "," + field + "}"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void should_name_the_missing_field_and_never_show_the_token() {
+        assertThatThrownBy(() -> InvokePayload.read("{\"function\":\"f\"}"))
+                .hasMessageContaining("workerId is missing");
+        assertThatThrownBy(() -> InvokePayload.read("[]")).hasMessageContaining("JSON object");
+        assertThatThrownBy(() -> InvokePayload.read("{\"token\":\"s3cret\" oops"))
+                .hasMessageContaining("not JSON")
+                .hasMessageNotContaining("s3cret");
+        assertThat(new Credential.Token("s3cret").toString()).doesNotContain("s3cret");
+    }
+
+    @Test
+    void should_read_the_environment() {
+        WorkerConfig config = EnvironmentConfig.read(Map.of(
+                "LAMBDA_DISPATCHER_ADDRESSES", "a:1, b:2",
+                "LAMBDA_DISPATCHER_FUNCTION", "f",
+                "LAMBDA_DISPATCHER_SECRET", "0123456789abcdef",
+                "LAMBDA_DISPATCHER_STREAMS", "9"));
+        assertThat(config.addresses()).hasSize(2);
+        assertThat(config.streams()).isEqualTo(9);
+        assertThat(config.workerId()).startsWith("self-");
+        assertThat(config.loneTimeout()).isZero();
+        assertThat(EnvironmentConfig.read(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + "}"))
+                        .workerId())
+                .isEqualTo("w");
+        assertThat(EnvironmentConfig.read(Map.of(
+                                "LAMBDA_DISPATCHER_PAYLOAD",
+                                "{" + REQUIRED + ",\"tls\":true}",
+                                "LAMBDA_DISPATCHER_TRUST",
+                                "trust.pem"))
+                        .tls())
+                .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
+        assertThatThrownBy(() -> EnvironmentConfig.read(Map.of()))
+                .hasMessageContaining("LAMBDA_DISPATCHER_ADDRESSES is not set");
+    }
+}
