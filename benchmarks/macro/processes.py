@@ -1,0 +1,203 @@
+"""Processes of a macro run: started on one core, measured, and ended, by their ids and nothing else."""
+
+import atexit
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+PACKAGES = {
+    "h2load": "nghttp2-client",
+    "nghttpx": "nghttp2-proxy",
+    "haproxy": "haproxy",
+    "taskset": "util-linux",
+    "hey": "hey",
+    "curl": "curl",
+    "mvn": "maven",
+}
+_running = []
+
+
+class Failure(Exception):
+    """Ends the run with a message, without a stack trace."""
+
+
+def need(*tools):
+    missing = [tool for tool in tools if shutil.which(tool, path=search_path()) is None]
+    if missing:
+        packages = " ".join(sorted({PACKAGES.get(tool, tool) for tool in missing}))
+        raise Failure(f"not found: {', '.join(missing)}; try: apt-get install {packages}")
+
+
+def search_path():
+    # Daemons such as nghttpx live where an ordinary user's PATH does not look.
+    return os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
+
+
+def tool(name):
+    return shutil.which(name, path=search_path())
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def pinned(core):
+    """What runs a command on one core only; nothing, if that is None."""
+    return [] if core is None else [tool("taskset"), "-c", str(core)]
+
+
+class Process:
+    """One started program. Its output goes to a file, whose end is shown when the program fails."""
+
+    def __init__(self, name, command, core, log_directory, environment=None):
+        self.name = name
+        self.log = pathlib.Path(log_directory) / f"{name}.log"
+        with open(self.log, "ab") as output:
+            self.child = subprocess.Popen(
+                [*pinned(core), *map(str, command)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                cwd=ROOT,
+                # Ctrl-C is for the script, which then ends its children in order.
+                start_new_session=True,
+            )
+        _running.append(self)
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    def await_port(self, port, seconds=30):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise Failure(f"{self.name} did not open port {port} within {seconds} s:\n{self.log_end()}")
+
+    def check(self):
+        if self.child.poll() is not None:
+            raise Failure(f"{self.name} ended with exit code {self.child.returncode}:\n{self.log_end()}")
+
+    def log_end(self, lines=15):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def tree(self):
+        """The ids of the process and all below it."""
+        found = [self.pid]
+        for pid in found:
+            found.extend(children(pid))
+        return found
+
+    def cpu(self):
+        return Cpu.of(self.tree())
+
+    def stop(self):
+        if self in _running:
+            _running.remove(self)
+        pids = self.tree()
+        if self.child.poll() is None:
+            self.child.terminate()
+            try:
+                self.child.wait(10)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+        for pid in pids[1:]:
+            # Children of a child that did not take them along; still ours by the session that we gave them.
+            try:
+                if os.getsid(pid) == self.pid:
+                    os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def stop_all():
+    for process in reversed(list(_running)):
+        process.stop()
+
+
+def end_children_with_the_script():
+    atexit.register(stop_all)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def children(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            text = pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text()
+            found.extend(int(child) for child in text.split())
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
+
+
+class Cpu:
+    """CPU time of a process tree: exact in nanoseconds in all; user, system and per thread in the kernel's ticks."""
+
+    def __init__(self, nanos, user, system, threads):
+        self.nanos = nanos
+        self.user = user
+        self.system = system
+        self.threads = threads  # (pid, tid, name) -> seconds
+
+    @staticmethod
+    def of(pids):
+        nanos, user, system, threads = 0, 0.0, 0.0, {}
+        for pid in pids:
+            try:
+                _, process_user, process_system = read_stat(f"/proc/{pid}/stat")
+                nanos += process_nanos(pid, process_user + process_system)
+                user += process_user
+                system += process_system
+                for tid in os.listdir(f"/proc/{pid}/task"):
+                    name, thread_user, thread_system = read_stat(f"/proc/{pid}/task/{tid}/stat")
+                    threads[(pid, int(tid), name)] = thread_user + thread_system
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return Cpu(nanos, user, system, threads)
+
+    def since(self, before):
+        threads = {}
+        for key, seconds in self.threads.items():
+            spent = seconds - before.threads.get(key, 0.0)
+            threads[key[2]] = threads.get(key[2], 0.0) + spent
+        return Cpu(self.nanos - before.nanos, self.user - before.user, self.system - before.system, threads)
+
+    def seconds(self):
+        return self.nanos / 1e9
+
+    def of_threads(self, pattern):
+        return sum(seconds for name, seconds in self.threads.items() if re.match(pattern, name))
+
+
+def read_stat(path):
+    text = pathlib.Path(path).read_text()
+    # The name is in parentheses and may hold spaces and parentheses itself.
+    name = text[text.index("(") + 1 : text.rindex(")")]
+    fields = text[text.rindex(")") + 2 :].split()
+    return name, int(fields[11]) / TICKS_PER_SECOND, int(fields[12]) / TICKS_PER_SECOND
+
+
+def process_nanos(pid, fallback_seconds):
+    """The process's CPU clock, as clock_getcpuclockid(3) numbers it: not rounded to ticks as /proc is."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return int(fallback_seconds * 1e9)

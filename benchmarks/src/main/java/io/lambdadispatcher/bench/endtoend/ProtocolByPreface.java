@@ -1,0 +1,29 @@
+package io.lambdadispatcher.bench.endtoend;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.ByteToMessageDecoder;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import java.util.List;
+
+/** Looks at the first octets of a connection, sets up HTTP/2 or HTTP/1.1, and leaves the pipeline. */
+final class ProtocolByPreface extends ByteToMessageDecoder {
+    /** {@code PRI } as an int: no HTTP/1.1 method starts like this. */
+    private static final int PREFACE_START = 0x50524920;
+
+    @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) {
+        if (in.readableBytes() < Integer.BYTES) {
+            return;
+        }
+        ChannelPipeline pipeline = ctx.pipeline();
+        if (in.getInt(in.readerIndex()) == PREFACE_START) {
+            pipeline.addLast(Http2Backend.newHandler());
+        } else {
+            pipeline.addLast(new HttpServerCodec(), new HttpServerKeepAliveHandler(), new Http1Backend());
+        }
+        pipeline.remove(this);
+    }
+}

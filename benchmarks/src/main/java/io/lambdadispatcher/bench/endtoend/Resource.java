@@ -1,0 +1,59 @@
+package io.lambdadispatcher.bench.endtoend;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.ReadOnlyHttp2Headers;
+import io.netty.util.AsciiString;
+import java.util.Random;
+
+/** An answer that is the same every time. The body is never released; {@link #body()} hands out counted views of it. */
+enum Resource {
+    PING(200, "text/plain", 4),
+    /** As many octets as the image of the demo routes; what they say makes no difference to a proxy. */
+    IMAGE(200, "image/jpeg", 168_161),
+    NOT_FOUND(404, "text/plain", 0);
+
+    final int status;
+    final AsciiString mediaType;
+    final AsciiString length;
+    final Http2Headers head;
+    private final ByteBuf octets;
+
+    Resource(int status, String mediaType, int size) {
+        this.status = status;
+        this.mediaType = AsciiString.cached(mediaType);
+        this.length = AsciiString.cached(Integer.toString(size));
+        this.octets = octets(size);
+        this.head = ReadOnlyHttp2Headers.serverHeaders(
+                false,
+                AsciiString.cached(Integer.toString(status)),
+                HttpHeaderNames.CONTENT_TYPE,
+                this.mediaType,
+                HttpHeaderNames.CONTENT_LENGTH,
+                length);
+    }
+
+    static Resource at(CharSequence path) {
+        if (AsciiString.contentEquals(path, "/ping")) {
+            return PING;
+        }
+        return AsciiString.contentEquals(path, "/public/silly-test-image.jpg") ? IMAGE : NOT_FOUND;
+    }
+
+    ByteBuf body() {
+        return octets.retainedDuplicate();
+    }
+
+    int size() {
+        return octets.readableBytes();
+    }
+
+    private static ByteBuf octets(int size) {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        return Unpooled.unreleasableBuffer(
+                Unpooled.directBuffer(Math.max(1, size)).writeBytes(bytes).asReadOnly());
+    }
+}
