@@ -4,85 +4,114 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
-import com.tngtech.archunit.junit.AnalyzeClasses;
-import com.tngtech.archunit.junit.ArchTest;
-import com.tngtech.archunit.lang.ArchRule;
+import org.junit.jupiter.api.Test;
 
 /** The arrows of {@code docs/ARCHITECTURE.md}: dependencies point downwards only. */
-@AnalyzeClasses(packages = "io.lambdadispatcher", importOptions = ImportOption.DoNotIncludeTests.class)
 class PackageArrowsTest {
+    private static final JavaClasses CLASSES = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages("io.lambdadispatcher");
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
 
-    @ArchTest
-    static final ArchRule wire_knows_nothing_above_it = noClasses()
-            .that()
-            .resideInAPackage(BASE + "wire..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage(BASE + "core..", BASE + "worker..", BASE + "server..");
+    @Test
+    void should_hold_that_wire_knows_nothing_above_it() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "wire..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "core..", BASE + "worker..", BASE + "server..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule core_and_worker_meet_on_the_wire_only = noClasses()
-            .that()
-            .resideInAPackage(BASE + "core..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage(BASE + "worker..", BASE + "server..");
+    @Test
+    void should_hold_that_core_and_worker_meet_on_the_wire_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "worker..", BASE + "server..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule the_worker_is_small = noClasses()
-            .that()
-            .resideInAPackage(BASE + "worker..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage(BASE + "core..", BASE + "server..", "ch.qos.logback..", "software.amazon..");
+    @Test
+    void should_hold_that_the_worker_is_small() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "worker..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "core..", BASE + "server..", "ch.qos.logback..", "software.amazon..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule the_core_has_no_metrics_library_and_no_logging_backend = noClasses()
-            .that()
-            .resideInAPackage(BASE + "core..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "tools.jackson..", "picocli..");
+    @Test
+    void should_hold_that_the_core_has_no_metrics_library_and_no_logging_backend() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "tools.jackson..", "picocli..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule spi_is_below_everything = noClasses()
-            .that()
-            .resideInAPackage(BASE + "core.spi..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAPackage(INTERNAL + "..");
+    @Test
+    void should_hold_that_spi_is_below_everything() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.spi..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(BASE + "core.internal..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule the_public_side_reaches_workers_through_exchanges_only = noClasses()
-            .that()
-            .resideInAPackage(INTERNAL + "ingress..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage(
-                    INTERNAL + "worker..", INTERNAL + "pool..", INTERNAL + "launch..", INTERNAL + "engine..");
+    @Test
+    void should_hold_that_the_public_side_reaches_workers_through_exchanges_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "ingress..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..", INTERNAL + "pool..", INTERNAL + "launch..", INTERNAL + "engine..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule pools_do_not_know_connections = noClasses()
-            .that()
-            .resideInAnyPackage(INTERNAL + "pool..", INTERNAL + "exchange..", INTERNAL + "loop..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage(
-                    INTERNAL + "worker..", INTERNAL + "ingress..", INTERNAL + "launch..", INTERNAL + "engine..");
+    @Test
+    void should_hold_that_pools_do_not_know_connections() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(INTERNAL + "pool..", INTERNAL + "exchange..", INTERNAL + "loop..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..", INTERNAL + "ingress..", INTERNAL + "launch..", INTERNAL + "engine..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule internals_are_used_by_the_core_only = classes()
-            .that()
-            .resideInAPackage(INTERNAL + "..")
-            .should()
-            .onlyBeAccessed()
-            .byAnyPackage(BASE + "core..");
+    @Test
+    void should_hold_that_internals_are_used_by_the_core_only() {
+        classes()
+                .that()
+                .resideInAPackage(BASE + "core.internal..")
+                .should()
+                .onlyBeAccessed()
+                .byAnyPackage(BASE + "core..")
+                .check(CLASSES);
+    }
 
-    @ArchTest
-    static final ArchRule no_cycles_inside_the_core = slices().matching("io.lambdadispatcher.core.internal.(*)..")
-            .should()
-            .beFreeOfCycles();
+    @Test
+    void should_hold_that_no_cycles_inside_the_core() {
+        slices().matching("io.lambdadispatcher.core.internal.(*)..")
+                .should()
+                .beFreeOfCycles()
+                .check(CLASSES);
+    }
 }
