@@ -6,6 +6,7 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import io.lambdadispatcher.wire.testkit.Splits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.Arrays;
 
 /** Reads its seed corpus in a build; with {@code JAZZER_FUZZ=1} it looks for more. */
 class WireFuzzTest {
@@ -16,12 +17,12 @@ class WireFuzzTest {
         if (input.length == 0) {
             return;
         }
-        byte[] octets = java.util.Arrays.copyOfRange(input, 1, input.length);
+        byte[] octets = Arrays.copyOfRange(input, 1, input.length);
         long[] returned = new long[1];
         try (EventLog log = new EventLog("worker-stream")) {
             Splits.random(input[0], 1 + (input[0] & 0x3F))
                     .feed(octets, piece -> returned[0] += log.reader().read(piece));
-            assertThat(returned[0] + log.dataBytes).isEqualTo(octets.length);
+            assertThat(returned[0] + log.dataBytes()).isEqualTo(octets.length);
         } catch (WireException e) {
             assertThat(e.offset()).isBetween(0L, (long) octets.length);
         }

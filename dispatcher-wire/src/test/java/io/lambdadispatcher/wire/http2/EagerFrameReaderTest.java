@@ -15,8 +15,10 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -74,7 +76,7 @@ class EagerFrameReaderTest {
         byte[] octets = hex(
                 "000000 04 00 00000000",
                 "000001 01 00 00000003 88", // HEADERS, to be continued
-                "000003 09 04 00000003 000161".replace("000003 09", "000004 09") + "00",
+                "000004 09 04 00000003 00016100",
                 "000003 00 00 00000003 616263",
                 "000000 00 00 00000003",
                 "000006 00 08 00000003 02 646566 0000", // padded
@@ -87,7 +89,7 @@ class EagerFrameReaderTest {
     @Test
     void should_leave_padded_data_to_the_delegate_whole() throws Exception {
         byte[] padded = hex("000006 00 09 00000003 02 646566 0000");
-        read(java.util.Arrays.copyOf(padded, padded.length - 1));
+        read(Arrays.copyOf(padded, padded.length - 1));
         assertThat(seen.events).isEmpty();
         assertThat(reader.isUnfinished()).isTrue();
         read(hex("00"));
@@ -187,7 +189,7 @@ class EagerFrameReaderTest {
         }
 
         @Override
-        public void onSettingsRead(ChannelHandlerContext ctx, io.netty.handler.codec.http2.Http2Settings settings) {
+        public void onSettingsRead(ChannelHandlerContext ctx, Http2Settings settings) {
             events.add("settings");
         }
 
