@@ -11,6 +11,9 @@ import java.nio.charset.StandardCharsets;
  * so that a later version may add fields at the end. Layouts are drawn in {@code docs/PROTOCOL.md}.
  */
 public sealed interface ControlMessage {
+    /** What an octet of length can say. */
+    int MAX_TEXT_BYTES = 255;
+
     FrameType type();
 
     /** Appends the fields, without header and MAC. */
@@ -192,7 +195,11 @@ public sealed interface ControlMessage {
 
     private static void writeText(ByteBuf out, String text) {
         byte[] octets = text.getBytes(StandardCharsets.UTF_8);
-        int bytes = Math.min(octets.length, 255);
+        int bytes = Math.min(octets.length, MAX_TEXT_BYTES);
+        while (bytes < octets.length && (octets[bytes] & 0xC0) == 0x80) {
+            // Not within a character: the receiver would drop the whole text.
+            bytes--;
+        }
         out.writeByte(bytes).writeBytes(octets, 0, bytes);
     }
 

@@ -86,7 +86,10 @@ public final class FrameReader {
         int dataBytes = 0;
         try {
             while (in.isReadable() || state == State.DATA && payloadLeft == 0) {
-                if (state == State.HEADER) {
+                if (state == State.FAILED) {
+                    // The listener has closed us from within a call.
+                    in.skipBytes(in.readableBytes());
+                } else if (state == State.HEADER) {
                     readHeader(in);
                 } else if (state == State.DATA) {
                     dataBytes += readData(in);
@@ -107,7 +110,10 @@ public final class FrameReader {
         return state != State.HEADER || headerBytes > 0;
     }
 
-    /** Releases what was gathered of a partial frame. May be called at any time, also twice; nothing can be read afterwards. */
+    /**
+     * Releases what was gathered of a partial frame. May be called at any time, also twice or by the listener, which then gets nothing
+     * more; nothing can be read afterwards.
+     */
     public void close() {
         state = State.FAILED;
         release();

@@ -9,6 +9,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
@@ -25,13 +26,13 @@ final class EventLog implements FrameReader.Listener, AutoCloseable {
 
     private final @Nullable ControlCodec rewriter;
     private boolean dataOpen;
-    long dataBytes;
+    private long dataBytes;
 
     /** @param on as in a vector's line */
     EventLog(String on) {
         String[] words = on.split(" ");
         if (words.length == 3) {
-            Role writer = Role.valueOf(words[1].toUpperCase(java.util.Locale.ROOT));
+            Role writer = Role.valueOf(words[1].toUpperCase(Locale.ROOT));
             codec = new ControlCodec(writer == Role.WORKER ? Role.DISPATCHER : Role.WORKER, words[2]);
             rewriter = new ControlCodec(writer, words[2]);
         } else {
@@ -45,6 +46,11 @@ final class EventLog implements FrameReader.Listener, AutoCloseable {
 
     FrameReader reader() {
         return reader;
+    }
+
+    /** Octets of DATA payloads so far. */
+    long dataBytes() {
+        return dataBytes;
     }
 
     List<String> events() {

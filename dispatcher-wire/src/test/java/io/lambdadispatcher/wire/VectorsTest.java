@@ -50,7 +50,7 @@ class VectorsTest {
             split.feed(octets, piece -> returned[0] += log.reader().read(piece));
             assertThat(log.events()).as("%s, %s", vector, split).isEqualTo(vector.all("event"));
             assertThat(log.reader().isInsideFrame()).isFalse();
-            assertThat(returned[0] + log.dataBytes).as("octets accounted for").isEqualTo(octets.length);
+            assertThat(returned[0] + log.dataBytes()).as("octets accounted for").isEqualTo(octets.length);
         }
     }
 

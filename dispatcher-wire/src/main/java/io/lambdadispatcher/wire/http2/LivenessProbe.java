@@ -25,7 +25,9 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     private enum State {
         /** Not started: anything goes. */
         IDLE,
+        /** The timer says when a probe may be due. */
         LISTENING,
+        /** The timer says when the peer is gone; any octet goes back to listening. */
         PROBING,
         ENDED
     }
@@ -35,7 +37,6 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     private long intervalNanos;
     private long timeoutNanos;
     private long lastReadNanos;
-    private long probeNanos;
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable Future<?> timer;
 
@@ -60,18 +61,25 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
             return;
         }
         long silentNanos = now(ctx) - lastReadNanos;
-        if (silentNanos < intervalNanos) {
-            state = State.LISTENING;
-            schedule(ctx, intervalNanos - silentNanos);
-        } else if (state == State.LISTENING || lastReadNanos - probeNanos >= 0) {
-            state = State.PROBING;
-            probeNanos = now(ctx);
-            schedule(ctx, timeoutNanos);
-            listener.onProbe();
-        } else {
+        if (state == State.PROBING) {
             end();
             listener.onSilent(TimeUnit.NANOSECONDS.toMillis(silentNanos));
+        } else if (silentNanos < intervalNanos) {
+            schedule(ctx, intervalNanos - silentNanos);
+        } else {
+            state = State.PROBING;
+            schedule(ctx, timeoutNanos);
+            listener.onProbe();
         }
+    }
+
+    /** The next probe is due an interval after this, however much of the timeout is left. */
+    private void onAnswer(ChannelHandlerContext reading) {
+        state = State.LISTENING;
+        if (timer != null) {
+            timer.cancel(false);
+        }
+        schedule(reading, intervalNanos);
     }
 
     private void schedule(ChannelHandlerContext on, long nanos) {
@@ -98,6 +106,9 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     public void channelRead(ChannelHandlerContext reading, Object msg) {
         if (state != State.IDLE) {
             lastReadNanos = now(reading);
+        }
+        if (state == State.PROBING) {
+            onAnswer(reading);
         }
         reading.fireChannelRead(msg);
     }

@@ -1,0 +1,131 @@
+package io.lambdadispatcher.wire.http2;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class LivenessProbeTest {
+    private static final long INTERVAL_MILLIS = 2000;
+    private static final long TIMEOUT_MILLIS = 3000;
+
+    private final List<String> events = new ArrayList<>();
+    private boolean answers;
+    private final LivenessProbe probe = new LivenessProbe(new LivenessProbe.Listener() {
+        @Override
+        public void onProbe() {
+            events.add("probe");
+            if (answers) {
+                channel.writeInbound("pong");
+            }
+        }
+
+        @Override
+        public void onSilent(long silentMillis) {
+            events.add("silent for " + silentMillis);
+        }
+    });
+    private final EmbeddedChannel channel = new EmbeddedChannel(probe);
+
+    @BeforeEach
+    void freeze() {
+        channel.freezeTime();
+    }
+
+    @AfterEach
+    void finish() {
+        channel.finishAndReleaseAll();
+    }
+
+    private void pass(long millis) {
+        channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        channel.runScheduledPendingTasks();
+    }
+
+    @Test
+    void should_watch_nothing_before_it_is_started() {
+        pass(1_000_000);
+        assertThat(events).isEmpty();
+    }
+
+    @Test
+    void should_probe_after_the_interval_and_give_up_after_the_timeout() {
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        pass(INTERVAL_MILLIS - 1);
+        assertThat(events).isEmpty();
+        pass(1);
+        assertThat(events).containsExactly("probe");
+        pass(TIMEOUT_MILLIS - 1);
+        assertThat(events).containsExactly("probe");
+        pass(1);
+        assertThat(events).containsExactly("probe", "silent for 5000");
+        pass(1_000_000);
+        assertThat(events).hasSize(2);
+    }
+
+    @Test
+    void should_keep_a_peer_that_has_nothing_to_say_but_answers() {
+        answers = true;
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        for (int i = 0; i < 1000; i++) {
+            pass(500);
+        }
+        assertThat(events)
+                .doesNotContain("silent for 5000")
+                .hasSizeBetween(200, 250)
+                .containsOnly("probe");
+    }
+
+    @Test
+    void should_keep_a_peer_whose_answer_comes_at_the_last_moment() {
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        for (int i = 0; i < 10; i++) {
+            events.clear();
+            while (events.isEmpty()) {
+                pass(1);
+            }
+            pass(TIMEOUT_MILLIS - 1);
+            channel.writeInbound("pong");
+            assertThat(events).containsExactly("probe");
+        }
+    }
+
+    @Test
+    void should_not_probe_a_peer_that_is_heard_of() {
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        for (int i = 0; i < 100; i++) {
+            pass(INTERVAL_MILLIS - 1);
+            channel.writeInbound("octets");
+        }
+        assertThat(events).isEmpty();
+        assertThat(channel.inboundMessages()).hasSize(100);
+    }
+
+    @Test
+    void should_notice_silence_after_life() {
+        answers = true;
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        pass(INTERVAL_MILLIS);
+        answers = false;
+        events.clear();
+        for (int millis = 0; millis < INTERVAL_MILLIS + TIMEOUT_MILLIS; millis += 100) {
+            pass(100);
+        }
+        assertThat(events).containsExactly("probe", "silent for 5000");
+    }
+
+    @Test
+    void should_be_quiet_after_the_channel_has_closed() {
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        channel.close();
+        pass(1_000_000);
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        pass(1_000_000);
+        assertThat(events).isEmpty();
+    }
+}
