@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -139,15 +140,21 @@ public final class Dispatcher implements AutoCloseable {
         }
         engine.stopLaunching();
         publicPorts.forEach(Channel::close);
-        publicSide
-                .begin()
-                .toCompletableFuture()
-                .completeOnTimeout(null, grace.toMillis(), TimeUnit.MILLISECONDS)
-                .thenCompose(gone -> engine.registry().drainAll(grace))
-                .toCompletableFuture()
-                .completeOnTimeout(null, grace.toMillis(), TimeUnit.MILLISECONDS)
+        long deadlineNanos = System.nanoTime() + grace.toNanos();
+        within(publicSide.begin(), deadlineNanos)
+                .thenCompose(gone -> within(
+                        engine.registry().drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
+                        deadlineNanos))
                 .whenComplete((drained, error) -> closeRest(done));
         return done;
+    }
+
+    /** Completes with {@code stage}, or at the deadline. */
+    private static CompletableFuture<Void> within(CompletionStage<Void> stage, long deadlineNanos) {
+        long left = Math.max(1, deadlineNanos - System.nanoTime());
+        return stage.thenApply(Function.identity())
+                .toCompletableFuture()
+                .completeOnTimeout(null, left, TimeUnit.NANOSECONDS);
     }
 
     private void closeRest(CompletableFuture<Void> done) {

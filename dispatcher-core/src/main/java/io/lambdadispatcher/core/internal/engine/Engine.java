@@ -127,7 +127,8 @@ public final class Engine implements WorkerRegistry.Listener {
                 .awaitUninterruptibly();
         if (!bound.isSuccess()) {
             throw new UncheckedIOException(new IOException(
-                    "cannot listen on " + listener.address() + ": "
+                    "cannot listen on " + listener.address().getHostString() + ":"
+                            + listener.address().getPort() + ": "
                             + bound.cause().getMessage(),
                     bound.cause()));
         }

@@ -120,8 +120,7 @@ final class HeadRules {
         if (HttpHeaderNames.TE.contentEquals(name)) {
             return !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
         }
-        return policy.trust() == Trust.REPLACE
-                && (startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
+        return policy.trust() == Trust.REPLACE && (startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
     }
 
     private static boolean startsWith(CharSequence name, AsciiString prefix) {
