@@ -12,6 +12,8 @@ import io.lambdadispatcher.wire.LaunchToken;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -32,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 public final class Dispatcher implements AutoCloseable {
 
     private final DispatcherObserver observer;
+    private final HttpLimits limits;
+    private final ForwardingPolicy forwarding;
     private final @Nullable WorkerLauncher launcher;
     private final Engine engine;
     private final IngressDrain publicSide = new IngressDrain();
@@ -41,13 +45,16 @@ public final class Dispatcher implements AutoCloseable {
 
     private Dispatcher(Builder from, ListenerOptions workerListener) {
         observer = from.observer;
+        limits = from.limits;
+        forwarding = from.forwarding;
         launcher = from.launcher;
         byte[] secret = from.secretOrRandom();
-        engine = new Engine(from.transport, from.eventLoops, from.functions, from.routerOrFirst(), observer);
+        engine = new Engine(
+                from.transport, from.eventLoopGroup, from.eventLoops, from.functions, from.routerOrFirst(), observer);
         try {
             workerPort = engine.listen(workerListener, workerPort(from, workerListener, secret));
             for (ListenerOptions listener : from.publicListeners) {
-                publicPorts.add(engine.listen(listener, publicPort(from, listener)));
+                publicPorts.add(engine.listen(listener, publicPort(listener)));
             }
         } catch (RuntimeException e) {
             engine.shutdown(Duration.ZERO);
@@ -73,15 +80,24 @@ public final class Dispatcher implements AutoCloseable {
                 from.limits.headTimeout());
     }
 
-    private ChannelHandler publicPort(Builder from, ListenerOptions listener) {
+    private ChannelHandler publicPort(ListenerOptions listener) {
         TlsOptions tls = listener.tls();
-        return new PublicChannelInitializer(
-                from.limits,
-                from.forwarding,
-                tls == null ? null : TlsContexts.forClients(tls),
-                engine::opener,
-                observer,
-                publicSide);
+        return clients(tls == null ? null : TlsContexts.forClients(tls), tls == null ? "http" : "https");
+    }
+
+    private ChannelHandler clients(@Nullable SslContext tls, String scheme) {
+        return new PublicChannelInitializer(limits, forwarding, tls, scheme, engine::opener, observer, publicSide);
+    }
+
+    /**
+     * Serves the client of a channel that the embedding program has accepted: add it to the end of the channel's pipeline, behind TLS if there is
+     * any. It speaks HTTP/1.1 and, with prior knowledge or by Upgrade, HTTP/2. The channel must be registered with an event loop given to
+     * {@link Builder#eventLoopGroup}. Sharable.
+     *
+     * @param secure the client came over TLS
+     */
+    public ChannelHandler clientHandler(boolean secure) {
+        return clients(null, secure ? "https" : "http");
     }
 
     public static Builder builder() {
@@ -202,6 +218,9 @@ public final class Dispatcher implements AutoCloseable {
         int eventLoops = Math.max(1, Runtime.getRuntime().availableProcessors());
         Transport transport = Transport.nio();
 
+        @Nullable
+        EventLoopGroup eventLoopGroup;
+
         private Builder() {}
 
         /** At least one; the first is where {@link #router} sends everything by default. */
@@ -270,6 +289,15 @@ public final class Dispatcher implements AutoCloseable {
         /** Threads that do everything; by default as many as there are processors. */
         public Builder eventLoops(int count) {
             eventLoops = count;
+            return this;
+        }
+
+        /**
+         * Event loops of the embedding program: all are used, none is shut down. Their I/O must be that of {@link #transport}. By default the
+         * dispatcher has its own, see {@link #eventLoops}.
+         */
+        public Builder eventLoopGroup(EventLoopGroup value) {
+            eventLoopGroup = Objects.requireNonNull(value);
             return this;
         }
 

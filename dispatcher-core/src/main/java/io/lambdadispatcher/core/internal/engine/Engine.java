@@ -19,20 +19,24 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Event loops, pools and whoever starts workers: what a dispatcher is without its ports. Any thread. */
@@ -41,22 +45,28 @@ public final class Engine implements WorkerRegistry.Listener {
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
     private final Transport transport;
-    private final MultiThreadIoEventLoopGroup loops;
+    private final EventLoopGroup loops;
+    private final boolean ownsLoops;
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<ExchangeOpener> openers = new ArrayList<>();
     private final WorkerRegistry registry = new WorkerRegistry(this);
     private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
 
+    /** @param given event loops of the embedding program, all of them used and none shut down; {@code null} = {@code eventLoops} of our own */
     public Engine(
             Transport transport,
+            @Nullable EventLoopGroup given,
             int eventLoops,
             List<FunctionOptions> functions,
             RequestRouter router,
             DispatcherObserver observer) {
         this.transport = transport;
-        loops = new MultiThreadIoEventLoopGroup(
-                eventLoops, new DefaultThreadFactory("dispatcher"), transport.ioHandler());
+        ownsLoops = given == null;
+        loops = given != null
+                ? given
+                : new MultiThreadIoEventLoopGroup(
+                        eventLoops, new DefaultThreadFactory("dispatcher"), transport.ioHandler());
         List<Handover> handovers = new ArrayList<>();
         for (EventExecutor executor : loops) {
             EventLoop loop = (EventLoop) executor;
@@ -173,12 +183,16 @@ public final class Engine implements WorkerRegistry.Listener {
         return all;
     }
 
-    public io.netty.util.concurrent.Future<?> shutdown(Duration timeout) {
-        return loops.shutdownGracefully(0, timeout.toMillis(), java.util.concurrent.TimeUnit.MILLISECONDS);
+    /** Ends our own event loops, and with them what is left on them. */
+    public Future<?> shutdown(Duration timeout) {
+        if (!ownsLoops) {
+            return loops.next().newSucceededFuture(null);
+        }
+        return loops.shutdownGracefully(0, timeout.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     @Override
-    public void onWorkerReady(String function, String workerId, java.time.@Nullable Instant deadline) {
+    public void onWorkerReady(String function, String workerId, @Nullable Instant deadline) {
         LaunchSupervisor supervisor = supervisors.get(function);
         if (supervisor != null) {
             supervisor.onWorkerReady(workerId, deadline);

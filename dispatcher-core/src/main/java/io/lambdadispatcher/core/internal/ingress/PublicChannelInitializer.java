@@ -27,21 +27,27 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
     private final @Nullable SslContext tls;
+    private final String scheme;
     private final Function<EventLoop, ExchangeOpener> openers;
     private final DispatcherObserver observer;
     private final IngressDrain drain;
 
-    /** @param tls {@code null} = plain */
+    /**
+     * @param tls {@code null} = plain, or TLS is the pipeline's business
+     * @param scheme {@code http} or {@code https}, as the client sees it
+     */
     public PublicChannelInitializer(
             HttpLimits limits,
             ForwardingPolicy forwarding,
             @Nullable SslContext tls,
+            String scheme,
             Function<EventLoop, ExchangeOpener> openers,
             DispatcherObserver observer,
             IngressDrain drain) {
         this.limits = limits;
         this.forwarding = forwarding;
         this.tls = tls;
+        this.scheme = scheme;
         this.openers = openers;
         this.observer = observer;
         this.drain = drain;
@@ -52,7 +58,6 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
         ExchangeOpener opener = openers.apply(channel.eventLoop());
-        String scheme = tls == null ? "http" : "https";
         IngressContext context = new IngressContext(limits, forwarding, opener, observer, drain, scheme);
         if (tls == null) {
             channel.pipeline().addLast(new ProtocolDetector(context));
