@@ -12,6 +12,7 @@ import io.lambdadispatcher.wire.ControlMessage.Welcome;
 import io.lambdadispatcher.wire.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -28,8 +29,7 @@ class ControlMessagesTest {
 
     private ControlMessage read(ControlCodec by) throws WireException {
         int header = octets.readInt();
-        FrameType type = FrameType.ofCode(FrameLayout.typeCode(header));
-        assertThat(type).isNotNull();
+        FrameType type = Objects.requireNonNull(FrameType.ofCode(FrameLayout.typeCode(header)));
         return by.read(type, octets.readSlice(FrameLayout.payloadBytes(header)), 99);
     }
 
