@@ -122,8 +122,11 @@ class Nghttpx(Contender):
 class LambdaDispatcher(Contender):
     """The dispatcher, with one event loop, and one worker process with the demo routes."""
 
-    def __init__(self, java, jvm_flags, worker_flags):
-        super().__init__("dispatcher", "Lambda Dispatcher, h2→worker streams")
+    def __init__(self, java, jvm_flags, worker_flags, variant=None):
+        super().__init__(
+            f"dispatcher-{variant}" if variant else "dispatcher",
+            f"Lambda Dispatcher, {variant or 'h2→worker streams'}",
+        )
         self.java = java
         self.jvm_flags = jvm_flags
         self.worker_flags = worker_flags
@@ -143,7 +146,7 @@ class LambdaDispatcher(Contender):
         ]
         class_path = f"{ROOT}/dispatcher-server/target/classes:{ROOT}/dispatcher-server/target/lib/*"
         self.process = Process(
-            "dispatcher",
+            self.name,
             [self.java, *self.jvm_flags, "-cp", class_path, "io.lambdadispatcher.server.Main", "serve", *flags],
             PROXY_CORE,
             run.directory,
@@ -152,7 +155,7 @@ class LambdaDispatcher(Contender):
         self.process.await_port(self.port)
         self.process.await_port(worker_port)
         self.worker = Process(
-            "worker",
+            f"{self.name}-worker",
             [self.java, *self.worker_flags, "-cp", class_path, "io.lambdadispatcher.worker.WorkerMain"],
             LOAD_CORE,
             run.directory,
@@ -299,7 +302,16 @@ class Run:
         unknown = [name for name in names if name not in makers]
         if unknown:
             raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(makers)}")
-        return [makers[name]() for name in makers if name in names]
+        return [makers[name]() for name in makers if name in names] + [self.variant(text) for text in options.variant]
+
+    def variant(self, text):
+        found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(.*)", text)
+        if not found:
+            raise Failure(f"--variant '{text}': expected NAME=FLAGS or NAME=@JDK FLAGS")
+        name, jdk, more = found.groups()
+        java = java_of(jdk) if jdk else self.java
+        flags = jvm_flags(java, self.options) + more.split()
+        return LambdaDispatcher(java, flags, self.options.worker_flags.split(), name)
 
     def execute(self):
         self.build()
@@ -380,7 +392,8 @@ class Run:
     def profile_one(self, contender, scenario):
         prefix = pathlib.Path(self.options.profile)
         prefix.parent.mkdir(parents=True, exist_ok=True)
-        collapsed = prefix.with_name(f"{prefix.name}-{scenario.name}.collapsed").resolve()
+        suffix = contender.name.removeprefix("dispatcher")
+        collapsed = prefix.with_name(f"{prefix.name}{suffix}-{scenario.name}.collapsed").resolve()
         graph = collapsed.with_suffix(".html")
         progress(f"profiling {scenario.name}")
         interval = [] if self.options.profile_event == "alloc" else ["-i", "500us"]
@@ -413,7 +426,7 @@ class Run:
             "commit": git("rev-parse", "HEAD"),
             "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
             "jdk": jdk_version(self.java),
-            "jvm_flags": next((c.jvm_flags for c in self.contenders if c.is_java()), []),
+            "jvms": {c.name: [jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
             "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
             "rounds": self.options.rounds,
             "machine": {"cpu": cpu_model(), "cores": os.cpu_count(), "kernel": platform.release()},
@@ -459,9 +472,16 @@ def print_report(report):
 
 
 def print_scenario(name, results, notes):
-    base = {result["contender"]: result["cpu_micros"] for result in results}
-    ratio = lambda result, other: f"{result['cpu_micros'] / base[other]:.2f}" if other in base else "–"
-    print(f"\n| {name} | CPU µs/request (low–high) | user + system | ÷ nghttpx | ÷ HAProxy h2→h2c | core | req/s "
+    base = {result["contender"]: result for result in results}
+
+    def ratio(result, other):
+        """Of the medians, and of the lowest, which a machine shared with others disturbs least."""
+        if other not in base:
+            return "–"
+        median, lowest = (result[key] / base[other][key] for key in ("cpu_micros", "cpu_micros_lowest"))
+        return f"{median:.2f} ({lowest:.2f})"
+
+    print(f"\n| {name} | CPU µs/request (low–high) | user + system | ÷ nghttpx (lowest) | ÷ HAProxy h2→h2c (lowest) | core | req/s "
           "| p50 ms | p99 ms | errors |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for result in results:
@@ -553,6 +573,10 @@ def arguments():
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs the dispatcher; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
+    parser.add_argument(
+        "--variant", action="append", default=[], metavar="NAME=[@JDK ]FLAGS",
+        help="measure one more dispatcher, with these JVM flags added, in the same rounds; may be repeated",
+    )
     parser.add_argument("--build", action="store_true", help="build even where something is built")
     parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/proxies-<time>.json")
     parser.add_argument("--profile", metavar="PREFIX", help="write PREFIX-<scenario>.html and .collapsed, print the top")
