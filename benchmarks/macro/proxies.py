@@ -122,7 +122,7 @@ class Nghttpx(Contender):
 class LambdaDispatcher(Contender):
     """The dispatcher, with one event loop, and one worker process with the demo routes."""
 
-    def __init__(self, java, jvm_flags, worker_flags, variant=None):
+    def __init__(self, java, jvm_flags, worker_flags, worker_shape, variant=None):
         super().__init__(
             f"dispatcher-{variant}" if variant else "dispatcher",
             f"Lambda Dispatcher, {variant or 'h2→worker streams'}",
@@ -130,6 +130,7 @@ class LambdaDispatcher(Contender):
         self.java = java
         self.jvm_flags = jvm_flags
         self.worker_flags = worker_flags
+        self.worker_shape = worker_shape
         self.worker = None
 
     def start(self, run):
@@ -164,8 +165,8 @@ class LambdaDispatcher(Contender):
                 "LAMBDA_DISPATCHER_FUNCTION": "default",
                 "LAMBDA_DISPATCHER_SECRET": SECRET,
                 "LAMBDA_DISPATCHER_WORKER_ID": "benchmark-worker",
-                "LAMBDA_DISPATCHER_CONNECTIONS": "2",
-                "LAMBDA_DISPATCHER_STREAMS": "50",
+                "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
+                "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
             },
         )
 
@@ -296,7 +297,7 @@ class Run:
             "nghttpx": Nghttpx,
             "haproxy-h1": lambda: HaProxy("haproxy-h1", "h1"),
             "haproxy-h2": lambda: HaProxy("haproxy-h2", "h2"),
-            "dispatcher": lambda: LambdaDispatcher(self.java, jvm_flags(self.java, options), options.worker_flags.split()),
+            "dispatcher": lambda: self.dispatcher(self.java),
         }
         names = only.split(",") if only else list(makers)
         unknown = [name for name in names if name not in makers]
@@ -305,13 +306,17 @@ class Run:
         return [makers[name]() for name in makers if name in names] + [self.variant(text) for text in options.variant]
 
     def variant(self, text):
-        found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(.*)", text)
+        found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(?:(\d+x\d+)\s*)?(.*)", text)
         if not found:
-            raise Failure(f"--variant '{text}': expected NAME=FLAGS or NAME=@JDK FLAGS")
-        name, jdk, more = found.groups()
-        java = java_of(jdk) if jdk else self.java
-        flags = jvm_flags(java, self.options) + more.split()
-        return LambdaDispatcher(java, flags, self.options.worker_flags.split(), name)
+            raise Failure(f"--variant '{text}': expected NAME=FLAGS, NAME=@JDK FLAGS or NAME=1x100 FLAGS")
+        name, jdk, shape, more = found.groups()
+        return self.dispatcher(java_of(jdk) if jdk else self.java, shape, more.split(), name)
+
+    def dispatcher(self, java, shape=None, more_flags=(), variant=None):
+        flags = [*jvm_flags(java, self.options), *more_flags]
+        return LambdaDispatcher(
+            java, flags, self.options.worker_flags.split(), worker_shape(shape or self.options.worker_streams), variant
+        )
 
     def execute(self):
         self.build()
@@ -531,6 +536,13 @@ def java_of(jdk):
     return java
 
 
+def worker_shape(text):
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not found:
+        raise Failure(f"worker streams '{text}': expected connections x streams on each, such as 2x50")
+    return int(found.group(1)), int(found.group(2))
+
+
 def jdk_version(java):
     printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     return " ".join(printed.splitlines()[1:2]) or printed
@@ -573,9 +585,11 @@ def arguments():
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs the dispatcher; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
+    parser.add_argument("--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each, %(default)s")
     parser.add_argument(
-        "--variant", action="append", default=[], metavar="NAME=[@JDK ]FLAGS",
-        help="measure one more dispatcher, with these JVM flags added, in the same rounds; may be repeated",
+        "--variant", action="append", default=[], metavar="NAME=[@JDK ][CxS ]FLAGS",
+        help="measure one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
+        "rounds; may be repeated",
     )
     parser.add_argument("--build", action="store_true", help="build even where something is built")
     parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/proxies-<time>.json")
