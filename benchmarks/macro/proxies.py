@@ -339,7 +339,7 @@ class Run:
         wanted = [ROOT / "benchmarks/target/benchmarks.jar"]
         if any(isinstance(contender, LambdaDispatcher) for contender in self.contenders):
             wanted.append(ROOT / "dispatcher-server/target/lib")
-        if self.options.build or not all(path.exists() for path in wanted):
+        if self.options.build or not all(path.exists() for path in wanted) or is_older_than_sources(wanted[0]):
             processes.need("mvn")
             progress("building")
             command = ["mvn", "-q", "-B", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package"]
@@ -536,6 +536,15 @@ def java_of(jdk):
     return java
 
 
+def is_older_than_sources(built):
+    """The report names a commit: what is measured must not be an older one."""
+    modules = ("dispatcher-wire", "dispatcher-core", "lambda-worker", "dispatcher-server", "benchmarks")
+    sources = [ROOT / "pom.xml", *(ROOT / module / "pom.xml" for module in modules)]
+    for module in modules:
+        sources += (path for path in (ROOT / module / "src/main").rglob("*") if path.is_file())
+    return max(source.stat().st_mtime for source in sources) > built.stat().st_mtime
+
+
 def worker_shape(text):
     found = re.fullmatch(r"(\d+)x(\d+)", text)
     if not found:
@@ -591,7 +600,7 @@ def arguments():
         help="measure one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
         "rounds; may be repeated",
     )
-    parser.add_argument("--build", action="store_true", help="build even where something is built")
+    parser.add_argument("--build", action="store_true", help="build also where nothing has changed")
     parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/proxies-<time>.json")
     parser.add_argument("--profile", metavar="PREFIX", help="write PREFIX-<scenario>.html and .collapsed, print the top")
     parser.add_argument("--profile-event", default="cpu", help="of async-profiler: cpu, ctimer, alloc, ...")
