@@ -122,11 +122,15 @@ class Nghttpx(Contender):
 class LambdaDispatcher(Contender):
     """The dispatcher, with one event loop, and one worker process with the demo routes."""
 
-    def __init__(self, java, jvm_flags, worker_flags):
-        super().__init__("dispatcher", "Lambda Dispatcher, h2→worker streams")
+    def __init__(self, java, jvm_flags, worker_flags, worker_shape, variant=None):
+        super().__init__(
+            f"dispatcher-{variant}" if variant else "dispatcher",
+            f"Lambda Dispatcher, {variant or 'h2→worker streams'}",
+        )
         self.java = java
         self.jvm_flags = jvm_flags
         self.worker_flags = worker_flags
+        self.worker_shape = worker_shape
         self.worker = None
 
     def start(self, run):
@@ -143,7 +147,7 @@ class LambdaDispatcher(Contender):
         ]
         class_path = f"{ROOT}/dispatcher-server/target/classes:{ROOT}/dispatcher-server/target/lib/*"
         self.process = Process(
-            "dispatcher",
+            self.name,
             [self.java, *self.jvm_flags, "-cp", class_path, "io.lambdadispatcher.server.Main", "serve", *flags],
             PROXY_CORE,
             run.directory,
@@ -152,7 +156,7 @@ class LambdaDispatcher(Contender):
         self.process.await_port(self.port)
         self.process.await_port(worker_port)
         self.worker = Process(
-            "worker",
+            f"{self.name}-worker",
             [self.java, *self.worker_flags, "-cp", class_path, "io.lambdadispatcher.worker.WorkerMain"],
             LOAD_CORE,
             run.directory,
@@ -161,8 +165,8 @@ class LambdaDispatcher(Contender):
                 "LAMBDA_DISPATCHER_FUNCTION": "default",
                 "LAMBDA_DISPATCHER_SECRET": SECRET,
                 "LAMBDA_DISPATCHER_WORKER_ID": "benchmark-worker",
-                "LAMBDA_DISPATCHER_CONNECTIONS": "2",
-                "LAMBDA_DISPATCHER_STREAMS": "50",
+                "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
+                "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
             },
         )
 
@@ -293,13 +297,26 @@ class Run:
             "nghttpx": Nghttpx,
             "haproxy-h1": lambda: HaProxy("haproxy-h1", "h1"),
             "haproxy-h2": lambda: HaProxy("haproxy-h2", "h2"),
-            "dispatcher": lambda: LambdaDispatcher(self.java, jvm_flags(self.java, options), options.worker_flags.split()),
+            "dispatcher": lambda: self.dispatcher(self.java),
         }
         names = only.split(",") if only else list(makers)
         unknown = [name for name in names if name not in makers]
         if unknown:
             raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(makers)}")
-        return [makers[name]() for name in makers if name in names]
+        return [makers[name]() for name in makers if name in names] + [self.variant(text) for text in options.variant]
+
+    def variant(self, text):
+        found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(?:(\d+x\d+)\s*)?(.*)", text)
+        if not found:
+            raise Failure(f"--variant '{text}': expected NAME=FLAGS, NAME=@JDK FLAGS or NAME=1x100 FLAGS")
+        name, jdk, shape, more = found.groups()
+        return self.dispatcher(java_of(jdk) if jdk else self.java, shape, more.split(), name)
+
+    def dispatcher(self, java, shape=None, more_flags=(), variant=None):
+        flags = [*jvm_flags(java, self.options), *more_flags]
+        return LambdaDispatcher(
+            java, flags, self.options.worker_flags.split(), worker_shape(shape or self.options.worker_streams), variant
+        )
 
     def execute(self):
         self.build()
@@ -322,7 +339,7 @@ class Run:
         wanted = [ROOT / "benchmarks/target/benchmarks.jar"]
         if any(isinstance(contender, LambdaDispatcher) for contender in self.contenders):
             wanted.append(ROOT / "dispatcher-server/target/lib")
-        if self.options.build or not all(path.exists() for path in wanted):
+        if self.options.build or not all(path.exists() for path in wanted) or is_older_than_sources(wanted[0]):
             processes.need("mvn")
             progress("building")
             command = ["mvn", "-q", "-B", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package"]
@@ -380,7 +397,8 @@ class Run:
     def profile_one(self, contender, scenario):
         prefix = pathlib.Path(self.options.profile)
         prefix.parent.mkdir(parents=True, exist_ok=True)
-        collapsed = prefix.with_name(f"{prefix.name}-{scenario.name}.collapsed").resolve()
+        suffix = contender.name.removeprefix("dispatcher")
+        collapsed = prefix.with_name(f"{prefix.name}{suffix}-{scenario.name}.collapsed").resolve()
         graph = collapsed.with_suffix(".html")
         progress(f"profiling {scenario.name}")
         interval = [] if self.options.profile_event == "alloc" else ["-i", "500us"]
@@ -413,7 +431,7 @@ class Run:
             "commit": git("rev-parse", "HEAD"),
             "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
             "jdk": jdk_version(self.java),
-            "jvm_flags": next((c.jvm_flags for c in self.contenders if c.is_java()), []),
+            "jvms": {c.name: [jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
             "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
             "rounds": self.options.rounds,
             "machine": {"cpu": cpu_model(), "cores": os.cpu_count(), "kernel": platform.release()},
@@ -459,9 +477,16 @@ def print_report(report):
 
 
 def print_scenario(name, results, notes):
-    base = {result["contender"]: result["cpu_micros"] for result in results}
-    ratio = lambda result, other: f"{result['cpu_micros'] / base[other]:.2f}" if other in base else "–"
-    print(f"\n| {name} | CPU µs/request (low–high) | user + system | ÷ nghttpx | ÷ HAProxy h2→h2c | core | req/s "
+    base = {result["contender"]: result for result in results}
+
+    def ratio(result, other):
+        """Of the medians, and of the lowest, which a machine shared with others disturbs least."""
+        if other not in base:
+            return "–"
+        median, lowest = (result[key] / base[other][key] for key in ("cpu_micros", "cpu_micros_lowest"))
+        return f"{median:.2f} ({lowest:.2f})"
+
+    print(f"\n| {name} | CPU µs/request (low–high) | user + system | ÷ nghttpx (lowest) | ÷ HAProxy h2→h2c (lowest) | core | req/s "
           "| p50 ms | p99 ms | errors |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for result in results:
@@ -511,6 +536,22 @@ def java_of(jdk):
     return java
 
 
+def is_older_than_sources(built):
+    """The report names a commit: what is measured must not be an older one."""
+    modules = ("dispatcher-wire", "dispatcher-core", "lambda-worker", "dispatcher-server", "benchmarks")
+    sources = [ROOT / "pom.xml", *(ROOT / module / "pom.xml" for module in modules)]
+    for module in modules:
+        sources += (path for path in (ROOT / module / "src/main").rglob("*") if path.is_file())
+    return max(source.stat().st_mtime for source in sources) > built.stat().st_mtime
+
+
+def worker_shape(text):
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not found:
+        raise Failure(f"worker streams '{text}': expected connections x streams on each, such as 2x50")
+    return int(found.group(1)), int(found.group(2))
+
+
 def jdk_version(java):
     printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     return " ".join(printed.splitlines()[1:2]) or printed
@@ -553,7 +594,13 @@ def arguments():
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs the dispatcher; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
-    parser.add_argument("--build", action="store_true", help="build even where something is built")
+    parser.add_argument("--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each, %(default)s")
+    parser.add_argument(
+        "--variant", action="append", default=[], metavar="NAME=[@JDK ][CxS ]FLAGS",
+        help="measure one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
+        "rounds; may be repeated",
+    )
+    parser.add_argument("--build", action="store_true", help="build also where nothing has changed")
     parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/proxies-<time>.json")
     parser.add_argument("--profile", metavar="PREFIX", help="write PREFIX-<scenario>.html and .collapsed, print the top")
     parser.add_argument("--profile-event", default="cpu", help="of async-profiler: cpu, ctimer, alloc, ...")
