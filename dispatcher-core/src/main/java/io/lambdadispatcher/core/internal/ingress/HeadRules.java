@@ -32,11 +32,13 @@ final class HeadRules {
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
 
-    /** RFC 9110 section 7.6.1 and RFC 9113 section 8.2.2. */
+    /** RFC 9110 sections 7.6.1 and 11.7, RFC 9113 section 8.2.2. */
     private static final Set<AsciiString> HOP_BY_HOP = Set.of(
             HttpHeaderNames.CONNECTION,
             AsciiString.cached("keep-alive"),
             AsciiString.cached("proxy-connection"),
+            HttpHeaderNames.PROXY_AUTHENTICATE,
+            HttpHeaderNames.PROXY_AUTHORIZATION,
             HttpHeaderNames.TRANSFER_ENCODING,
             HttpHeaderNames.UPGRADE,
             AsciiString.cached("http2-settings"));
@@ -214,7 +216,8 @@ final class HeadRules {
         for (CharSequence value : head.getAll(HttpHeaderNames.CONNECTION)) {
             for (String option : value.toString().split(",")) {
                 String name = option.trim().toLowerCase(java.util.Locale.ROOT);
-                if (!name.isEmpty() && name.charAt(0) != ':') {
+                // "te: trailers" is named there by rule, and is ours to pass on: we relay trailers.
+                if (!name.isEmpty() && name.charAt(0) != ':' && !HttpHeaderNames.TE.contentEquals(name)) {
                     head.remove(name);
                 }
             }

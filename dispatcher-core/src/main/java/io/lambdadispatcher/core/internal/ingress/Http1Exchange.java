@@ -107,7 +107,13 @@ final class Http1Exchange implements ResponseSink {
         }
         boolean bodyless = !HttpUtil.isTransferEncodingChunked(from) && HttpUtil.getContentLength(from, 0L) == 0;
         Http2Headers head = translate(from, fields);
-        if (bodyless && isUpgrade(fields) && !http10) {
+        rejection = verifyTarget(from, head);
+        if (rejection != null) {
+            keepAlive = false;
+            answer(rejection.status, rejection.detail, false);
+            return;
+        }
+        if (bodyless && isUpgrade(fields)) {
             Http2Settings settings = settings(fields.get(HTTP2_SETTINGS));
             if (settings != null) {
                 state = State.BROKEN;
@@ -164,24 +170,24 @@ final class Http1Exchange implements ResponseSink {
                         || !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectations.get(0)))) {
             return new Rejection(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue");
         }
-        return isTarget(from) ? null : bad("malformed request target");
+        return null;
+    }
+
+    /** RFC 9112 section 3.2: origin-form, absolute-form, asterisk-form of OPTIONS. */
+    private @Nullable Rejection verifyTarget(HttpRequest from, Http2Headers head) {
+        CharSequence path = head.path();
+        if (!Targets.isPath(path) || path.charAt(0) == '*' && !from.method().equals(HttpMethod.OPTIONS)) {
+            return bad("malformed request target");
+        }
+        CharSequence authority = head.authority();
+        if (authority == null) {
+            return http10 ? null : bad("empty host");
+        }
+        return Targets.isAuthority(authority) ? null : bad("malformed host");
     }
 
     private static Rejection bad(String detail) {
         return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
-    }
-
-    /** RFC 9112 section 3.2: origin-form, absolute-form, and asterisk-form of OPTIONS. */
-    private static boolean isTarget(HttpRequest from) {
-        String target = from.uri();
-        for (int i = 0; i < target.length(); i++) {
-            if (target.charAt(i) <= ' ' || target.charAt(i) >= 0x7F) {
-                return false;
-            }
-        }
-        return target.startsWith("/")
-                || isAbsolute(target)
-                || target.equals("*") && from.method().equals(HttpMethod.OPTIONS);
     }
 
     private static boolean isAbsolute(String target) {
@@ -204,8 +210,10 @@ final class Http1Exchange implements ResponseSink {
         }
         head.method(from.method().asciiName())
                 .scheme(connection.context().scheme())
-                .authority(AsciiString.of(host))
                 .path(AsciiString.of(target));
+        if (!host.isEmpty()) {
+            head.authority(AsciiString.of(host));
+        }
         for (Map.Entry<String, String> field : fields) {
             AsciiString name = AsciiString.of(field.getKey()).toLowerCase();
             if (!name.contentEquals(HttpHeaderNames.HOST)) {
@@ -225,8 +233,10 @@ final class Http1Exchange implements ResponseSink {
         return target.length();
     }
 
-    private static boolean isUpgrade(HttpHeaders fields) {
-        return fields.containsValue(HttpHeaderNames.UPGRADE, "h2c", true)
+    private boolean isUpgrade(HttpHeaders fields) {
+        return !http10
+                && connection.context().scheme().equals("http")
+                && fields.containsValue(HttpHeaderNames.UPGRADE, "h2c", true)
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true)
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HTTP2_SETTINGS, true)
                 && fields.getAll(HTTP2_SETTINGS).size() == 1;

@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
@@ -204,9 +205,10 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private void reject(HttpResponseStatus status, String detail) {
         Http1Exchange current = exchange;
         if (current != null) {
+            boolean headSent = current.isHeadSent();
             current.onClientGone();
             exchange = null;
-            if (current.isHeadSent()) {
+            if (headSent) {
                 cut();
                 return;
             }
@@ -312,8 +314,10 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     /** Never a clean end: the client must not take what it has for the whole (it would where the end of the connection is the end of the body). */
     void cut() {
         if (state != State.CLOSED) {
-            ctx().channel().config().setOption(ChannelOption.SO_LINGER, 0);
-            ctx().close();
+            Channel channel = ctx().channel();
+            channel.config().setOption(ChannelOption.SO_LINGER, 0);
+            // Past the pipeline: TLS would send close_notify, which is a clean end.
+            channel.unsafe().close(channel.newPromise());
         }
     }
 

@@ -49,6 +49,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     private long finishedAtWatch;
     private boolean draining;
     private int unreadAnswers;
+    private int streamErrors;
 
     Http2ClientHandler(
             Http2ConnectionDecoder decoder,
@@ -134,6 +135,24 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
         super.onConnectionError(ctx, outbound, cause, error);
     }
 
+    /** Each costs us a RST_STREAM and a cancelled exchange, and costs the client one frame (CVE-2025-55163). */
+    @Override
+    protected void onStreamError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {
+        if (!outbound && ++streamErrors > context.limits().maxResetsPerWindow()) {
+            onConnectionError(
+                    ctx,
+                    false,
+                    cause,
+                    Http2Exception.connectionError(
+                            Http2Error.ENHANCE_YOUR_CALM,
+                            "more than %d stream errors",
+                            context.limits().maxResetsPerWindow()));
+            return;
+        }
+        super.onStreamError(ctx, outbound, cause, error);
+    }
+
     /** RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this is the last". */
     @Override
     public void drain() {
@@ -168,6 +187,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
             cutStuckStreams(ctx);
         }
         finishedAtWatch = reader.finished();
+        streamErrors = 0;
     }
 
     private boolean isIdleTooLong(ChannelHandlerContext ctx) {

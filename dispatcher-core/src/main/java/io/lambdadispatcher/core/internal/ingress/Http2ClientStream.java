@@ -66,8 +66,16 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             answer(rejection.status, rejection.detail, false);
             return;
         }
+        CharSequence expectation = head.getAndRemove(HttpHeaderNames.EXPECT);
+        if (expectation != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation)) {
+            answer(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue", false);
+            return;
+        }
         connection.rules().request(head);
         request = connection.context().opener().open(head, end, this);
+        if (expectation != null && !end && state == State.REQUESTED) {
+            writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
+        }
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -96,26 +104,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (head.contains(HttpHeaderNames.HOST)) {
             return bad("more than one host");
         }
-        return isTarget(head.path()) ? null : bad("malformed :path");
+        if (!Targets.isAuthority(head.authority())) {
+            return bad("malformed :authority");
+        }
+        return Targets.isPath(head.path()) ? null : bad("malformed :path");
     }
 
     private static Rejection bad(String detail) {
         return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
-    }
-
-    /** Origin-form or asterisk, visible ASCII only (RFC 9113 section 8.3.1). */
-    private static boolean isTarget(CharSequence path) {
-        int length = path.length();
-        if (length == 0 || path.charAt(0) != '/' && !(length == 1 && path.charAt(0) == '*')) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            char c = path.charAt(i);
-            if (c <= ' ' || c >= 0x7F) {
-                return false;
-            }
-        }
-        return true;
     }
 
     /** @return octets for the window to get back at once */

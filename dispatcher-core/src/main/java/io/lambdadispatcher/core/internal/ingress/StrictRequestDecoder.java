@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.HttpLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequest;
@@ -18,7 +19,13 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
     private boolean headOpen = true;
+    /** Of the open head: more than the empty lines that may come before it. */
+    private boolean lineSeen;
+
+    /** Of the open head: what has been consumed ends with a whole line. */
     private boolean lineEnded;
+
+    private boolean broken;
 
     StrictRequestDecoder(HttpLimits limits) {
         super(new HttpDecoderConfig()
@@ -32,46 +39,73 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     /** Octets of a head have come, the rest has not. */
     boolean isInsideHead() {
-        return headOpen && (lineEnded || actualReadableBytes() > 0);
+        return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
     }
 
     @Override
     protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
-        if (headOpen) {
-            refuseFoldedLine(in);
+        if (broken) {
+            in.skipBytes(in.readableBytes());
+            return;
+        }
+        if (headOpen && isLineFolded(in)) {
+            broken = true;
+            HttpMessage refused = createInvalidMessage();
+            refused.setDecoderResult(DecoderResult.failure(new IllegalArgumentException("folded header line")));
+            out.add(refused);
+            in.skipBytes(in.readableBytes());
+            return;
         }
         int messages = out.size();
         int start = in.readerIndex();
         super.decode(ctx, in, out);
-        if (in.readerIndex() > start) {
-            lineEnded = headOpen && in.getByte(in.readerIndex() - 1) == '\n';
+        if (headOpen) {
+            noteConsumed(in, start);
         }
         for (int i = messages; i < out.size(); i++) {
-            Object message = out.get(i);
-            if (message instanceof HttpRequest) {
-                headOpen = false;
-            }
-            if (message instanceof LastHttpContent) {
-                headOpen = true;
-                lineEnded = false;
-            }
+            noteMessage(out.get(i));
         }
     }
 
-    private void refuseFoldedLine(ByteBuf in) {
+    private void noteConsumed(ByteBuf in, int start) {
+        int end = in.readerIndex();
+        for (int i = start; i < end && !lineSeen; i++) {
+            lineSeen = in.getByte(i) > ' ';
+        }
+        if (end > start) {
+            lineEnded = lineSeen && in.getByte(end - 1) == '\n';
+        }
+    }
+
+    private void noteMessage(Object message) {
+        if (message instanceof HttpRequest) {
+            headOpen = false;
+        }
+        if (message instanceof LastHttpContent) {
+            headOpen = true;
+            lineSeen = false;
+            lineEnded = false;
+        }
+    }
+
+    /** A line of the head, from the second on, that begins with a blank. Looks no further than the head's end. */
+    private boolean isLineFolded(ByteBuf in) {
+        boolean seen = lineSeen;
         boolean lineStart = lineEnded;
         boolean lineEmpty = true;
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
             byte octet = in.getByte(i);
             if (lineStart && (octet == ' ' || octet == '\t')) {
-                throw new IllegalArgumentException("folded header line");
+                return true;
             }
-            lineStart = octet == '\n';
-            if (lineStart && lineEmpty && i > in.readerIndex()) {
-                return; // the empty line: what follows is not head
+            if (octet == '\n' && lineEmpty && seen) {
+                return false;
             }
-            lineEmpty = lineStart || lineEmpty && octet == '\r';
+            seen |= octet > ' ';
+            lineStart = octet == '\n' && seen;
+            lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
+        return false;
     }
 
     @Override

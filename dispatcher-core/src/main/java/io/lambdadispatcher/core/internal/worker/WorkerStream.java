@@ -44,7 +44,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private static final AsciiString HEAD = AsciiString.cached("HEAD");
-    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+    private static final AsciiString SWITCHING = AsciiString.cached("101");
     private static final AsciiString NO_CONTENT = AsciiString.cached("204");
     private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
     private static final int HEAD_FRAME_BYTES = 256;
@@ -253,6 +253,10 @@ final class WorkerStream extends DeadlineQueue.Entry
             verify(state == State.ABANDONED, FrameType.INTERIM);
         } else {
             verify(!headSeen, FrameType.INTERIM);
+            CharSequence status = head.status();
+            if (status == null || status.length() != 3 || status.charAt(0) != '1' || SWITCHING.contentEquals(status)) {
+                throw new WireException(Reason.BAD_HEAD, 0, "INTERIM with status " + status + ", expected 1xx but 101");
+            }
             current.onInterim(head);
         }
     }
