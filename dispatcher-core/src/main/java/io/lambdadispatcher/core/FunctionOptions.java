@@ -40,9 +40,9 @@ public record FunctionOptions(
         require(!requestTimeout.isNegative(), "requestTimeout", requestTimeout, "0 (none) or more");
     }
 
-    /** No launched workers, 2 × 50 streams, 10,000 pending for at most 10 s, 15 minutes for a response. */
+    /** No launched workers, one connection of 100 streams (a second costs system calls; give it to workers where there are fewer than event loops), 10,000 pending for at most 10 s, 15 minutes for a response. */
     public static FunctionOptions of(String name) {
-        return new FunctionOptions(name, 0, 2, 50, 10_000, Duration.ofSeconds(10), Duration.ofMinutes(15));
+        return new FunctionOptions(name, 0, 1, 100, 10_000, Duration.ofSeconds(10), Duration.ofMinutes(15));
     }
 
     public FunctionOptions withWorkers(int value) {

@@ -94,11 +94,11 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_WORKERS =
             of("function.workers", number(0, 100_000), "0", "workers that the launcher keeps alive; 0 with self");
     public static final Setting<Integer> FUNCTION_CONNECTIONS =
-            of("function.connections", number(1, 64), "2", "worker connections that each launched worker opens");
+            of("function.connections", number(1, 64), "1", "worker connections that each launched worker opens");
     public static final Setting<Integer> FUNCTION_STREAMS = of(
             "function.streams",
             number(1, 1000),
-            "50",
+            "100",
             "worker streams on each; times the connections it is a worker's concurrency");
     public static final Setting<Integer> FUNCTION_PENDING_LIMIT = of(
             "function.pending-limit",

@@ -1,0 +1,164 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatchRequest;
+import io.lambdadispatcher.core.DispatchResponse;
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The README's example of embedding, run; the text between the marks is what the README shows. */
+class EmbeddingExampleIT {
+    private static final String SECRET = "sixteen octets at least";
+
+    @Test
+    void should_serve_requests_of_the_embedding_program() throws Exception {
+        // tag::example
+        Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.of("greeter"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0)) // where workers dial in
+                .secret(SECRET.getBytes(StandardCharsets.UTF_8)) // they prove with it that they may
+                .start();
+
+        Handler handler = (request, response) -> {
+            response.head(200);
+            response.write(Unpooled.copiedBuffer("hello from " + request.path(), StandardCharsets.UTF_8));
+            response.end();
+        };
+        Worker worker = new Worker(
+                        WorkerConfig.of(
+                                "greeter",
+                                "worker-1",
+                                new Credential.Secret(SECRET),
+                                List.of(dispatcher.workerAddress())),
+                        handler)
+                .start(); // in real life in another process, or in a Lambda
+
+        DispatchResponse response = dispatcher
+                .dispatch(DispatchRequest.of("GET", "example.com", "/world"))
+                .toCompletableFuture()
+                .get(10, TimeUnit.SECONDS);
+        String text = text(response); // reads response.body(), a Flow.Publisher<ByteBuf>
+        // end::example
+
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(text).isEqualTo("hello from /world");
+        worker.drain(DrainReason.REQUESTED);
+        worker.done().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        dispatcher.close();
+    }
+
+    private static String text(DispatchResponse response) throws Exception {
+        CompletableFuture<String> whole = new CompletableFuture<>();
+        response.body().subscribe(new Flow.Subscriber<>() {
+            private final StringBuilder text = new StringBuilder();
+
+            @Override
+            public void onSubscribe(Flow.Subscription subscription) {
+                subscription.request(Long.MAX_VALUE);
+            }
+
+            @Override
+            public void onNext(ByteBuf octets) {
+                text.append(octets.toString(StandardCharsets.UTF_8));
+                octets.release();
+            }
+
+            @Override
+            public void onError(Throwable error) {
+                whole.completeExceptionally(error);
+            }
+
+            @Override
+            public void onComplete() {
+                whole.complete(text.toString());
+            }
+        });
+        return whole.get(10, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void should_serve_channels_of_the_embedding_program() throws Exception {
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
+        try (Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.of("greeter"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+                .eventLoopGroup(loops)
+                .start()) {
+            Worker worker = new Worker(
+                            WorkerConfig.of(
+                                    "greeter",
+                                    "worker-1",
+                                    new Credential.Secret(SECRET),
+                                    List.of(dispatcher.workerAddress())),
+                            (request, response) -> {
+                                response.head(204);
+                                response.end();
+                            })
+                    .start();
+            Channel port = new ServerBootstrap()
+                    .group(loops)
+                    .channel(NioServerSocketChannel.class)
+                    .childHandler(dispatcher.clientHandler(false))
+                    .bind("127.0.0.1", 0)
+                    .sync()
+                    .channel();
+            URI uri = URI.create("http://127.0.0.1:" + ((InetSocketAddress) port.localAddress()).getPort() + "/");
+            for (HttpClient.Version version : HttpClient.Version.values()) {
+                HttpResponse<Void> response = HttpClient.newHttpClient()
+                        .send(
+                                HttpRequest.newBuilder(uri)
+                                        .version(version)
+                                        .timeout(Duration.ofSeconds(10))
+                                        .build(),
+                                HttpResponse.BodyHandlers.discarding());
+                assertThat(response.statusCode()).isEqualTo(204);
+                assertThat(response.version()).isEqualTo(version);
+            }
+            worker.drain(DrainReason.REQUESTED);
+            worker.done().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        } finally {
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+        }
+    }
+
+    @Test
+    void should_be_what_the_readme_shows() throws Exception {
+        Path top = Path.of("").toAbsolutePath().getParent();
+        String source =
+                Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/EmbeddingExampleIT.java"));
+        String example = source.substring(
+                        source.indexOf("// tag::example\n") + 16, source.indexOf("        // end::example"))
+                .stripIndent();
+        assertThat(Files.readString(top.resolve("README.md"))).contains("```java\n" + example + "```");
+    }
+}
