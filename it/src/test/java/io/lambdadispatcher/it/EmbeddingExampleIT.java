@@ -156,9 +156,9 @@ class EmbeddingExampleIT {
         Path top = Path.of("").toAbsolutePath().getParent();
         String source =
                 Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/EmbeddingExampleIT.java"));
-        String example = source.substring(
-                        source.indexOf("// tag::example\n") + 16, source.indexOf("        // end::example"))
-                .stripIndent();
+        String marked =
+                source.substring(source.indexOf("// tag::example\n") + 16, source.indexOf("        // end::example"));
+        String example = marked.replaceAll("(?m)^ {8}", "");
         assertThat(Files.readString(top.resolve("README.md"))).contains("```java\n" + example + "```");
     }
 }
