@@ -66,7 +66,11 @@ final class Rig implements AutoCloseable {
     }
 
     static Rig start(FunctionOptions function, DispatcherObserver observer) {
-        return new Rig(function, observer, builder -> builder);
+        return start(function, observer, builder -> builder);
+    }
+
+    static Rig start(FunctionOptions function, DispatcherObserver observer, UnaryOperator<Dispatcher.Builder> more) {
+        return new Rig(function, observer, more);
     }
 
     /** Starts a worker process and waits until it is ready. */

@@ -329,13 +329,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** For the observer, at the end. */
     public ExchangeEnd describe(String function, Outcome outcome, @Nullable Failure failure) {
         long now = owner.nanoTime();
-        boolean dispatcherAnswered = failure != null && status == 0;
+        int sent = failure != null && status == 0 ? failure.kind().status().code() : status;
         return new ExchangeEnd(
                 function,
                 lastCarrier == null ? null : lastCarrier.workerId(),
                 head.method(),
                 head.path(),
-                dispatcherAnswered ? failure.kind().status().code() : status,
+                sent,
                 outcome,
                 failure == null ? null : failure.kind().name(),
                 requestBytes,

@@ -14,6 +14,7 @@ import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
 import io.netty.handler.codec.http.DefaultHttpResponse;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -272,8 +273,8 @@ final class Http1Exchange implements ResponseSink {
             content.release();
             return;
         }
-        HttpHeaders trailers = last ? ((LastHttpContent) content).trailingHeaders() : null;
-        boolean withTrailers = trailers != null && !trailers.isEmpty();
+        HttpHeaders trailers = last ? ((LastHttpContent) content).trailingHeaders() : EmptyHttpHeaders.INSTANCE;
+        boolean withTrailers = !trailers.isEmpty();
         ByteBuf data = content.content();
         int bytes = data.readableBytes();
         if (bytes == 0 && !last) {

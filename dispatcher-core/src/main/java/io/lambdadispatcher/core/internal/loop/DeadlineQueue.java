@@ -28,6 +28,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     private @Nullable Entry last;
     private int size;
     private boolean timerSet;
+    private long timerNanos;
 
     /**
      * @param timeoutNanos 0 = entries never expire
@@ -119,10 +120,12 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         size--;
     }
 
-    // One timer at a time; it is not cancelled when its entry goes, but looks at who is the oldest then.
+    // One timer as a rule; it is not cancelled when its entry goes, but looks at who is the oldest then.
     private void setTimer(long nanos) {
-        if (!timerSet) {
+        long dueNanos = loop.ticker().nanoTime() + nanos;
+        if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;
+            timerNanos = dueNanos;
             loop.schedule(onTimer, nanos, TimeUnit.NANOSECONDS);
         }
     }

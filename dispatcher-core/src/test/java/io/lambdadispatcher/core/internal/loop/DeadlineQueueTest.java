@@ -1,0 +1,87 @@
+package io.lambdadispatcher.core.internal.loop;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class DeadlineQueueTest {
+    private static final class Waiting extends DeadlineQueue.Entry {}
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final List<Waiting> expired = new ArrayList<>();
+    private final DeadlineQueue<Waiting> queue =
+            new DeadlineQueue<>(channel.eventLoop(), TimeUnit.MILLISECONDS.toNanos(100), expired::add);
+
+    @BeforeEach
+    void freeze() {
+        channel.freezeTime();
+    }
+
+    private Waiting added() {
+        Waiting entry = new Waiting();
+        queue.add(entry);
+        return entry;
+    }
+
+    private void pass(long millis) {
+        channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        channel.runScheduledPendingTasks();
+    }
+
+    @Test
+    void should_give_entries_in_order_and_forget_removed_ones() {
+        Waiting first = added();
+        Waiting second = added();
+        Waiting third = added();
+        assertThat(queue.remove(second)).isTrue();
+        assertThat(queue.remove(second)).isFalse();
+        assertThat(queue.size()).isEqualTo(2);
+        assertThat(queue.poll()).isSameAs(first);
+        assertThat(queue.poll()).isSameAs(third);
+        assertThat(queue.poll()).isNull();
+    }
+
+    @Test
+    void should_expire_each_entry_at_its_own_time_with_one_timer() {
+        Waiting first = added();
+        pass(60);
+        Waiting second = added();
+        pass(39);
+        assertThat(expired).isEmpty();
+        pass(1);
+        assertThat(expired).containsExactly(first);
+        pass(60);
+        assertThat(expired).containsExactly(first, second);
+        assertThat(queue.size()).isZero();
+    }
+
+    @Test
+    void should_not_expire_what_has_left_and_still_expire_the_next() {
+        Waiting first = added();
+        pass(50);
+        Waiting second = added();
+        queue.remove(first);
+        pass(60);
+        assertThat(expired).isEmpty();
+        pass(40);
+        assertThat(expired).containsExactly(second);
+    }
+
+    @Test
+    void should_keep_the_age_of_an_entry_that_is_put_back_in_front() {
+        long start = channel.eventLoop().ticker().nanoTime();
+        pass(70);
+        Waiting younger = added();
+        Waiting oldest = new Waiting();
+        queue.addOldest(oldest, start);
+        pass(30);
+        assertThat(expired).containsExactly(oldest);
+        pass(70);
+        assertThat(expired).containsExactly(oldest, younger);
+    }
+}

@@ -1,0 +1,401 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A pool over two event loops that the test steps by hand, with worker streams and clients that note what they are told. */
+class PoolTest {
+    private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
+
+    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.of("f").withPending(3, Duration.ofMillis(100)).withRequestTimeout(Duration.ofSeconds(1)),
+            List.of(new Handover(loops[0].eventLoop()), new Handover(loops[1].eventLoop())),
+            DispatcherObserver.NONE);
+    private final PoolShard here = pool.shard(0);
+    private final PoolShard there = pool.shard(1);
+
+    @BeforeEach
+    void freeze() {
+        for (EmbeddedChannel loop : loops) {
+            loop.freezeTime();
+        }
+    }
+
+    private void turn() {
+        for (int i = 0; i < 4; i++) {
+            for (EmbeddedChannel loop : loops) {
+                loop.runPendingTasks();
+            }
+        }
+    }
+
+    private void pass(long millis) {
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+            loop.runScheduledPendingTasks();
+        }
+        turn();
+    }
+
+    /** A worker connection with one stream. */
+    private static final class Stream implements Carrier, RequestSink {
+        final PoolShard shard;
+        final Member member = new Member("worker");
+        final List<String> log = new ArrayList<>();
+
+        @Nullable
+        Attempt attempt;
+
+        Stream(PoolShard shard) {
+            this.shard = shard;
+            shard.onStreamOpened(member, this);
+            shard.setOpen(member, true);
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
+            assertThat(attempt).isNull();
+            attempt = forAttempt;
+            log.add(head.path() + (end ? " end" : ""));
+            return this;
+        }
+
+        Attempt attempt() {
+            Attempt current = attempt;
+            if (current == null) {
+                throw new AssertionError("carries nothing");
+            }
+            return current;
+        }
+
+        void respond() {
+            Attempt current = attempt();
+            attempt = null;
+            current.onHead(new DefaultHttp2Headers().status("200"), true);
+            shard.onStreamFree(member, this);
+        }
+
+        void lose() {
+            Attempt current = attempt();
+            attempt = null;
+            shard.setOpen(member, false);
+            shard.onStreamClosed(member, this, false);
+            current.onLost(GONE);
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            log.add("data " + data.readableBytes() + (end ? " end" : ""));
+            data.release();
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {
+            log.add("trailers");
+        }
+
+        @Override
+        public void cancel(ErrorCode code) {
+            log.add("cancel " + code);
+        }
+
+        @Override
+        public void responseTaken(int bytes) {
+            log.add("taken " + bytes);
+        }
+
+        @Override
+        public String workerId() {
+            return "worker";
+        }
+    }
+
+    private static final class Client implements ResponseSink {
+        final List<String> log = new ArrayList<>();
+
+        @Override
+        public void onInterim(Http2Headers head) {
+            log.add("interim");
+        }
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {
+            log.add(head.status() + (end ? " end" : ""));
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            log.add("data " + data.readableBytes());
+            data.release();
+        }
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {
+            log.add("trailers");
+        }
+
+        @Override
+        public void onFailure(Failure failure) {
+            log.add(failure.kind().name());
+        }
+
+        @Override
+        public void onRequestTaken(int bytes) {}
+    }
+
+    private static Http2Headers head(String method, String path) {
+        return new DefaultHttp2Headers()
+                .method(method)
+                .scheme("http")
+                .authority("a")
+                .path(path);
+    }
+
+    private Exchange get(Client client, String path) {
+        return here.open(head("GET", path), true, client);
+    }
+
+    private void assertQuiet() {
+        assertThat(pool.pending()).isZero();
+        assertThat(pool.free()).isEqualTo(pool.streams());
+    }
+
+    @Test
+    void should_stay_on_its_own_loop_where_a_stream_is_free() {
+        Stream away = new Stream(there);
+        Stream home = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        assertThat(home.log).containsExactly("/a end");
+        assertThat(away.log).isEmpty();
+        home.respond();
+        assertThat(client.log).containsExactly("200 end");
+        assertQuiet();
+    }
+
+    @Test
+    void should_cross_to_another_loop_with_its_body_in_order() {
+        Stream away = new Stream(there);
+        Client client = new Client();
+        Exchange exchange = here.open(head("POST", "/a"), false, client);
+        exchange.data(Unpooled.wrappedBuffer(new byte[3]), false);
+        turn();
+        exchange.data(Unpooled.wrappedBuffer(new byte[4]), true);
+        turn();
+        assertThat(away.log).containsExactly("/a", "data 3", "data 4 end");
+        away.respond();
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertQuiet();
+    }
+
+    @Test
+    void should_wait_again_when_the_stream_it_crossed_for_has_gone() {
+        Stream vanishing = new Stream(there);
+        Client client = new Client();
+        get(client, "/a");
+        there.setOpen(vanishing.member, false);
+        turn();
+        assertThat(vanishing.log).isEmpty();
+        assertThat(pool.pending()).isEqualTo(1);
+        Stream late = new Stream(here);
+        assertThat(late.log).containsExactly("/a end");
+        late.respond();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(here.permits()).isEqualTo(1);
+        assertThat(there.permits()).isZero();
+    }
+
+    @Test
+    void should_cancel_a_request_that_is_still_crossing() {
+        Stream away = new Stream(there);
+        Client client = new Client();
+        Exchange exchange = get(client, "/a");
+        exchange.cancel(ErrorCode.CANCELLED);
+        turn();
+        assertThat(away.log).containsExactly("/a end", "cancel CANCELLED");
+        assertThat(client.log).isEmpty();
+    }
+
+    @Test
+    void should_serve_waiting_requests_in_order_and_refuse_one_too_many() {
+        Client[] clients = {new Client(), new Client(), new Client(), new Client()};
+        for (int i = 0; i < 4; i++) {
+            get(clients[i], "/" + i);
+        }
+        assertThat(clients[3].log).containsExactly("QUEUE_FULL");
+        Stream stream = new Stream(here);
+        for (int i = 0; i < 3; i++) {
+            assertThat(stream.log).hasSize(i + 1).endsWith("/" + i + " end");
+            stream.respond();
+        }
+        assertQuiet();
+    }
+
+    @Test
+    void should_serve_requests_that_wait_on_another_loop() {
+        Client client = new Client();
+        get(client, "/a");
+        Stream away = new Stream(there);
+        turn();
+        assertThat(away.log).containsExactly("/a end");
+        away.respond();
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertQuiet();
+    }
+
+    @Test
+    void should_answer_for_a_request_that_has_waited_too_long() {
+        Client client = new Client();
+        get(client, "/a");
+        pass(99);
+        assertThat(client.log).isEmpty();
+        pass(1);
+        assertThat(client.log).containsExactly("QUEUE_TIMEOUT");
+        assertQuiet();
+    }
+
+    @Test
+    void should_forget_a_waiting_request_whose_client_left() {
+        Client client = new Client();
+        Exchange exchange = here.open(head("POST", "/a"), false, client);
+        ByteBuf early = Unpooled.wrappedBuffer(new byte[3]);
+        exchange.data(early, false);
+        exchange.cancel(ErrorCode.CANCELLED);
+        assertThat(early.refCnt()).isZero();
+        Stream stream = new Stream(here);
+        assertThat(stream.log).isEmpty();
+        assertQuiet();
+    }
+
+    @Test
+    void should_try_a_safe_request_once_more_when_its_worker_is_lost_before_the_head() {
+        Stream first = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        first.lose();
+        assertThat(client.log).isEmpty();
+        Stream second = new Stream(here);
+        assertThat(second.log).containsExactly("/a end");
+        second.lose();
+        assertThat(client.log).containsExactly("WORKER_LOST");
+        assertQuiet();
+    }
+
+    @Test
+    void should_not_try_again_what_is_not_idempotent_or_has_a_body_under_way_or_a_head() {
+        Stream stream = new Stream(here);
+        Client post = new Client();
+        here.open(head("POST", "/a"), true, post);
+        stream.lose();
+        assertThat(post.log).containsExactly("WORKER_LOST");
+
+        Stream second = new Stream(here);
+        Client put = new Client();
+        here.open(head("PUT", "/a"), false, put).data(Unpooled.wrappedBuffer(new byte[3]), true);
+        second.lose();
+        assertThat(put.log).containsExactly("WORKER_LOST");
+
+        Stream third = new Stream(here);
+        Client get = new Client();
+        get(get, "/a");
+        third.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+        third.lose();
+        assertThat(get.log).containsExactly("200", "WORKER_LOST");
+        assertQuiet();
+    }
+
+    @Test
+    void should_try_again_what_a_worker_has_refused_whatever_its_method() {
+        Stream first = new Stream(here);
+        Client client = new Client();
+        here.open(head("POST", "/a"), true, client);
+        Attempt attempt = first.attempt();
+        first.attempt = null;
+        there.setOpen(new Stream(there).member, true);
+        attempt.onRefused(GONE);
+        here.onStreamFree(first.member, first);
+        turn();
+        assertThat(client.log).isEmpty();
+        assertThat(pool.pending()).isZero();
+    }
+
+    @Test
+    void should_stop_trying_again_when_the_budget_is_used_up() {
+        int lost = 0;
+        for (int i = 0; i < 40; i++) {
+            Stream first = new Stream(here);
+            Client client = new Client();
+            get(client, "/a");
+            first.lose();
+            if (client.log.contains("WORKER_LOST")) {
+                lost++;
+            } else {
+                new Stream(here).lose();
+            }
+        }
+        assertThat(lost).isGreaterThan(15);
+    }
+
+    @Test
+    void should_cancel_and_answer_when_the_response_takes_too_long() {
+        Stream stream = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        pass(1000);
+        assertThat(stream.log).containsExactly("/a end", "cancel TIMEOUT");
+        assertThat(client.log).containsExactly("TIMEOUT");
+    }
+
+    @Test
+    void should_drop_data_of_a_response_nobody_waits_for_and_give_its_octets_back() {
+        Stream stream = new Stream(here);
+        Client client = new Client();
+        Exchange exchange = get(client, "/a");
+        exchange.cancel(ErrorCode.CANCELLED);
+        ByteBuf late = Unpooled.wrappedBuffer(new byte[5]);
+        exchange.onData(late, false);
+        assertThat(late.refCnt()).isZero();
+        assertThat(stream.log).containsExactly("/a end", "cancel CANCELLED", "taken 5");
+    }
+
+    @Test
+    void should_count_permits_right_when_members_close_open_and_lose_streams() {
+        Stream a = new Stream(here);
+        Stream b = new Stream(here);
+        here.setOpen(a.member, false);
+        assertThat(here.permits()).isEqualTo(1);
+        here.setOpen(a.member, true);
+        assertThat(here.permits()).isEqualTo(2);
+        here.onStreamClosed(b.member, b, true);
+        assertThat(here.permits()).isEqualTo(1);
+        get(new Client(), "/a");
+        here.setOpen(a.member, false);
+        assertThat(here.permits()).isZero();
+        assertThat(pool.streams()).isEqualTo(1);
+    }
+}

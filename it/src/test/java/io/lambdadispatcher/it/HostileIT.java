@@ -1,0 +1,364 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.HttpLimits;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Clients that mean no good, octet by octet over real sockets: each gets a clear error or loses its connection, holds nothing afterwards, and a good
+ * client is served right after.
+ */
+class HostileIT {
+    private static final int HEAD_TIMEOUT_MILLIS = 700;
+
+    private static Rig rig;
+
+    @BeforeAll
+    static void start() {
+        HttpLimits d = HttpLimits.defaults();
+        HttpLimits impatient = new HttpLimits(
+                d.maxHeadBytes(),
+                d.maxHeadFields(),
+                d.maxRequestLineBytes(),
+                d.maxConcurrentStreams(),
+                d.streamWindowBytes(),
+                d.connectionWindowBytes(),
+                Duration.ofMillis(HEAD_TIMEOUT_MILLIS),
+                d.idleTimeout(),
+                Duration.ofSeconds(2),
+                d.maxResetsPerWindow());
+        rig = Rig.start(FunctionOptions.of("demo"), DispatcherObserver.NONE, builder -> builder.limits(impatient));
+        rig.worker(1, 20);
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        rig.close();
+    }
+
+    @AfterEach
+    void should_serve_others_undisturbed() throws Exception {
+        rig.awaitAllFree();
+        assertThat(rig.pool().streams()).isEqualTo(20);
+        assertThat(rig.client(HttpClient.Version.HTTP_1_1)
+                        .send(HttpRequest.newBuilder(rig.http("/ping")).build(), BodyHandlers.ofString())
+                        .body())
+                .isEqualTo("pong");
+    }
+
+    // HTTP/1.1
+
+    /** Sends the octets and reads until the dispatcher closes. */
+    private static String http1(String octets) throws IOException {
+        try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
+            socket.setSoTimeout(10_000);
+            socket.getOutputStream().write(octets.getBytes(StandardCharsets.ISO_8859_1));
+            return readAll(socket.getInputStream());
+        }
+    }
+
+    private static String readAll(InputStream in) throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        try {
+            in.transferTo(all);
+        } catch (SocketException e) {
+            // Reset: what came before counts.
+        }
+        return all.toString(StandardCharsets.ISO_8859_1);
+    }
+
+    private static String status(String response) {
+        return response.length() < 12 ? "none: " + response : response.substring(9, 12);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            POST /echo HTTP/1.1~Host: a~Content-Length: 4~Transfer-Encoding: chunked~~0~~      | 400
+            POST /echo HTTP/1.1~Host: a~Transfer-Encoding: chunked~Content-Length: 4~~0~~      | 400
+            POST /echo HTTP/1.1~Host: a~Content-Length: 4~Content-Length: 5~~abcde             | 400
+            POST /echo HTTP/1.1~Host: a~Content-Length: 4, 4~~abcd                             | 400
+            POST /echo HTTP/1.1~Host: a~Content-Length: +4~~abcd                               | 400
+            POST /echo HTTP/1.1~Host: a~Content-Length: -1~~abcd                               | 400
+            POST /echo HTTP/1.1~Host: a~Content-Length: 0x4~~abcd                              | 400
+            POST /echo HTTP/1.1~Host: a~Transfer-Encoding: gzip, chunked~~0~~                  | 501
+            POST /echo HTTP/1.1~Host: a~Transfer-Encoding: xchunked~~0~~                       | 400
+            POST /echo HTTP/1.1~Host: a~Transfer-Encoding: chunked~Transfer-Encoding: chunked~~0~~ | 400
+            POST /echo HTTP/1.0~Host: a~Transfer-Encoding: chunked~~0~~                        | 400
+            POST /silent HTTP/1.1~Host: a~Transfer-Encoding: chunked~~zz~~                     | 400
+            GET /ping HTTP/1.1~Host: a~X: 1~ folded~~                                          | 400
+            ~~GET /ping HTTP/1.1~Host: a~X: 1~ folded~~                                        | 400
+            GET /ping HTTP/1.1~Host : a~~                                                      | 400
+            GET /ping HTTP/1.1~Host: a~X Y: 1~~                                                | 400
+            GET /ping HTTP/1.1~~                                                               | 400
+            GET /ping HTTP/1.1~Host: a~Host: a~~                                               | 400
+            GET /ping HTTP/1.1~Host: a b~~                                                     | 400
+            GET http:///ping HTTP/1.1~Host: a~~                                                | 400
+            GET /ping#x HTTP/1.1~Host: a~~                                                     | 400
+            GET ping HTTP/1.1~Host: a~~                                                        | 400
+            CONNECT a:1 HTTP/1.1~Host: a~~                                                     | 501
+            GET /ping HTTP/1.1~Host: a~Expect: miracles~~                                      | 417
+            """)
+    void should_refuse_shapes_on_which_servers_may_disagree(String request, String expected) throws Exception {
+        assertThat(status(http1(request.strip().replace("~", "\r\n")))).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0x00, 0x0A, 0x0B, 0x0C, 0x0D})
+    void should_refuse_control_octets_in_a_field_value(int octet) throws Exception {
+        String response = http1("GET /ping HTTP/1.1\r\nHost: a\r\nX: a" + (char) octet + "b\r\n\r\n");
+        assertThat(status(response)).isEqualTo("400");
+    }
+
+    @Test
+    void should_refuse_a_folded_line_wherever_the_octets_are_split() throws Exception {
+        String request = "GET /ping HTTP/1.1\r\nHost: a\r\nX: 1\r\n\tfolded\r\n\r\n";
+        for (int split : new int[] {19, 20, 21, 30, 36, 37, 38, 39}) {
+            try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
+                socket.setTcpNoDelay(true);
+                socket.setSoTimeout(10_000);
+                OutputStream out = socket.getOutputStream();
+                out.write(request.substring(0, split).getBytes(StandardCharsets.US_ASCII));
+                out.flush();
+                Thread.onSpinWait();
+                out.write(request.substring(split).getBytes(StandardCharsets.US_ASCII));
+                assertThat(status(readAll(socket.getInputStream())))
+                        .as("split at " + split)
+                        .isEqualTo("400");
+            }
+        }
+    }
+
+    @Test
+    void should_name_the_limit_of_a_large_head_and_of_a_long_request_line() throws Exception {
+        String head = http1("GET /ping HTTP/1.1\r\nHost: a\r\nX: " + "x".repeat(70_000) + "\r\n\r\n");
+        assertThat(status(head)).isEqualTo("431");
+        assertThat(head).contains("65536");
+        String fields = http1("GET /ping HTTP/1.1\r\nHost: a\r\n" + "X: 1\r\n".repeat(300) + "\r\n");
+        assertThat(status(fields)).isEqualTo("431");
+        assertThat(fields).contains("200");
+        String line = http1("GET /" + "x".repeat(20_000) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        assertThat(status(line)).isEqualTo("414");
+        assertThat(line).contains("16384");
+    }
+
+    @Test
+    void should_answer_408_to_a_head_that_never_ends() throws Exception {
+        assertThat(status(http1("GET /ping HTTP/1.1\r\nHost: a\r\n"))).isEqualTo("408");
+    }
+
+    @Test
+    void should_answer_pipelined_requests_in_order_and_the_malformed_one_last() throws Exception {
+        String response = http1("GET /delay?delay=50 HTTP/1.1\r\nHost: a\r\n\r\nGET /ping HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "GET /ping HTTP/1.1\r\nHost: a\r\nX: 1\r\n folded\r\n\r\n");
+        assertThat(response.split("HTTP/1\\.1 ")).hasSize(4);
+        assertThat(response.indexOf("delayed 50 ms")).isBetween(0, response.indexOf("pong"));
+        assertThat(response.indexOf("pong")).isLessThan(response.indexOf("400 Bad Request"));
+    }
+
+    /** A reader that takes nothing while a response waits loses its connection, and the worker stream with it is free. */
+    @Test
+    void should_cut_a_client_that_does_not_read() throws Exception {
+        try (Socket socket = new Socket()) {
+            socket.setReceiveBufferSize(4096);
+            socket.connect(new java.net.InetSocketAddress("127.0.0.1", rig.plainPort()));
+            String get = "GET /public/silly-test-image.jpg HTTP/1.1\r\nHost: a\r\n\r\n";
+            socket.getOutputStream().write(get.repeat(200).getBytes(StandardCharsets.US_ASCII));
+            Rig.await("a stream is held", () -> rig.pool().free() < rig.pool().streams());
+            rig.awaitAllFree();
+        }
+    }
+
+    // HTTP/2
+
+    private static final class Http2 implements AutoCloseable {
+        private final Socket socket;
+        private final OutputStream out;
+
+        Http2() throws IOException {
+            socket = new Socket("127.0.0.1", rig.plainPort());
+            socket.setTcpNoDelay(true);
+            socket.setSoTimeout(10_000);
+            out = socket.getOutputStream();
+            out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            frame(4, 0, 0);
+        }
+
+        void frame(int type, int flags, int stream, int... payload) throws IOException {
+            byte[] octets = new byte[payload.length];
+            for (int i = 0; i < octets.length; i++) {
+                octets[i] = (byte) payload[i];
+            }
+            frame(type, flags, stream, octets);
+        }
+
+        void frame(int type, int flags, int stream, byte[] payload) throws IOException {
+            byte[] all = new byte[9 + payload.length];
+            all[0] = (byte) (payload.length >> 16);
+            all[1] = (byte) (payload.length >> 8);
+            all[2] = (byte) payload.length;
+            all[3] = (byte) type;
+            all[4] = (byte) flags;
+            all[5] = (byte) (stream >> 24);
+            all[6] = (byte) (stream >> 16);
+            all[7] = (byte) (stream >> 8);
+            all[8] = (byte) stream;
+            System.arraycopy(payload, 0, all, 9, payload.length);
+            out.write(all);
+        }
+
+        /** GET {@code path}: static table entries for GET and http, literals for path and authority. */
+        void get(int stream, String path, int flags) throws IOException {
+            ByteArrayOutputStream block = new ByteArrayOutputStream();
+            block.write(0x82);
+            block.write(0x86);
+            block.write(0x04);
+            block.write(path.length());
+            block.write(path.getBytes(StandardCharsets.US_ASCII));
+            block.write(0x01);
+            block.write(1);
+            block.write('a');
+            frame(1, flags, stream, block.toByteArray());
+        }
+
+        /** Reads until the dispatcher closes. @return the error code of its GOAWAY, -1 if there was none */
+        int goAway() throws IOException {
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            int code = -1;
+            try {
+                while (true) {
+                    int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+                    int type = in.readUnsignedByte();
+                    in.skipBytes(5);
+                    byte[] payload = in.readNBytes(length);
+                    if (type == 7) {
+                        code = payload[7];
+                    }
+                }
+            } catch (EOFException | SocketException e) {
+                return code;
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+
+    private static final int PROTOCOL_ERROR = 0x1;
+    private static final int ENHANCE_YOUR_CALM = 0xb;
+    private static final int END_STREAM = 0x1;
+    private static final int END_HEADERS = 0x4;
+
+    /** Ends when the dispatcher closes: whatever is still to be sent then fails. */
+    private interface Flood {
+        void run(Http2 client) throws IOException;
+    }
+
+    private static int flood(Flood flood) throws Exception {
+        try (Http2 client = new Http2()) {
+            AtomicInteger code = new AtomicInteger(Integer.MIN_VALUE);
+            Thread reader = new Thread(() -> {
+                try {
+                    code.set(client.goAway());
+                } catch (IOException e) {
+                    code.set(-2);
+                }
+            });
+            reader.start();
+            try {
+                flood.run(client);
+            } catch (SocketException e) {
+                // The connection is gone, as it should be.
+            }
+            reader.join(15_000);
+            return code.get();
+        }
+    }
+
+    @Test
+    void should_end_a_connection_of_rapid_resets() throws Exception {
+        assertThat(flood(client -> {
+                    for (int i = 0; i < 10_000; i++) {
+                        client.get(1 + 2 * i, "/silent", END_HEADERS | END_STREAM);
+                        client.frame(3, 0, 1 + 2 * i, 0, 0, 0, 8);
+                    }
+                }))
+                .isEqualTo(ENHANCE_YOUR_CALM);
+    }
+
+    /** CVE-2025-55163: the client makes us reset our own streams. */
+    @Test
+    void should_end_a_connection_of_provoked_resets() throws Exception {
+        assertThat(flood(client -> {
+                    for (int i = 0; i < 10_000; i++) {
+                        client.get(1 + 2 * i, "/silent", END_HEADERS | END_STREAM);
+                        client.frame(8, 0, 1 + 2 * i, 0, 0, 0, 0);
+                    }
+                }))
+                .isEqualTo(ENHANCE_YOUR_CALM);
+    }
+
+    @Test
+    void should_end_a_connection_of_endless_continuations() throws Exception {
+        assertThat(flood(client -> {
+                    client.get(1, "/ping", END_STREAM);
+                    for (int i = 0; i < 100_000; i++) {
+                        client.frame(9, 0, 1, 0x40, 1, 'x', 1, 'y');
+                    }
+                }))
+                .isIn(ENHANCE_YOUR_CALM, PROTOCOL_ERROR);
+    }
+
+    @Test
+    void should_end_a_connection_whose_head_never_ends() throws Exception {
+        assertThat(flood(client -> client.get(1, "/ping", END_STREAM))).isEqualTo(ENHANCE_YOUR_CALM);
+    }
+
+    @Test
+    void should_end_a_connection_of_empty_data() throws Exception {
+        assertThat(flood(client -> {
+                    client.get(1, "/echo", END_HEADERS);
+                    for (int i = 0; i < 100_000; i++) {
+                        client.frame(0, 0, 1);
+                    }
+                }))
+                .isEqualTo(ENHANCE_YOUR_CALM);
+    }
+
+    @Test
+    void should_end_a_connection_that_pings_and_does_not_read() throws Exception {
+        try (Http2 client = new Http2()) {
+            client.socket.setSoTimeout(1000);
+            assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
+                        for (int i = 0; i < 5_000_000; i++) {
+                            client.frame(6, 0, 0, new byte[8]);
+                        }
+                    }))
+                    .isInstanceOf(SocketException.class);
+        }
+    }
+}
