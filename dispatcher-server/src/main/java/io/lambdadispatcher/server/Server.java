@@ -70,7 +70,8 @@ final class Server {
 
     /** What an {@link UncheckedIOException} itself says begins with a class name. */
     private static String reason(RuntimeException e) {
-        Throwable cause = e instanceof UncheckedIOException io ? io.getCause() : e;
+        Throwable inner = e instanceof UncheckedIOException ? e.getCause() : null;
+        Throwable cause = inner == null ? e : inner;
         String message = cause.getMessage();
         return message == null ? cause.toString() : message;
     }

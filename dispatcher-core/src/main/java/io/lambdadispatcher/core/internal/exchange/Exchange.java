@@ -57,6 +57,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
     private long carriedNanos;
+    private long lastAttemptNanos;
+    private boolean hasWaited;
 
     // What came before a worker stream was there.
     private @Nullable ArrayDeque<ByteBuf> earlyData;
@@ -77,8 +79,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Gives the request to a worker stream of this event loop. */
     public void carryOn(Carrier stream) {
-        assert state == State.WAITING : state;
-        onCarrierFound(stream);
+        assert state == State.CARRIED : state;
         RequestSink sink = stream.carry(head, bodyless, timeoutMillis(), this);
         if (state != State.WAITING) {
             carrier = sink;
@@ -88,8 +89,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Sends the head to a worker stream of another event loop; {@link #onArrived} or {@link #onStranded} follows. */
     public void crossOver(Carrier crossing) {
-        assert state == State.WAITING : state;
-        onCarrierFound(crossing);
+        assert state == State.CARRIED : state;
         state = State.CROSSING;
         crossing.carry(head, bodyless, timeoutMillis(), this);
     }
@@ -115,12 +115,25 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return true;
     }
 
-    private void onCarrierFound(Carrier found) {
+    /**
+     * The next attempt begins: {@link #carryOn} or {@link #crossOver} follows.
+     *
+     * @return the time, by the event loop's clock, which is asked as rarely as can be
+     */
+    public long onCarrierFound(Carrier found) {
+        assert state == State.WAITING : state;
         state = State.CARRIED;
         lastCarrier = found;
+        lastAttemptNanos = hasWaited || attempts > 0 ? owner.nanoTime() : startNanos;
         if (attempts++ == 0) {
-            carriedNanos = owner.nanoTime();
+            carriedNanos = lastAttemptNanos;
         }
+        return lastAttemptNanos;
+    }
+
+    /** No worker stream was free when it came. */
+    public void onWaiting() {
+        hasWaited = true;
     }
 
     /** When it came, by the event loop's clock. */
@@ -133,7 +146,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (limitNanos == 0) {
             return 0;
         }
-        long leftNanos = limitNanos - (owner.nanoTime() - carriedNanos);
+        long leftNanos = limitNanos - (lastAttemptNanos - carriedNanos);
         return (int) Math.max(1, Math.min(Integer.MAX_VALUE, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
     }
 

@@ -50,6 +50,7 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     private boolean draining;
     private int unreadAnswers;
     private int streamErrors;
+    private boolean readCompleting;
 
     Http2ClientHandler(
             Http2ConnectionDecoder decoder,
@@ -108,6 +109,26 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
         long period = context.limits().headTimeout().toNanos();
         watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
         context.drain().register(ctx.channel(), this);
+    }
+
+    /** Netty flushes after every read; ours comes once all sockets of this turn have been read, with more to send. */
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
+        readCompleting = true;
+        try {
+            super.channelReadComplete(ctx);
+        } finally {
+            readCompleting = false;
+        }
+    }
+
+    @Override
+    public void flush(ChannelHandlerContext ctx) {
+        if (readCompleting && flush != null) {
+            flush.request();
+        } else {
+            super.flush(ctx);
+        }
     }
 
     @Override

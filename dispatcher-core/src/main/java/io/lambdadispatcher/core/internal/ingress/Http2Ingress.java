@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.wire.http2.CompactFrameWriter;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
@@ -8,7 +9,6 @@ import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
 import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
-import io.netty.handler.codec.http2.DefaultHttp2FrameWriter;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
@@ -68,8 +68,7 @@ final class Http2Ingress {
             UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
             distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
             connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
-            Http2ConnectionEncoder encoder =
-                    new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
+            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new CompactFrameWriter());
             EagerFrameReader eager = new EagerFrameReader(new DefaultHttp2FrameReader(
                     new DefaultHttp2HeadersDecoder(true, limits.maxHeadBytes()), MAX_SMALL_CONTINUATIONS));
             codec(

@@ -44,8 +44,8 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         return size;
     }
 
-    /** Appends an entry whose time starts now. */
-    public void add(E entry) {
+    /** Appends an entry whose time starts now. @param nowNanos of the event loop's clock */
+    public void add(E entry, long nowNanos) {
         Entry node = entry;
         assert node.queue == null : "entry is in a queue already";
         node.queue = this;
@@ -58,8 +58,8 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         last = node;
         size++;
         if (timeoutNanos > 0) {
-            node.deadlineNanos = loop.ticker().nanoTime() + timeoutNanos;
-            setTimer(timeoutNanos);
+            node.deadlineNanos = nowNanos + timeoutNanos;
+            setTimer(node.deadlineNanos, nowNanos);
         }
     }
 
@@ -78,7 +78,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         size++;
         if (timeoutNanos > 0) {
             node.deadlineNanos = startNanos + timeoutNanos;
-            setTimer(Math.max(0, node.deadlineNanos - loop.ticker().nanoTime()));
+            setTimer(node.deadlineNanos, loop.ticker().nanoTime());
         }
     }
 
@@ -121,12 +121,11 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     // One timer as a rule; it is not cancelled when its entry goes, but looks at who is the oldest then.
-    private void setTimer(long nanos) {
-        long dueNanos = loop.ticker().nanoTime() + nanos;
+    private void setTimer(long dueNanos, long nowNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;
             timerNanos = dueNanos;
-            loop.schedule(onTimer, nanos, TimeUnit.NANOSECONDS);
+            loop.schedule(onTimer, Math.max(0, dueNanos - nowNanos), TimeUnit.NANOSECONDS);
         }
     }
 
@@ -140,7 +139,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
             }
         }
         if (first != null) {
-            setTimer(first.deadlineNanos - now);
+            setTimer(first.deadlineNanos, now);
         }
     }
 }

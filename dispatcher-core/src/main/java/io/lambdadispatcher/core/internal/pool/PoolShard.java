@@ -92,7 +92,8 @@ public final class PoolShard implements ExchangeOwner {
                             + pool.options().pendingLimit() + " requests wait already"));
             return;
         }
-        waiting.add(exchange);
+        exchange.onWaiting();
+        waiting.add(exchange, exchange.startNanos());
         serveWaiting();
     }
 
@@ -115,13 +116,14 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void carry(Exchange exchange, Carrier stream) {
-        underWay.add(exchange);
+        underWay.add(exchange, exchange.onCarrierFound(stream));
         exchange.carryOn(stream);
     }
 
     private void crossOver(Exchange exchange, PoolShard other) {
-        underWay.add(exchange);
-        exchange.crossOver(new Crossing(exchange, this, other));
+        Crossing crossing = new Crossing(exchange, this, other);
+        underWay.add(exchange, exchange.onCarrierFound(crossing));
+        exchange.crossOver(crossing);
     }
 
     /** Gives waiting requests what there are permits for. */
@@ -139,6 +141,7 @@ public final class PoolShard implements ExchangeOwner {
 
     private void waitFirst(Exchange exchange) {
         pool.pending.incrementAndGet();
+        exchange.onWaiting();
         waiting.addOldest(exchange, exchange.startNanos());
     }
 

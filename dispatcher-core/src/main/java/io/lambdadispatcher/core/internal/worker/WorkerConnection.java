@@ -485,7 +485,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
 
     /** CANCEL is out; the worker owes the response's end. */
     void onAbandoned(WorkerStream stream) {
-        abandoned.add(stream);
+        abandoned.add(stream, loop().ticker().nanoTime());
     }
 
     void onAnswered(WorkerStream stream) {

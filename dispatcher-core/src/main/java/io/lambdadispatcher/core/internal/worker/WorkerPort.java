@@ -107,6 +107,7 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     private final class ConnectionHandler extends Http2ConnectionHandler implements LivenessProbe.Listener {
         private final LivenessProbe liveness = new LivenessProbe(this);
         private @Nullable WorkerConnection connection;
+        private boolean readCompleting;
 
         ConnectionHandler(Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder) {
             super(
@@ -124,6 +125,26 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             connection = new WorkerConnection(WorkerPort.this, this, ctx, liveness);
             decoder().frameListener(connection);
             super.handlerAdded(ctx);
+        }
+
+        /** Netty flushes after every read; ours comes once all sockets of this turn have been read, with more to send. */
+        @Override
+        public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
+            readCompleting = true;
+            try {
+                super.channelReadComplete(ctx);
+            } finally {
+                readCompleting = false;
+            }
+        }
+
+        @Override
+        public void flush(ChannelHandlerContext ctx) {
+            if (readCompleting && connection != null) {
+                connection.flushSoon();
+            } else {
+                super.flush(ctx);
+            }
         }
 
         @Override

@@ -24,7 +24,7 @@ class DeadlineQueueTest {
 
     private Waiting added() {
         Waiting entry = new Waiting();
-        queue.add(entry);
+        queue.add(entry, channel.eventLoop().ticker().nanoTime());
         return entry;
     }
 
