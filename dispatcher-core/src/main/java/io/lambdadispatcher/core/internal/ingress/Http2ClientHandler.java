@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress;
 
-import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -9,7 +9,6 @@ import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -28,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they belong to, and ends the connection when it
  * is idle, stuck, hostile or drained. Event loop only.
  */
-final class Http2ClientHandler extends Http2ConnectionHandler implements IngressDrain.Drainable {
+final class Http2ClientHandler extends CoalescingHttp2Handler implements IngressDrain.Drainable {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientHandler.class);
 
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
@@ -42,7 +41,6 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     private final Http2Connection.PropertyKey streamKey;
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable Frames frames;
-    private @Nullable CoalescedFlush flush;
     private @Nullable HeadRules rules;
     private @Nullable Future<?> watch;
     private long idleSinceNanos;
@@ -50,7 +48,6 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     private boolean draining;
     private int unreadAnswers;
     private int streamErrors;
-    private boolean readCompleting;
 
     Http2ClientHandler(
             Http2ConnectionDecoder decoder,
@@ -67,7 +64,6 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
         this.ctx = ctx;
-        flush = new CoalescedFlush(this, ctx);
         frames = new Frames(ctx);
         decoder().frameListener(frames);
         connection().addListener(frames);
@@ -109,26 +105,6 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
         long period = context.limits().headTimeout().toNanos();
         watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
         context.drain().register(ctx.channel(), this);
-    }
-
-    /** Netty flushes after every read; ours comes once all sockets of this turn have been read, with more to send. */
-    @Override
-    public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
-        readCompleting = true;
-        try {
-            super.channelReadComplete(ctx);
-        } finally {
-            readCompleting = false;
-        }
-    }
-
-    @Override
-    public void flush(ChannelHandlerContext ctx) {
-        if (readCompleting && flush != null) {
-            flush.request();
-        } else {
-            super.flush(ctx);
-        }
     }
 
     @Override
@@ -245,12 +221,6 @@ final class Http2ClientHandler extends Http2ConnectionHandler implements Ingress
 
     HeadRules rules() {
         return Objects.requireNonNull(rules, "connection is not active yet");
-    }
-
-    void flushSoon() {
-        if (flush != null) {
-            flush.request();
-        }
     }
 
     /** Netty's events, each handed to the stream it is about. */

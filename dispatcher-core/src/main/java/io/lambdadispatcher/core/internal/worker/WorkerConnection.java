@@ -19,7 +19,7 @@ import io.lambdadispatcher.wire.FrameType;
 import io.lambdadispatcher.wire.LaunchToken;
 import io.lambdadispatcher.wire.WireException;
 import io.lambdadispatcher.wire.WireLimits;
-import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.netty.buffer.ByteBuf;
@@ -32,7 +32,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -68,10 +67,9 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     private static final long ANSWER_TO_CANCEL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final WorkerPort port;
-    private final Http2ConnectionHandler handler;
+    private final CoalescingHttp2Handler handler;
     private final ChannelHandlerContext ctx;
     private final LivenessProbe liveness;
-    private final CoalescedFlush flush;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> abandoned;
 
@@ -94,12 +92,11 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     private @Nullable ControlCodec controlCodec;
 
     WorkerConnection(
-            WorkerPort port, Http2ConnectionHandler handler, ChannelHandlerContext ctx, LivenessProbe liveness) {
+            WorkerPort port, CoalescingHttp2Handler handler, ChannelHandlerContext ctx, LivenessProbe liveness) {
         this.port = port;
         this.handler = handler;
         this.ctx = ctx;
         this.liveness = liveness;
-        this.flush = new CoalescedFlush(handler, ctx);
         this.streamKey = handler.connection().newKey();
         this.abandoned = new DeadlineQueue<>(loop(), ANSWER_TO_CANCEL_NANOS, this::onUnanswered);
         handler.connection().addListener(this);
@@ -406,7 +403,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
             ByteBuf frame = ctx.alloc().directBuffer();
             controlCodec.write(frame, message);
             controlOutlet.meta(frame);
-            flush.request();
+            handler.flushSoon();
         }
     }
 
@@ -415,7 +412,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
                 .status(OK.codeAsText())
                 .set(HttpHeaderNames.CONTENT_TYPE, Endpoints.MEDIA_TYPE);
         handler.encoder().writeHeaders(ctx, stream.id(), head, 0, false, ctx.newPromise());
-        flush.request();
+        handler.flushSoon();
     }
 
     /** Turns the request away. A peer that is not let in loses its connection. */
@@ -438,7 +435,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
 
     private void reset(Http2Stream stream, Http2Error error) {
         handler.encoder().writeRstStream(ctx, stream.id(), error.code(), ctx.newPromise());
-        flush.request();
+        handler.flushSoon();
     }
 
     void onViolation(Http2Stream stream, WireException violation) {
@@ -447,13 +444,13 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     }
 
     void flushSoon() {
-        flush.request();
+        handler.flushSoon();
     }
 
     void returnToWindow(Http2Stream stream, int bytes) {
         try {
             if (handler.connection().local().flowController().consumeBytes(stream, bytes)) {
-                flush.request();
+                handler.flushSoon();
             }
         } catch (Http2Exception e) {
             throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
@@ -506,7 +503,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     @Override
     public void onProbe() {
         handler.encoder().writePing(ctx, false, 0, ctx.newPromise());
-        flush.request();
+        handler.flushSoon();
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.worker;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.netty.channel.Channel;
@@ -19,7 +20,6 @@ import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import io.netty.handler.ssl.SslContext;
@@ -104,10 +104,9 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     }
 
     /** Netty's part of a worker connection; hands all events to {@link WorkerConnection}. */
-    private final class ConnectionHandler extends Http2ConnectionHandler implements LivenessProbe.Listener {
+    private final class ConnectionHandler extends CoalescingHttp2Handler implements LivenessProbe.Listener {
         private final LivenessProbe liveness = new LivenessProbe(this);
         private @Nullable WorkerConnection connection;
-        private boolean readCompleting;
 
         ConnectionHandler(Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder) {
             super(
@@ -125,26 +124,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             connection = new WorkerConnection(WorkerPort.this, this, ctx, liveness);
             decoder().frameListener(connection);
             super.handlerAdded(ctx);
-        }
-
-        /** Netty flushes after every read; ours comes once all sockets of this turn have been read, with more to send. */
-        @Override
-        public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
-            readCompleting = true;
-            try {
-                super.channelReadComplete(ctx);
-            } finally {
-                readCompleting = false;
-            }
-        }
-
-        @Override
-        public void flush(ChannelHandlerContext ctx) {
-            if (readCompleting && connection != null) {
-                connection.flushSoon();
-            } else {
-                super.flush(ctx);
-            }
         }
 
         @Override

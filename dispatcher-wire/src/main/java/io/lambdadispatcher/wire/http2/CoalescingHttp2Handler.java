@@ -1,0 +1,54 @@
+package io.lambdadispatcher.wire.http2;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Settings;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Netty's connection handler with one flush for a turn of the event loop: Netty flushes each time a socket has been read; ours comes when
+ * all sockets of the turn have been, with more to send. Event loop only.
+ */
+public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
+    private @Nullable CoalescedFlush flush;
+    private boolean readCompleting;
+
+    protected CoalescingHttp2Handler(
+            Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings settings) {
+        super(decoder, encoder, settings);
+    }
+
+    /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
+    public final void flushSoon() {
+        if (flush != null) {
+            flush.request();
+        }
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
+        flush = new CoalescedFlush(this, ctx);
+        super.handlerAdded(ctx);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
+        readCompleting = true;
+        try {
+            super.channelReadComplete(ctx);
+        } finally {
+            readCompleting = false;
+        }
+    }
+
+    @Override
+    public void flush(ChannelHandlerContext ctx) {
+        if (readCompleting) {
+            flushSoon();
+        } else {
+            super.flush(ctx);
+        }
+    }
+}
