@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -71,6 +72,27 @@ class FaultsIT {
             rig.awaitAllFree();
             assertThat(rig.pool().streams()).isEqualTo(1);
             assertThat(status(rig, HttpClient.Version.HTTP_1_1, "/ping")).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_free_the_stream_when_an_http2_client_resets_amid_its_upload() throws Exception {
+        try (Rig rig = Rig.start()) {
+            rig.worker(1, 1);
+            SubmissionPublisher<java.nio.ByteBuffer> body = new SubmissionPublisher<>();
+            CompletableFuture<HttpResponse<Void>> upload = rig.client(HttpClient.Version.HTTP_2)
+                    .sendAsync(
+                            request(rig, HttpClient.Version.HTTP_2, "/silent")
+                                    .POST(BodyPublishers.fromPublisher(body))
+                                    .build(),
+                            BodyHandlers.discarding());
+            body.submit(java.nio.ByteBuffer.wrap(new byte[1000]));
+            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            upload.cancel(true);
+            rig.awaitAllFree();
+            assertThat(rig.pool().streams()).isEqualTo(1);
+            assertThat(status(rig, HttpClient.Version.HTTP_2, "/ping")).isEqualTo(200);
+            body.close();
         }
     }
 

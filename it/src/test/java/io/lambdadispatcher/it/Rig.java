@@ -35,7 +35,11 @@ final class Rig implements AutoCloseable {
     private final List<Process> workers = new ArrayList<>();
     final Dispatcher dispatcher;
 
-    private Rig(FunctionOptions function, DispatcherObserver observer, UnaryOperator<Dispatcher.Builder> more) {
+    private Rig(
+            FunctionOptions function,
+            DispatcherObserver observer,
+            boolean workerTls,
+            UnaryOperator<Dispatcher.Builder> more) {
         try {
             directory = Files.createTempDirectory("lambda-dispatcher-it");
             certificate = new CertificateBuilder()
@@ -49,12 +53,16 @@ final class Rig implements AutoCloseable {
         } catch (Exception e) {
             throw new IllegalStateException("no certificate", e);
         }
-        TlsOptions tls = new TlsOptions(directory.resolve("cert.pem"), directory.resolve("key.pem"), null);
+        TlsOptions tls = new TlsOptions(certificateFile(), keyFile(), null);
+        TlsOptions mutualTls = new TlsOptions(certificateFile(), keyFile(), certificateFile());
         dispatcher = more.apply(Dispatcher.builder()
                         .function(function)
                         .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                         .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls))
-                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .workerListener(
+                                workerTls
+                                        ? ListenerOptions.tls("127.0.0.1", 0, mutualTls)
+                                        : ListenerOptions.plain("127.0.0.1", 0))
                         .secret(SECRET.getBytes(java.nio.charset.StandardCharsets.UTF_8))
                         .observer(observer)
                         .liveness(Duration.ofMillis(500), Duration.ofSeconds(1)))
@@ -70,7 +78,20 @@ final class Rig implements AutoCloseable {
     }
 
     static Rig start(FunctionOptions function, DispatcherObserver observer, UnaryOperator<Dispatcher.Builder> more) {
-        return new Rig(function, observer, more);
+        return new Rig(function, observer, false, more);
+    }
+
+    /** The worker port speaks TLS and demands a certificate: this rig's own will do. */
+    static Rig startWithMutualTls() {
+        return new Rig(FunctionOptions.of("demo"), DispatcherObserver.NONE, true, builder -> builder);
+    }
+
+    Path certificateFile() {
+        return directory.resolve("cert.pem");
+    }
+
+    Path keyFile() {
+        return directory.resolve("key.pem");
     }
 
     /** Starts a worker process and waits until it is ready. */
