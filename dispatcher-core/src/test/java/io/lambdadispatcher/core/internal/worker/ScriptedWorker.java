@@ -1,0 +1,234 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import io.lambdadispatcher.wire.ControlCodec;
+import io.lambdadispatcher.wire.ControlMessage;
+import io.lambdadispatcher.wire.Endpoints;
+import io.lambdadispatcher.wire.FrameReader;
+import io.lambdadispatcher.wire.FrameType;
+import io.lambdadispatcher.wire.FrameWriter;
+import io.lambdadispatcher.wire.HeadDecoder;
+import io.lambdadispatcher.wire.HeadEncoder;
+import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.WireException;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.Http2FrameAdapter;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
+import java.net.InetSocketAddress;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * A worker that does what the test says, frame by frame, right or wrong. What it receives is a line of text each, e.g.
+ * {@code "3 REQUEST_HEAD /path end"} with the HTTP/2 stream's id.
+ */
+final class ScriptedWorker implements AutoCloseable {
+    private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
+    private final Map<Integer, HeadDecoder> decoders = new HashMap<>();
+    private final Map<Integer, HeadEncoder> encoders = new HashMap<>();
+    private final Map<Integer, FrameReader> readers = new HashMap<>();
+    private final String token;
+    private final ControlCodec codec;
+    private final Channel channel;
+    private ChannelHandlerContext ctx;
+    private Http2ConnectionHandler http2;
+
+    ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String function, String id, byte[] secret)
+            throws Exception {
+        token = new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(secret);
+        codec = new ControlCodec(ControlCodec.Role.WORKER, token);
+        channel = new Bootstrap()
+                .group(loops)
+                .channel(NioSocketChannel.class)
+                .handler(new io.netty.channel.ChannelInitializer<Channel>() {
+                    @Override
+                    protected void initChannel(Channel c) {
+                        http2 = new Http2ConnectionHandlerBuilder()
+                                .server(false)
+                                .initialSettings(Http2Settings.defaultSettings())
+                                .frameListener(new Listener())
+                                .build();
+                        c.pipeline().addLast(http2);
+                        ctx = c.pipeline().context(http2);
+                    }
+                })
+                .connect(dispatcher)
+                .sync()
+                .channel();
+    }
+
+    /** Opens the control stream, one worker stream after WELCOME, and says it is ready. */
+    ScriptedWorker ready(int streams) throws Exception {
+        openControl();
+        hello(1, streams);
+        expect("1 :status 200");
+        expect("1 WELCOME");
+        for (int i = 0; i < streams; i++) {
+            openStream(3 + 2 * i);
+            expect(3 + 2 * i + " :status 200");
+        }
+        say(new ControlMessage.Readiness(true));
+        return this;
+    }
+
+    void openControl() throws Exception {
+        Http2Headers head = head(Endpoints.CONTROL_PATH).set("authorization", Endpoints.BEARER + token);
+        run(() -> http2.encoder().writeHeaders(ctx, 1, head, 0, false, ctx.newPromise()));
+    }
+
+    void hello(int version, int streams) throws Exception {
+        say(new ControlMessage.Hello(version, version, streams, -1, "script"));
+    }
+
+    void openStream(int id) throws Exception {
+        run(() -> http2.encoder().writeHeaders(ctx, id, head(Endpoints.STREAM_PATH), 0, false, ctx.newPromise()));
+    }
+
+    private static Http2Headers head(CharSequence path) {
+        return new DefaultHttp2Headers()
+                .method("POST")
+                .scheme("http")
+                .authority("d")
+                .path(path)
+                .set("content-type", Endpoints.MEDIA_TYPE);
+    }
+
+    void say(ControlMessage message) throws Exception {
+        octets(1, out -> codec.write(out, message));
+    }
+
+    void respond(int id, Http2Headers head, boolean end) throws Exception {
+        octets(id, out -> {
+            try {
+                FrameWriter.writeResponseHead(out, encoders.computeIfAbsent(id, i -> new HeadEncoder()), head, end);
+            } catch (WireException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    void data(int id, int bytes, boolean end) throws Exception {
+        octets(id, out -> {
+            FrameWriter.writeDataHeader(out, bytes, end);
+            out.writeZero(bytes);
+        });
+    }
+
+    /** Anything at all on a stream. */
+    void octets(int id, Consumer<ByteBuf> writer) throws Exception {
+        ByteBuf out = Unpooled.buffer();
+        writer.accept(out);
+        run(() -> http2.encoder().writeData(ctx, id, out, 0, false, ctx.newPromise()));
+    }
+
+    private void run(Runnable call) throws Exception {
+        channel.eventLoop()
+                .submit(() -> {
+                    call.run();
+                    http2.flush(ctx);
+                })
+                .sync();
+    }
+
+    void expect(String line) throws Exception {
+        String next = received.poll(10, TimeUnit.SECONDS);
+        if (!line.equals(next)) {
+            throw new AssertionError("received '" + next + "', expected '" + line + "'");
+        }
+    }
+
+    void awaitClosed() throws Exception {
+        if (!channel.closeFuture().await(10, TimeUnit.SECONDS)) {
+            throw new AssertionError("the dispatcher has not closed the connection");
+        }
+    }
+
+    @Override
+    public void close() throws Exception {
+        // Past the HTTP/2 handler, which would wait for its streams to end.
+        ctx.close().sync();
+        channel.eventLoop()
+                .submit(() -> readers.values().forEach(FrameReader::close))
+                .sync();
+    }
+
+    private final class Listener extends Http2FrameAdapter {
+        @Override
+        public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
+            received.add(id + " :status " + head.status());
+        }
+
+        @Override
+        public void onHeadersRead(
+                ChannelHandlerContext c,
+                int id,
+                Http2Headers head,
+                int dep,
+                short weight,
+                boolean ex,
+                int p,
+                boolean end) {
+            onHeadersRead(c, id, head, p, end);
+        }
+
+        @Override
+        public void onRstStreamRead(ChannelHandlerContext c, int id, long code) {
+            received.add(id + " RST_STREAM " + code);
+        }
+
+        @Override
+        public int onDataRead(ChannelHandlerContext c, int id, ByteBuf data, int padding, boolean end) {
+            int bytes = data.readableBytes() + padding;
+            try {
+                readers.computeIfAbsent(id, this::reader).read(data);
+            } catch (WireException e) {
+                received.add(id + " " + e.getMessage());
+            }
+            return bytes;
+        }
+
+        private FrameReader reader(int id) {
+            FrameReader.Listener listener = new FrameReader.Listener() {
+                @Override
+                public void onData(ByteBuf part, boolean end) {
+                    received.add(id + " DATA " + part.readableBytes() + (end ? " end" : ""));
+                    part.release();
+                }
+
+                @Override
+                public void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException {
+                    String more = "";
+                    if (type.isControl()) {
+                        codec.read(type, payload, offset);
+                    } else if (type == FrameType.REQUEST_HEAD) {
+                        payload.readInt();
+                        more = " "
+                                + decoders.computeIfAbsent(id, i -> new HeadDecoder())
+                                        .decode(payload, offset)
+                                        .path();
+                    } else if (type == FrameType.CANCEL) {
+                        more = " " + payload.readInt();
+                    }
+                    received.add(id + " " + type + more + (end ? " end" : ""));
+                }
+            };
+            return id == 1
+                    ? FrameReader.ofControlStream(ctx.alloc(), listener)
+                    : FrameReader.ofWorkerStream(ctx.alloc(), listener);
+        }
+    }
+}

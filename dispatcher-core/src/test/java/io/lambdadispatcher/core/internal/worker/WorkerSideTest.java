@@ -1,0 +1,366 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.DispatchException;
+import io.lambdadispatcher.core.DispatchRequest;
+import io.lambdadispatcher.core.DispatchResponse;
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.wire.ControlMessage;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.FrameWriter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Flow;
+import java.util.concurrent.SubmissionPublisher;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The dispatcher's end of worker connections, against a worker that follows a script; requests come through the embedder's door. */
+class WorkerSideTest {
+    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final Dispatcher dispatcher = Dispatcher.builder()
+            .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(5)))
+            .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+            .secret(SECRET)
+            .eventLoops(2)
+            .liveness(Duration.ofMillis(200), Duration.ofMillis(300))
+            .start();
+
+    @AfterEach
+    void stop() throws Exception {
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+    }
+
+    private ScriptedWorker worker(String id) throws Exception {
+        return new ScriptedWorker(loops, dispatcher.workerAddress(), "f", id, SECRET);
+    }
+
+    private CompletableFuture<DispatchResponse> send(DispatchRequest request) {
+        return dispatcher.dispatch(request).toCompletableFuture();
+    }
+
+    private CompletableFuture<DispatchResponse> get(String path) {
+        return send(DispatchRequest.of("GET", "a", path));
+    }
+
+    private static Http2Headers ok() {
+        return new DefaultHttp2Headers().status("200");
+    }
+
+    private static DispatchException failure(CompletableFuture<?> future) {
+        try {
+            future.get(10, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            return (DispatchException) e.getCause();
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+        throw new AssertionError("did not fail");
+    }
+
+    /** Reads a body to its end and counts its octets. */
+    private static CompletableFuture<Long> count(DispatchResponse response) {
+        CompletableFuture<Long> whole = new CompletableFuture<>();
+        AtomicLong bytes = new AtomicLong();
+        response.body().subscribe(new Flow.Subscriber<>() {
+            @Override
+            public void onSubscribe(Flow.Subscription subscription) {
+                subscription.request(Long.MAX_VALUE);
+            }
+
+            @Override
+            public void onNext(ByteBuf part) {
+                bytes.addAndGet(part.readableBytes());
+                part.release();
+            }
+
+            @Override
+            public void onError(Throwable error) {
+                whole.completeExceptionally(error);
+            }
+
+            @Override
+            public void onComplete() {
+                whole.complete(bytes.get());
+            }
+        });
+        return whole;
+    }
+
+    @Test
+    void should_carry_one_exchange_after_the_other_on_a_stream() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (int i = 0; i < 3; i++) {
+                CompletableFuture<DispatchResponse> response = get("/" + i);
+                worker.expect("3 REQUEST_HEAD /" + i + " end");
+                worker.respond(3, ok(), false);
+                worker.data(3, 10, true);
+                assertThat(count(response.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                        .isEqualTo(10);
+            }
+        }
+    }
+
+    /** 20 MiB through a window of 256 KiB: every octet must come back to the window exactly once. */
+    @Test
+    void should_give_all_octets_back_to_the_window() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (int i = 0; i < 5; i++) {
+                CompletableFuture<DispatchResponse> response = get("/big");
+                worker.expect("3 REQUEST_HEAD /big end");
+                worker.respond(3, ok(), false);
+                for (int part = 0; part < 64; part++) {
+                    worker.data(3, 65_536, part == 63);
+                }
+                assertThat(count(response.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                        .isEqualTo(64 * 65_536);
+            }
+        }
+    }
+
+    @Test
+    void should_end_the_request_when_the_response_ends_first() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1);
+                SubmissionPublisher<ByteBuf> body = new SubmissionPublisher<>()) {
+            CompletableFuture<DispatchResponse> response =
+                    send(DispatchRequest.of("POST", "a", "/early").withBody(body));
+            worker.expect("3 REQUEST_HEAD /early");
+            worker.respond(3, ok(), true);
+            assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
+            get("/next");
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    @Test
+    void should_not_use_a_stream_again_before_its_cancelled_exchange_is_answered_for() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> unwanted = get("/a");
+            worker.expect("3 REQUEST_HEAD /a end");
+            unwanted.cancel(true);
+            worker.expect("3 CANCEL " + ErrorCode.CANCELLED.code());
+            get("/b");
+            worker.respond(3, ok(), false);
+            worker.data(3, 100, false);
+            worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.CANCELLED, ""));
+            worker.expect("3 REQUEST_HEAD /b end");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "HANDLER_FAILED, HANDLER_FAILED, 500",
+        "INTERNAL, HANDLER_FAILED, 500",
+        "TIMEOUT, TIMEOUT, 504",
+        "BAD_MESSAGE, BAD_RESPONSE, 502"
+    })
+    void should_translate_a_reset_before_the_head(ErrorCode code, String kind, int status) throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> response = get("/a");
+            worker.expect("3 REQUEST_HEAD /a end");
+            worker.octets(3, out -> FrameWriter.writeReset(out, code, "because"));
+            assertThat(failure(response))
+                    .hasMessageContaining("because")
+                    .returns(kind, DispatchException::kind)
+                    .returns(status, DispatchException::status);
+            get("/next");
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    @Test
+    void should_send_a_refused_request_to_another_worker() throws Exception {
+        try (ScriptedWorker first = worker("w1").ready(1)) {
+            CompletableFuture<DispatchResponse> response = send(DispatchRequest.of("POST", "a", "/a"));
+            first.expect("3 REQUEST_HEAD /a end");
+            first.say(new ControlMessage.Drain(DrainReason.IDLE, 1000));
+            try (ScriptedWorker second = worker("w2").ready(1)) {
+                first.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.REFUSED, "draining"));
+                second.expect("3 REQUEST_HEAD /a end");
+                second.respond(3, ok(), true);
+                assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"5, 4", "5, 6"})
+    void should_never_end_cleanly_a_body_that_is_not_as_long_as_it_says(int says, int comes) throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> response = get("/a");
+            worker.expect("3 REQUEST_HEAD /a end");
+            worker.respond(3, ok().setInt("content-length", says), false);
+            CompletableFuture<Long> body = count(response.get(10, TimeUnit.SECONDS));
+            worker.data(3, comes, true);
+            assertThatThrownBy(() -> body.get(10, TimeUnit.SECONDS)).hasMessageContaining("BAD_RESPONSE");
+        }
+    }
+
+    @Test
+    void should_lose_only_the_stream_on_which_the_protocol_is_broken() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> a = get("/a");
+            worker.expect("5 REQUEST_HEAD /a end");
+            CompletableFuture<DispatchResponse> b = get("/b");
+            worker.expect("3 REQUEST_HEAD /b end");
+            worker.octets(5, out -> out.writeInt(0xF0000000));
+            worker.expect("5 RST_STREAM 1");
+            worker.respond(3, ok(), true);
+            assertThat(b.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            // A safe request: it is sent once more, to the stream that is left.
+            worker.expect("3 REQUEST_HEAD /a end");
+            worker.respond(3, ok(), true);
+            assertThat(a.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_turn_away_who_is_not_entitled() throws Exception {
+        try (ScriptedWorker stranger = new ScriptedWorker(
+                loops,
+                dispatcher.workerAddress(),
+                "f",
+                "w",
+                "another secret of that length".getBytes(StandardCharsets.UTF_8))) {
+            stranger.openControl();
+            stranger.expect("1 :status 401");
+            stranger.awaitClosed();
+        }
+        try (ScriptedWorker lost = new ScriptedWorker(loops, dispatcher.workerAddress(), "g", "w", SECRET)) {
+            lost.openControl();
+            lost.expect("1 :status 403");
+            lost.awaitClosed();
+        }
+        try (ScriptedWorker hasty = worker("w")) {
+            hasty.openStream(1);
+            hasty.expect("1 :status 403");
+            hasty.awaitClosed();
+        }
+        try (ScriptedWorker modern = worker("w2")) {
+            modern.openControl();
+            modern.hello(9, 1);
+            modern.awaitClosed();
+        }
+    }
+
+    @Test
+    void should_not_let_a_worker_come_back_that_has_said_goodbye() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.say(new ControlMessage.Goodbye("done"));
+        }
+        try (ScriptedWorker again = worker("w")) {
+            again.openControl();
+            again.expect("1 :status 403");
+            again.awaitClosed();
+        }
+    }
+
+    @Test
+    void should_accept_no_more_streams_than_hello_announced() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.openStream(5);
+            worker.expect("5 :status 403");
+        }
+    }
+
+    @Test
+    void should_send_nothing_to_a_worker_that_is_not_ready_and_all_when_it_is() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.say(new ControlMessage.Readiness(false));
+            // Behind READINESS on the same connection: when it is refused, READINESS has been read.
+            worker.openStream(5);
+            worker.expect("5 :status 403");
+            worker.expect("5 RST_STREAM 0");
+            get("/a");
+            worker.say(new ControlMessage.Readiness(true));
+            worker.expect("3 REQUEST_HEAD /a end");
+        }
+    }
+
+    @Test
+    void should_tell_workers_to_drain_when_it_closes() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<Void> closed =
+                    dispatcher.close(Duration.ofSeconds(5)).toCompletableFuture();
+            worker.expect("1 DRAIN");
+            worker.say(new ControlMessage.Goodbye("done"));
+            worker.close();
+            closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_hold_a_body_nobody_reads_in_its_window_and_serve_others() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> unread = get("/unread");
+            worker.expect("5 REQUEST_HEAD /unread end");
+            worker.respond(5, ok(), false);
+            for (int i = 0; i < 100; i++) {
+                worker.data(5, 65_536, false);
+            }
+            CompletableFuture<DispatchResponse> other = get("/other");
+            worker.expect("3 REQUEST_HEAD /other end");
+            worker.respond(3, ok(), false);
+            worker.data(3, 1000, true);
+            assertThat(count(other.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(1000);
+            unread.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+            worker.expect("5 CANCEL " + ErrorCode.CANCELLED.code());
+        }
+    }
+
+    private static final class Cancelling implements Flow.Subscriber<ByteBuf> {
+        @Override
+        public void onSubscribe(Flow.Subscription subscription) {
+            subscription.cancel();
+        }
+
+        @Override
+        public void onNext(ByteBuf part) {
+            part.release();
+        }
+
+        @Override
+        public void onError(Throwable error) {}
+
+        @Override
+        public void onComplete() {}
+    }
+
+    @Test
+    void should_pass_a_request_body_on_as_it_is_taken() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1);
+                SubmissionPublisher<ByteBuf> body = new SubmissionPublisher<>()) {
+            send(DispatchRequest.of("POST", "a", "/a").withBody(body));
+            worker.expect("3 REQUEST_HEAD /a");
+            for (int i = 0; i < 3; i++) {
+                body.submit(Unpooled.buffer().writeZero(100));
+                worker.expect("3 DATA 100");
+            }
+            body.close();
+            worker.expect("3 DATA 0 end");
+        }
+    }
+}
