@@ -17,14 +17,20 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.GlobalEventExecutor;
+import io.netty.util.concurrent.Promise;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -47,6 +53,7 @@ public final class Engine implements WorkerRegistry.Listener {
     private final Transport transport;
     private final EventLoopGroup loops;
     private final boolean ownsLoops;
+    private final ChannelGroup accepted = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<ExchangeOpener> openers = new ArrayList<>();
@@ -132,6 +139,7 @@ public final class Engine implements WorkerRegistry.Listener {
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.SO_KEEPALIVE, true)
                 .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+                .handler(new Accepting())
                 .childHandler(child)
                 .bind(listener.address())
                 .awaitUninterruptibly();
@@ -183,12 +191,34 @@ public final class Engine implements WorkerRegistry.Listener {
         return all;
     }
 
-    /** Ends our own event loops, and with them what is left on them. */
+    /**
+     * Closes every connection that is left and, when they are gone, ends our own event loops. In that order, for a connection that closes may
+     * still have to tell an exchange on another event loop.
+     */
     public Future<?> shutdown(Duration timeout) {
-        if (!ownsLoops) {
-            return loops.next().newSucceededFuture(null);
+        for (Channel channel : accepted) {
+            // Past the pipeline: HTTP/2 would wait for its streams to end, which has been done.
+            channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
         }
-        return loops.shutdownGracefully(0, timeout.toMillis(), TimeUnit.MILLISECONDS);
+        Promise<Void> done = GlobalEventExecutor.INSTANCE.newPromise();
+        accepted.newCloseFuture().addListener(closed -> {
+            if (ownsLoops) {
+                loops.shutdownGracefully(0, timeout.toMillis(), TimeUnit.MILLISECONDS)
+                        .addListener(ended -> done.trySuccess(null));
+            } else {
+                done.trySuccess(null);
+            }
+        });
+        return done;
+    }
+
+    /** On a listening channel: keeps what it accepts. */
+    private final class Accepting extends ChannelInboundHandlerAdapter {
+        @Override
+        public void channelRead(ChannelHandlerContext ctx, Object message) {
+            accepted.add((Channel) message);
+            ctx.fireChannelRead(message);
+        }
     }
 
     @Override
