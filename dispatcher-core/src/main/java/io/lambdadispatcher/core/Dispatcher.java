@@ -18,8 +18,13 @@ import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -36,7 +41,7 @@ public final class Dispatcher implements AutoCloseable {
     private final DispatcherObserver observer;
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
-    private final @Nullable WorkerLauncher launcher;
+    private final Set<WorkerLauncher> launchers;
     private final Engine engine;
     private final IngressDrain publicSide = new IngressDrain();
     private final List<Channel> publicPorts = new ArrayList<>();
@@ -47,7 +52,7 @@ public final class Dispatcher implements AutoCloseable {
         observer = from.observer;
         limits = from.limits;
         forwarding = from.forwarding;
-        launcher = from.launcher;
+        launchers = from.allLaunchers();
         byte[] secret = from.secretOrRandom();
         engine = new Engine(
                 from.transport, from.eventLoopGroup, from.eventLoops, from.functions, from.routerOrFirst(), observer);
@@ -60,10 +65,8 @@ public final class Dispatcher implements AutoCloseable {
             engine.shutdown(Duration.ZERO);
             throw e;
         }
-        if (launcher != null) {
-            List<InetSocketAddress> dialBack = from.dialBack.isEmpty() ? List.of(workerAddress()) : from.dialBack;
-            engine.startLaunching(launcher, secret, dialBack, workerListener.tls() != null, observer);
-        }
+        List<InetSocketAddress> dialBack = from.dialBack.isEmpty() ? List.of(workerAddress()) : from.dialBack;
+        engine.startLaunching(from.launcherOf(), secret, dialBack, workerListener.tls() != null, observer);
     }
 
     private WorkerPort workerPort(Builder from, ListenerOptions listener, byte[] secret) {
@@ -178,9 +181,7 @@ public final class Dispatcher implements AutoCloseable {
         workerPort.close();
         Thread closer = new Thread(
                 () -> {
-                    if (launcher != null) {
-                        launcher.close();
-                    }
+                    launchers.forEach(WorkerLauncher::close);
                     engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                 },
                 "dispatcher-close");
@@ -209,6 +210,7 @@ public final class Dispatcher implements AutoCloseable {
         @Nullable
         RequestRouter router;
 
+        final Map<String, WorkerLauncher> launchers = new HashMap<>();
         List<InetSocketAddress> dialBack = List.of();
         HttpLimits limits = HttpLimits.defaults();
         ForwardingPolicy forwarding = ForwardingPolicy.defaults();
@@ -253,9 +255,15 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Starts workers; without one they come by themselves. Closed with the dispatcher. */
+        /** Starts workers of all functions that have no launcher of their own; without one they come by themselves. Closed with the dispatcher. */
         public Builder launcher(WorkerLauncher value) {
             launcher = value;
+            return this;
+        }
+
+        /** Starts this function's workers. Closed with the dispatcher; may be given for several functions. */
+        public Builder launcher(String function, WorkerLauncher value) {
+            launchers.put(function, value);
             return this;
         }
 
@@ -331,6 +339,25 @@ public final class Dispatcher implements AutoCloseable {
                 throw new IllegalArgumentException("eventLoops: " + eventLoops + ", expected 1 or more");
             }
             return new Dispatcher(this, workers);
+        }
+
+        private Set<WorkerLauncher> allLaunchers() {
+            Set<WorkerLauncher> all = Collections.newSetFromMap(new IdentityHashMap<>());
+            all.addAll(launchers.values());
+            if (launcher != null) {
+                all.add(launcher);
+            }
+            return all;
+        }
+
+        private Map<String, WorkerLauncher> launcherOf() {
+            Map<String, WorkerLauncher> all = new HashMap<>(launchers);
+            for (FunctionOptions function : functions) {
+                if (launcher != null) {
+                    all.putIfAbsent(function.name(), launcher);
+                }
+            }
+            return all;
         }
 
         private byte[] secretOrRandom() {

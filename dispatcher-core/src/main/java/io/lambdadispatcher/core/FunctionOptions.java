@@ -6,7 +6,8 @@ import java.time.Duration;
  * One function and its pool.
  *
  * @param name as routers and launch tokens name it
- * @param workers how many workers the launcher keeps alive; 0 = they come by themselves
+ * @param capacity how many workers it should have
+ * @param launching what keeps their launching from getting out of hand
  * @param connectionsPerWorker worker connections each launched worker opens, 1 to 64
  * @param streamsPerConnection worker streams on each, 1 to 1000; times the connections it is a worker's concurrency
  * @param pendingLimit requests that may wait for a worker stream, over all event loops
@@ -15,7 +16,8 @@ import java.time.Duration;
  */
 public record FunctionOptions(
         String name,
-        int workers,
+        CapacityPolicy capacity,
+        LaunchLimits launching,
         int connectionsPerWorker,
         int streamsPerConnection,
         int pendingLimit,
@@ -24,7 +26,6 @@ public record FunctionOptions(
 
     public FunctionOptions {
         require(!name.isEmpty() && name.length() <= 256, "function name", name.length() + " characters", "1 to 256");
-        require(workers >= 0 && workers <= 100_000, "workers", workers, "0 to 100000");
         require(
                 connectionsPerWorker >= 1 && connectionsPerWorker <= 64,
                 "connectionsPerWorker",
@@ -42,27 +43,67 @@ public record FunctionOptions(
 
     /** No launched workers, one connection of 100 streams (a second costs system calls; give it to workers where there are fewer than event loops), 10,000 pending for at most 10 s, 15 minutes for a response. */
     public static FunctionOptions of(String name) {
-        return new FunctionOptions(name, 0, 1, 100, 10_000, Duration.ofSeconds(10), Duration.ofMinutes(15));
+        return new FunctionOptions(
+                name,
+                CapacityPolicy.NONE,
+                LaunchLimits.defaults(),
+                1,
+                100,
+                10_000,
+                Duration.ofSeconds(10),
+                Duration.ofMinutes(15));
     }
 
-    public FunctionOptions withWorkers(int value) {
+    /** A worker's concurrency. */
+    public int streamsPerWorker() {
+        return connectionsPerWorker * streamsPerConnection;
+    }
+
+    public FunctionOptions withCapacity(CapacityPolicy value) {
         return new FunctionOptions(
-                name, value, connectionsPerWorker, streamsPerConnection, pendingLimit, pendingTimeout, requestTimeout);
+                name,
+                value,
+                launching,
+                connectionsPerWorker,
+                streamsPerConnection,
+                pendingLimit,
+                pendingTimeout,
+                requestTimeout);
+    }
+
+    public FunctionOptions withLaunching(LaunchLimits value) {
+        return new FunctionOptions(
+                name,
+                capacity,
+                value,
+                connectionsPerWorker,
+                streamsPerConnection,
+                pendingLimit,
+                pendingTimeout,
+                requestTimeout);
     }
 
     /** {@code connections} × {@code streams} is one worker's concurrency. */
     public FunctionOptions withStreams(int connections, int streams) {
-        return new FunctionOptions(name, workers, connections, streams, pendingLimit, pendingTimeout, requestTimeout);
+        return new FunctionOptions(
+                name, capacity, launching, connections, streams, pendingLimit, pendingTimeout, requestTimeout);
     }
 
     public FunctionOptions withPending(int limit, Duration timeout) {
         return new FunctionOptions(
-                name, workers, connectionsPerWorker, streamsPerConnection, limit, timeout, requestTimeout);
+                name, capacity, launching, connectionsPerWorker, streamsPerConnection, limit, timeout, requestTimeout);
     }
 
     public FunctionOptions withRequestTimeout(Duration value) {
         return new FunctionOptions(
-                name, workers, connectionsPerWorker, streamsPerConnection, pendingLimit, pendingTimeout, value);
+                name,
+                capacity,
+                launching,
+                connectionsPerWorker,
+                streamsPerConnection,
+                pendingLimit,
+                pendingTimeout,
+                value);
     }
 
     private static void require(boolean holds, String what, Object value, String expected) {

@@ -28,7 +28,8 @@ final class DemoCommand extends SettingsCommand {
             Map.entry(Settings.ADMIN_HOST, LOOPBACK),
             Map.entry(Settings.FUNCTION_NAME, "demo"),
             Map.entry(Settings.FUNCTION_LAUNCHER, "local"),
-            Map.entry(Settings.FUNCTION_WORKERS, "2"),
+            Map.entry(Settings.FUNCTION_MIN_WORKERS, "2"),
+            Map.entry(Settings.FUNCTION_MAX_WORKERS, "2"),
             Map.entry(Settings.FUNCTION_HANDLER, "io.lambdadispatcher.worker.demo.DemoHandler"),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
     private static final long READY_WITHIN_SECONDS = 30;

@@ -92,7 +92,8 @@ final class Server {
                 started,
                 functions.stream()
                         .collect(Collectors.toMap(
-                                f -> f.options().name(), f -> f.options().workers())));
+                                f -> f.options().name(),
+                                f -> f.options().capacity().minWorkers())));
     }
 
     private void openAccessLog() {

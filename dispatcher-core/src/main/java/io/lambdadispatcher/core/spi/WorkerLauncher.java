@@ -28,8 +28,24 @@ public interface WorkerLauncher extends AutoCloseable {
             int streamsPerConnection,
             boolean tls) {}
 
-    /** How a worker ended: {@code failed} says that the launch or the worker failed. @param detail in one line, for logs */
-    record WorkerExit(boolean failed, String detail) {}
+    /** Why a worker is no more. */
+    enum Cause {
+        /** It came to the end it was to come to. */
+        ENDED,
+        /** It, or its launch, failed: the function threw, the process crashed, the network broke. */
+        FAILED,
+        /** There is no room for another one now. */
+        THROTTLED,
+        /** It will not work until somebody changes something: no such function, no permission. */
+        REFUSED
+    }
+
+    /** How a worker ended. @param detail in one line, for logs */
+    record WorkerExit(Cause cause, String detail) {
+        public boolean failed() {
+            return cause != Cause.ENDED;
+        }
+    }
 
     /** A worker that has been asked for. */
     interface LaunchedWorker {
@@ -41,6 +57,12 @@ public interface WorkerLauncher extends AutoCloseable {
     }
 
     LaunchedWorker launch(LaunchRequest request);
+
+    /**
+     * Has the environments of {@code count} workers made ready, so that the next launches start fast; those workers do not dial in. Called now and then. Does nothing where there is nothing to
+     * gain.
+     */
+    default void warmUp(String function, int count) {}
 
     /** Ends all workers that are left; waits for them up to {@code grace}. */
     void close(Duration grace);

@@ -153,7 +153,13 @@ final class ConfigurationChecks {
     }
 
     private void functionIsWhole(String place, EffectiveValues entry) {
-        int workers = entry.get(Settings.FUNCTION_WORKERS);
+        int workers = entry.get(Settings.FUNCTION_MAX_WORKERS);
+        if (workers < entry.get(Settings.FUNCTION_MIN_WORKERS)) {
+            refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "at least function.min-workers");
+        }
+        if (entry.get(Settings.FUNCTION_NO_SHOW_AFTER).isZero()) {
+            refuse(place, entry, Settings.FUNCTION_NO_SHOW_AFTER, "more than 0");
+        }
         if (entry.get(Settings.FUNCTION_LAUNCHER) == LauncherKind.LOCAL) {
             localFunctionIsWhole(place, entry, workers);
         } else {
@@ -163,7 +169,7 @@ final class ConfigurationChecks {
 
     private void localFunctionIsWhole(String place, EffectiveValues entry, int workers) {
         if (workers == 0) {
-            refuse(place, entry, Settings.FUNCTION_WORKERS, "1 or more with the launcher local");
+            refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "1 or more with the launcher local");
         }
         if (entry.find(Settings.FUNCTION_HANDLER) == null
                 && values.get(Settings.LOCAL_COMMAND).isEmpty()) {
@@ -177,7 +183,7 @@ final class ConfigurationChecks {
 
     private void selfFunctionIsWhole(String place, EffectiveValues entry, int workers) {
         if (workers != 0) {
-            refuse(place, entry, Settings.FUNCTION_WORKERS, "0 with the launcher self: nobody launches them");
+            refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "0 with the launcher self: nobody launches them");
         }
         if (values.find(Settings.WORKERS_SECRET) == null && values.find(Settings.WORKERS_SECRET_FILE) == null) {
             refuse(

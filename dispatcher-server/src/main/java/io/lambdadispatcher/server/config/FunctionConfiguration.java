@@ -1,6 +1,8 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.LaunchLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,7 +20,8 @@ public record FunctionConfiguration(
     static FunctionConfiguration of(EffectiveValues values) {
         FunctionOptions options = new FunctionOptions(
                 values.get(Settings.FUNCTION_NAME),
-                values.get(Settings.FUNCTION_WORKERS),
+                capacity(values),
+                launching(values),
                 values.get(Settings.FUNCTION_CONNECTIONS),
                 values.get(Settings.FUNCTION_STREAMS),
                 values.get(Settings.FUNCTION_PENDING_LIMIT),
@@ -29,5 +32,26 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_PATH),
                 values.get(Settings.FUNCTION_LAUNCHER),
                 values.find(Settings.FUNCTION_HANDLER));
+    }
+
+    private static CapacityPolicy capacity(EffectiveValues values) {
+        int min = values.get(Settings.FUNCTION_MIN_WORKERS);
+        return new CapacityPolicy(
+                min,
+                // Too low a maximum is among the problems that ConfigurationChecks lists.
+                Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS)),
+                values.get(Settings.FUNCTION_WARM_WORKERS),
+                values.get(Settings.FUNCTION_HEAD_ROOM) / 100.0,
+                values.get(Settings.FUNCTION_IDLE_AFTER),
+                values.get(Settings.FUNCTION_SCALE_IN_AFTER),
+                values.get(Settings.FUNCTION_MAX_WORKER_LIFE));
+    }
+
+    private static LaunchLimits launching(EffectiveValues values) {
+        return new LaunchLimits(
+                values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE),
+                values.get(Settings.FUNCTION_SPENDING_LIMIT),
+                values.get(Settings.FUNCTION_WORKER_MEMORY),
+                values.get(Settings.FUNCTION_NO_SHOW_AFTER));
     }
 }

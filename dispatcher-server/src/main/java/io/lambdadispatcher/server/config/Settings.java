@@ -91,8 +91,52 @@ public final class Settings {
             choice(LauncherKind.class),
             "self",
             "self: workers are started by somebody else; local: as processes on this machine");
-    public static final Setting<Integer> FUNCTION_WORKERS =
-            of("function.workers", number(0, 100_000), "0", "workers that the launcher keeps alive; 0 with self");
+    public static final Setting<Integer> FUNCTION_MIN_WORKERS =
+            of("function.min-workers", number(0, 100_000), "0", "launched workers that are kept always");
+    public static final Setting<Integer> FUNCTION_MAX_WORKERS =
+            of("function.max-workers", number(0, 100_000), "0", "launched workers, the most; 0 with the launcher self");
+    public static final Setting<Integer> FUNCTION_WARM_WORKERS = of(
+            "function.warm-workers",
+            number(0, 100_000),
+            "0",
+            "workers kept beyond what the traffic needs, as long as there is any");
+    public static final Setting<Integer> FUNCTION_HEAD_ROOM = of(
+            "function.head-room",
+            number(0, 1000),
+            "25",
+            "percent of what the traffic needs now that is kept free for the next moment's");
+    public static final Setting<Duration> FUNCTION_IDLE_AFTER = of(
+            "function.idle-after",
+            duration(),
+            "5m",
+            "without a request for so long, only function.min-workers are kept");
+    public static final Setting<Duration> FUNCTION_SCALE_IN_AFTER = of(
+            "function.scale-in-after",
+            duration(),
+            "1m",
+            "a worker is given up when there has been one too many for so long");
+    public static final Setting<Duration> FUNCTION_MAX_WORKER_LIFE = of(
+            "function.max-worker-life",
+            duration(),
+            "0",
+            "a worker is replaced before it is older; 0 = as old as its launcher lets it become");
+    public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = of(
+            "function.launches-per-minute",
+            number(1, 1_000_000),
+            "300",
+            "launches in any 60 seconds, failed ones included, the most");
+    public static final Setting<Integer> FUNCTION_SPENDING_LIMIT = of(
+            "function.spending-limit",
+            number(0, 2_000_000_000),
+            "0",
+            "GB-seconds of workers in any hour, the most; 0 = no limit. Workers are given up as it comes near");
+    public static final Setting<Integer> FUNCTION_WORKER_MEMORY =
+            of("function.worker-memory", number(1, 1_000_000), "512", "megabytes of one worker, for that arithmetic");
+    public static final Setting<Duration> FUNCTION_NO_SHOW_AFTER = of(
+            "function.no-show-after",
+            duration(),
+            "30s",
+            "a launched worker that has not dialled in for so long has failed");
     public static final Setting<Integer> FUNCTION_CONNECTIONS =
             of("function.connections", number(1, 64), "1", "worker connections that each launched worker opens");
     public static final Setting<Integer> FUNCTION_STREAMS = of(
@@ -214,7 +258,17 @@ public final class Settings {
             FUNCTION_NAME,
             FUNCTION_PATH,
             FUNCTION_LAUNCHER,
-            FUNCTION_WORKERS,
+            FUNCTION_MIN_WORKERS,
+            FUNCTION_MAX_WORKERS,
+            FUNCTION_WARM_WORKERS,
+            FUNCTION_HEAD_ROOM,
+            FUNCTION_IDLE_AFTER,
+            FUNCTION_SCALE_IN_AFTER,
+            FUNCTION_MAX_WORKER_LIFE,
+            FUNCTION_LAUNCHES_PER_MINUTE,
+            FUNCTION_SPENDING_LIMIT,
+            FUNCTION_WORKER_MEMORY,
+            FUNCTION_NO_SHOW_AFTER,
             FUNCTION_CONNECTIONS,
             FUNCTION_STREAMS,
             FUNCTION_PENDING_LIMIT,

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.launch;
 
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import java.io.BufferedReader;
@@ -45,13 +46,13 @@ final class LocalWorker implements LaunchedWorker {
         Process started;
         synchronized (this) {
             if (unwanted) {
-                exit.complete(new WorkerExit(false, "not started, it was not wanted any more"));
+                exit.complete(new WorkerExit(Cause.ENDED, "not started, it was not wanted any more"));
                 return;
             }
             try {
                 started = builder.start();
             } catch (IOException e) {
-                exit.complete(new WorkerExit(true, "cannot be started: " + e.getMessage()));
+                exit.complete(new WorkerExit(Cause.REFUSED, "cannot be started: " + e.getMessage()));
                 return;
             }
             process = started;
@@ -81,7 +82,7 @@ final class LocalWorker implements LaunchedWorker {
         synchronized (this) {
             asked = unwanted && (code == KILLED || code == TERMINATED);
         }
-        exit.complete(new WorkerExit(code != 0 && !asked, "exit code " + code));
+        exit.complete(new WorkerExit(code != 0 && !asked ? Cause.FAILED : Cause.ENDED, "exit code " + code));
     }
 
     /** SIGTERM. */

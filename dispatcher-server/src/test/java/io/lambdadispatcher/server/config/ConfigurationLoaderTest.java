@@ -237,7 +237,7 @@ class ConfigurationLoaderTest {
                 "functions:",
                 "  - name: api",
                 "    launcher: local",
-                "    workers: 3",
+                "    min-workers: 3", "    max-workers: 3",
                 "    connections: 4",
                 "    streams: 5",
                 "    pending-limit: 6",
@@ -253,7 +253,7 @@ class ConfigurationLoaderTest {
         assertThat(functions)
                 .extracting(FunctionConfiguration::launcher)
                 .containsExactly(LauncherKind.LOCAL, LauncherKind.SELF);
-        assertThat(functions.get(0).options().workers()).isEqualTo(3);
+        assertThat(functions.get(0).options().capacity().minWorkers()).isEqualTo(3);
         assertThat(functions.get(0).options().connectionsPerWorker()).isEqualTo(4);
         assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
         assertThat(functions.get(0).options().pendingLimit()).isEqualTo(6);
@@ -311,7 +311,7 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "function.workers: '0' (default): expected 1 or more with the launcher local",
+                        "function.max-workers: '0' (default): expected 1 or more with the launcher local",
                         "function.handler: unset: expected a handler class, or local.command, with the launcher local");
     }
 

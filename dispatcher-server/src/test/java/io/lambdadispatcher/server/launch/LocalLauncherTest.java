@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
@@ -63,7 +64,7 @@ class LocalLauncherTest {
         Path seen = directory.resolve("seen");
         Path script = shell("env > '" + seen + "'; exit 0");
 
-        assertThat(exit(launch("sh", script.toString()))).isEqualTo(new WorkerExit(false, "exit code 0"));
+        assertThat(exit(launch("sh", script.toString()))).isEqualTo(new WorkerExit(Cause.ENDED, "exit code 0"));
 
         List<String> environment = Files.readAllLines(seen);
         assertThat(environment)
@@ -87,7 +88,7 @@ class LocalLauncherTest {
 
     @Test
     void should_call_an_exit_code_a_failure() throws Exception {
-        assertThat(exit(launch("sh", "-c", "exit 7"))).isEqualTo(new WorkerExit(true, "exit code 7"));
+        assertThat(exit(launch("sh", "-c", "exit 7"))).isEqualTo(new WorkerExit(Cause.FAILED, "exit code 7"));
     }
 
     @Test
@@ -109,7 +110,7 @@ class LocalLauncherTest {
 
         worker.kill();
 
-        assertThat(exit(worker)).isEqualTo(new WorkerExit(false, "exit code 137"));
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.ENDED, "exit code 137"));
         CompletableFuture<?> childGone = ProcessHandle.of(child)
                 .<CompletableFuture<?>>map(ProcessHandle::onExit)
                 .orElseGet(() -> CompletableFuture.completedFuture(null));
@@ -137,7 +138,7 @@ class LocalLauncherTest {
 
         launcher.close(Duration.ofSeconds(10));
 
-        assertThat(exit(worker)).isEqualTo(new WorkerExit(false, "exit code 143"));
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.ENDED, "exit code 143"));
     }
 
     @Test

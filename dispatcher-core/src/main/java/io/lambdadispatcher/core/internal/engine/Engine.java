@@ -154,12 +154,16 @@ public final class Engine implements WorkerRegistry.Listener {
     }
 
     public void startLaunching(
-            WorkerLauncher launcher,
+            Map<String, WorkerLauncher> launchers,
             byte[] secret,
             List<InetSocketAddress> dialBack,
             boolean tls,
             DispatcherObserver observer) {
         for (FunctionPool pool : pools.values()) {
+            WorkerLauncher launcher = launchers.get(pool.options().name());
+            if (launcher == null || pool.options().capacity().maxWorkers() == 0) {
+                continue;
+            }
             LaunchSupervisor supervisor = new LaunchSupervisor(
                     pool.options(), launcher, registry, loops.next(), secret, dialBack, tls, observer);
             supervisors.put(pool.options().name(), supervisor);

@@ -96,7 +96,7 @@ public final class LaunchSupervisor {
         this.dialBack = dialBack;
         this.tls = tls;
         this.observer = observer;
-        satisfied = function.workers() == 0;
+        satisfied = function.capacity().minWorkers() == 0;
     }
 
     public void start() {
@@ -169,12 +169,12 @@ public final class LaunchSupervisor {
             coming += worker.stage == Stage.LAUNCHED || worker.stage == Stage.READY ? 1 : 0;
             ready += worker.stage == Stage.READY || worker.stage == Stage.EXPIRING ? 1 : 0;
         }
-        satisfied = ready >= function.workers();
+        satisfied = ready >= function.capacity().minWorkers();
         if (closed || launchPending) {
             return;
         }
         boolean circuitOpen = backoff.failures() >= CIRCUIT_OPENS_AFTER;
-        int missing = function.workers() - coming;
+        int missing = function.capacity().minWorkers() - coming;
         int now = circuitOpen ? Math.min(missing, 1) : missing;
         for (int i = 0; i < now; i++) {
             launch();
