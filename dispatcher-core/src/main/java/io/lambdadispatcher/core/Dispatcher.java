@@ -140,6 +140,42 @@ public final class Dispatcher implements AutoCloseable {
     public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int pending) {}
 
     /**
+     * How the launching of a function's workers stands.
+     *
+     * @param wanted workers that the traffic needs, within policy and purse
+     * @param coming launched, not ready
+     * @param ready taking requests, those put aside included
+     * @param ejected put aside for a while, for they failed or were slow where others were not
+     * @param gbSecondsLastHour by the memory given in {@link LaunchLimits}
+     * @param obstacle why fewer are launched than are wanted, in one line; {@code null} = nothing but the launches a minute holds them back
+     */
+    public record CapacitySnapshot(
+            String function,
+            int wanted,
+            int coming,
+            int ready,
+            int draining,
+            int ejected,
+            int launchesInLastMinute,
+            double gbSecondsLastHour,
+            double gbSecondsTotal,
+            @Nullable String obstacle) {}
+
+    /** Of the functions whose workers are launched here. At most a second old. */
+    public List<CapacitySnapshot> capacity() {
+        return engine.capacity();
+    }
+
+    /**
+     * The kill switch: with {@code false} no worker of the function is launched until it is called with {@code true}; those that are there go on.
+     *
+     * @throws IllegalArgumentException if its workers are not launched here
+     */
+    public void setLaunching(String function, boolean launching) {
+        engine.setLaunching(function, launching);
+    }
+
+    /**
      * Sends a request of the embedding program. From one of this dispatcher's event loops it stays there. The stage fails with
      * {@link DispatchException}; cancelling its {@code toCompletableFuture()} cancels the request.
      */

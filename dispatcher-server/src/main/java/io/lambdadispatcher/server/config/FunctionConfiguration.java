@@ -44,6 +44,7 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_HEAD_ROOM) / 100.0,
                 values.get(Settings.FUNCTION_IDLE_AFTER),
                 values.get(Settings.FUNCTION_SCALE_IN_AFTER),
+                values.get(Settings.FUNCTION_WARM_ENVIRONMENTS),
                 values.get(Settings.FUNCTION_MAX_WORKER_LIFE));
     }
 

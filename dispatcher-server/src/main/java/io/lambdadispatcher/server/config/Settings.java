@@ -115,6 +115,11 @@ public final class Settings {
             duration(),
             "1m",
             "a worker is given up when there has been one too many for so long");
+    public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = of(
+            "function.warm-environments",
+            number(0, 1000),
+            "0",
+            "Lambda environments kept initialised beyond the workers, by init-only invokes every 4 minutes");
     public static final Setting<Duration> FUNCTION_MAX_WORKER_LIFE = of(
             "function.max-worker-life",
             duration(),
@@ -264,6 +269,7 @@ public final class Settings {
             FUNCTION_HEAD_ROOM,
             FUNCTION_IDLE_AFTER,
             FUNCTION_SCALE_IN_AFTER,
+            FUNCTION_WARM_ENVIRONMENTS,
             FUNCTION_MAX_WORKER_LIFE,
             FUNCTION_LAUNCHES_PER_MINUTE,
             FUNCTION_SPENDING_LIMIT,

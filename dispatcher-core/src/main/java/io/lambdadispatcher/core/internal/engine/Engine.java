@@ -1,10 +1,12 @@
 package io.lambdadispatcher.core.internal.engine;
 
+import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
 import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
@@ -13,6 +15,7 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.ControlMessage;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -164,8 +167,8 @@ public final class Engine implements WorkerRegistry.Listener {
             if (launcher == null || pool.options().capacity().maxWorkers() == 0) {
                 continue;
             }
-            LaunchSupervisor supervisor = new LaunchSupervisor(
-                    pool.options(), launcher, registry, loops.next(), secret, dialBack, tls, observer);
+            LaunchSupervisor supervisor =
+                    new LaunchSupervisor(pool, launcher, registry, loops.next(), secret, dialBack, tls, observer);
             supervisors.put(pool.options().name(), supervisor);
         }
         supervisors.values().forEach(LaunchSupervisor::start);
@@ -243,7 +246,57 @@ public final class Engine implements WorkerRegistry.Listener {
 
     @Override
     public void onWorkerGone(String function, String workerId, boolean clean) {
-        // The launcher reports the end of what it has launched; a lost connection alone does not end a worker, which
-        // dials again.
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            supervisor.onWorkerGone(workerId, clean);
+        }
+    }
+
+    @Override
+    public void onWorkerDialled(String function, String workerId) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            supervisor.onWorkerDialled(workerId);
+        }
+    }
+
+    @Override
+    public void onWorkerLoad(String function, String workerId, ControlMessage.Load load) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            supervisor.onWorkerLoad(workerId, load);
+        }
+    }
+
+    /** @throws IllegalArgumentException if the function is not launched by us */
+    public void setLaunching(String function, boolean value) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor == null) {
+            throw new IllegalArgumentException(
+                    "function: " + function + ", expected one of those launched here: " + supervisors.keySet());
+        }
+        supervisor.setLaunching(value);
+    }
+
+    /** Of functions that are launched here and have been looked at. */
+    public List<CapacitySnapshot> capacity() {
+        List<CapacitySnapshot> all = new ArrayList<>();
+        supervisors.forEach((name, supervisor) -> {
+            CapacityController.Status now = supervisor.status();
+            if (now != null) {
+                all.add(new CapacitySnapshot(
+                        name,
+                        now.wanted(),
+                        now.launched(),
+                        now.ready(),
+                        now.draining(),
+                        now.ejected(),
+                        now.launchesInLastMinute(),
+                        now.lastHourGbSeconds(),
+                        now.totalGbSeconds(),
+                        now.obstacle()));
+            }
+        });
+        return all;
     }
 }

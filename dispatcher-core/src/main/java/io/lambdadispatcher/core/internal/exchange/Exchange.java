@@ -58,6 +58,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable Carrier lastCarrier;
     private long carriedNanos;
     private long lastAttemptNanos;
+    private long endNanos;
     private boolean hasWaited;
 
     // What came before a worker stream was there.
@@ -339,9 +340,15 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return text instanceof AsciiString ascii ? ascii.parseInt() : Integer.parseInt(text.toString());
     }
 
+    /** At the end: for how long it has had a worker stream, the last one if there were several. */
+    public long serviceNanos() {
+        endNanos = owner.nanoTime();
+        return endNanos - lastAttemptNanos;
+    }
+
     /** For the observer, at the end. */
     public ExchangeEnd describe(String function, Outcome outcome, @Nullable Failure failure) {
-        long now = owner.nanoTime();
+        long now = endNanos == 0 ? owner.nanoTime() : endNanos;
         int sent = failure != null && status == 0 ? failure.kind().status().code() : status;
         return new ExchangeEnd(
                 function,

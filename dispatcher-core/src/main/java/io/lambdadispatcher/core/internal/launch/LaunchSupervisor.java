@@ -2,69 +2,51 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.capacity.CapacityController;
+import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.ControlMessage;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.LaunchToken;
 import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one function's number of workers: launches what is missing, backs off when launches fail, replaces a worker before its deadline and
- * lets the old one drain only when the new one is ready. All state is confined to one executor; {@link WorkerRegistry} and the
- * launcher call from any thread.
+ * Gives one function's {@link CapacityController} its clock, its samples of the pool and its news of workers, and does what it decides. The
+ * controller is confined to one executor; {@link WorkerRegistry}, the pool and the launcher call from any thread.
  */
 public final class LaunchSupervisor {
     /** A token that is not used by then is void. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
-    private static final Duration NO_SHOW = Duration.ofSeconds(30);
-    private static final Duration REPLACE_BEFORE_DEADLINE = Duration.ofSeconds(60);
-    private static final Duration DRAIN_GRACE = Duration.ofSeconds(30);
-    private static final long BACKOFF_BASE_MILLIS = 500;
-    private static final long BACKOFF_MAX_MILLIS = 30_000;
+    private static final long TICK_MILLIS = 1000;
 
-    /** Launches in a row that fail before no more is made than one at a time. */
-    private static final int CIRCUIT_OPENS_AFTER = 5;
+    /** So long a burst is let grow before it is answered, in one step. */
+    private static final long GATHER_MILLIS = 20;
 
-    private enum Stage {
-        LAUNCHED,
-        READY,
-        /** Ready still, but its replacement is on its way. */
-        EXPIRING,
-        LEAVING
-    }
-
-    private static final class Worker {
-        final String id;
-        final LaunchedWorker launched;
-        Stage stage = Stage.LAUNCHED;
-
-        @Nullable
-        String replaces;
-
-        Worker(String id, LaunchedWorker launched) {
-            this.id = id;
-            this.launched = launched;
-        }
-    }
+    /** AWS keeps an idle environment for some minutes; how many it does not say. */
+    private static final long WARM_UP_EVERY_MILLIS = TimeUnit.MINUTES.toMillis(4);
 
     private final FunctionOptions function;
+    private final FunctionPool pool;
     private final WorkerLauncher launcher;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
@@ -72,15 +54,15 @@ public final class LaunchSupervisor {
     private final List<InetSocketAddress> dialBack;
     private final boolean tls;
     private final DispatcherObserver observer;
-    private final Backoff backoff = new Backoff(BACKOFF_BASE_MILLIS, BACKOFF_MAX_MILLIS);
-    private final Map<String, Worker> workers = new HashMap<>();
-    private final Set<String> toReplace = new HashSet<>();
-    private boolean launchPending;
+    private final CapacityController controller;
+    private final Map<String, LaunchedWorker> launched = new HashMap<>();
+    private final AtomicBoolean lookingSoon = new AtomicBoolean();
+    private @Nullable String obstacle;
     private boolean closed;
-    private volatile boolean satisfied;
+    private volatile CapacityController.@Nullable Status status;
 
     public LaunchSupervisor(
-            FunctionOptions function,
+            FunctionPool pool,
             WorkerLauncher launcher,
             WorkerRegistry registry,
             EventExecutor executor,
@@ -88,7 +70,8 @@ public final class LaunchSupervisor {
             List<InetSocketAddress> dialBack,
             boolean tls,
             DispatcherObserver observer) {
-        this.function = function;
+        this.pool = pool;
+        this.function = pool.options();
         this.launcher = launcher;
         this.registry = registry;
         this.executor = executor;
@@ -96,153 +79,180 @@ public final class LaunchSupervisor {
         this.dialBack = dialBack;
         this.tls = tls;
         this.observer = observer;
-        satisfied = function.capacity().minWorkers() == 0;
+        this.controller = new CapacityController(function, new Actions(), new SecureRandom());
     }
 
     public void start() {
-        executor.execute(this::launchMissing);
+        pool.onShortage(this::lookSoon);
+        executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        int environments = function.capacity().warmEnvironments();
+        if (environments > 0) {
+            executor.scheduleAtFixedRate(() -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     /** Launches nothing from now on. */
     public void close() {
-        executor.execute(() -> closed = true);
+        executor.execute(() -> {
+            closed = true;
+            controller.close();
+        });
     }
 
-    /** As many workers as there should be are ready. Any thread. */
+    /** The kill switch. Any thread. */
+    public void setLaunching(boolean value) {
+        executor.execute(() -> {
+            controller.setLaunching(value);
+            look(true);
+        });
+    }
+
+    /** As many workers as there should always be are ready. Any thread. */
     public boolean isSatisfied() {
-        return satisfied;
+        CapacityController.Status seen = status;
+        int ready = seen == null ? 0 : seen.ready();
+        return ready >= function.capacity().minWorkers();
+    }
+
+    /** At the last look; {@code null} before the first. Any thread. */
+    public CapacityController.@Nullable Status status() {
+        return status;
+    }
+
+    // News of workers. Any thread.
+
+    public void onWorkerDialled(String workerId) {
+        executor.execute(() -> controller.onDialled(now(), workerId));
     }
 
     public void onWorkerReady(String workerId, @Nullable Instant deadline) {
         executor.execute(() -> {
-            Worker worker = workers.get(workerId);
-            if (worker == null) {
-                return; // started by somebody else
-            }
-            worker.stage = Stage.READY;
-            backoff.onSuccess();
-            if (deadline != null) {
-                scheduleReplacement(worker, deadline);
-            }
-            if (worker.replaces != null) {
-                registry.drain(worker.replaces, DrainReason.DEADLINE, DRAIN_GRACE);
-                leave(worker.replaces);
-            }
-            launchMissing();
+            long now = now();
+            controller.onReady(
+                    now,
+                    workerId,
+                    deadline == null
+                            ? Long.MAX_VALUE
+                            : now + Duration.between(Instant.now(), deadline).toNanos());
+            lookSoon();
         });
+    }
+
+    public void onWorkerLoad(String workerId, ControlMessage.Load load) {
+        executor.execute(() -> controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros()));
     }
 
     public void onWorkerDraining(String workerId) {
         executor.execute(() -> {
-            leave(workerId);
-            launchMissing();
+            controller.onDraining(now(), workerId);
+            lookSoon();
         });
     }
 
-    private void leave(String workerId) {
-        Worker worker = workers.get(workerId);
-        if (worker != null) {
-            worker.stage = Stage.LEAVING;
+    public void onWorkerGone(String workerId, boolean clean) {
+        executor.execute(() -> {
+            controller.onDisconnected(now(), workerId, clean);
+            lookSoon();
+        });
+    }
+
+    private void onExit(String workerId, WorkerExit exit) {
+        launched.remove(workerId);
+        observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
+        if (exit.failed() && !closed) {
+            log.warn("worker {} of {} ended ({}): {}", workerId, function.name(), exit.cause(), exit.detail());
+        }
+        controller.onExit(now(), workerId, exit);
+        lookSoon();
+    }
+
+    // Looking.
+
+    /** Any thread, as often as one likes: many calls make one look. */
+    private void lookSoon() {
+        if (!lookingSoon.get() && lookingSoon.compareAndSet(false, true) && !executor.isShuttingDown()) {
+            executor.schedule(
+                    () -> {
+                        lookingSoon.set(false);
+                        look(false);
+                    },
+                    GATHER_MILLIS,
+                    TimeUnit.MILLISECONDS);
         }
     }
 
-    private void scheduleReplacement(Worker worker, Instant deadline) {
-        Duration left = Duration.between(Instant.now(), deadline);
-        Duration lead =
-                left.dividedBy(3).compareTo(REPLACE_BEFORE_DEADLINE) < 0 ? left.dividedBy(3) : REPLACE_BEFORE_DEADLINE;
-        executor.schedule(
-                () -> {
-                    if (worker.stage == Stage.READY) {
-                        worker.stage = Stage.EXPIRING;
-                        toReplace.add(worker.id);
-                        launchMissing();
-                    }
-                },
-                left.minus(lead).toMillis(),
-                TimeUnit.MILLISECONDS);
+    private void look(boolean withWorkers) {
+        pool.sample(withWorkers).thenAccept(demand -> {
+            if (!executor.isShuttingDown()) {
+                executor.execute(() -> evaluate(demand));
+            }
+        });
     }
 
-    private void launchMissing() {
-        int coming = 0;
-        int ready = 0;
-        for (Worker worker : workers.values()) {
-            coming += worker.stage == Stage.LAUNCHED || worker.stage == Stage.READY ? 1 : 0;
-            ready += worker.stage == Stage.READY || worker.stage == Stage.EXPIRING ? 1 : 0;
-        }
-        satisfied = ready >= function.capacity().minWorkers();
-        if (closed || launchPending) {
-            return;
-        }
-        boolean circuitOpen = backoff.failures() >= CIRCUIT_OPENS_AFTER;
-        int missing = function.capacity().minWorkers() - coming;
-        int now = circuitOpen ? Math.min(missing, 1) : missing;
-        for (int i = 0; i < now; i++) {
-            launch();
+    private void evaluate(Demand demand) {
+        long now = now();
+        controller.evaluate(now, demand);
+        CapacityController.Status seen = controller.status(now);
+        status = seen;
+        if (!Objects.equals(obstacle, seen.obstacle())) {
+            obstacle = seen.obstacle();
+            if (obstacle == null) {
+                log.info("function {}: launching again", function.name());
+            } else {
+                log.warn("function {}: {}", function.name(), obstacle);
+            }
         }
     }
 
-    private void launch() {
-        String id = UUID.randomUUID().toString();
-        String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
-        observer.onLaunch(function.name(), id);
-        Worker worker = new Worker(
-                id,
-                launcher.launch(new LaunchRequest(
-                        function.name(),
-                        id,
-                        token,
-                        dialBack,
-                        function.connectionsPerWorker(),
-                        function.streamsPerConnection(),
-                        tls)));
-        if (!toReplace.isEmpty()) {
-            worker.replaces = toReplace.iterator().next();
-            toReplace.remove(worker.replaces);
-        }
-        workers.put(id, worker);
-        worker.launched.exit().whenComplete((exit, error) -> executor.execute(() -> onExit(worker, exit)));
-        executor.schedule(() -> onNoShowDue(worker), NO_SHOW.toMillis(), TimeUnit.MILLISECONDS);
+    private long now() {
+        return executor.ticker().nanoTime();
     }
 
-    private void onNoShowDue(Worker worker) {
-        if (worker.stage == Stage.LAUNCHED && workers.containsKey(worker.id)) {
-            log.warn("worker {} of {} has not dialled in for {}", worker.id, function.name(), NO_SHOW);
-            worker.launched.kill();
+    private void warmUp(int environments) {
+        if (!closed) {
+            launcher.warmUp(function.name(), environments);
         }
     }
 
-    private void onExit(Worker worker, WorkerExit exit) {
-        if (workers.remove(worker.id) == null) {
-            return;
+    /** What the controller decides; on the executor. */
+    private final class Actions implements CapacityController.Actions {
+        @Override
+        public String launch() {
+            String id = UUID.randomUUID().toString();
+            String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
+            observer.onLaunch(function.name(), id);
+            LaunchedWorker worker = launcher.launch(new LaunchRequest(
+                    function.name(),
+                    id,
+                    token,
+                    dialBack,
+                    function.connectionsPerWorker(),
+                    function.streamsPerConnection(),
+                    tls));
+            launched.put(id, worker);
+            worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
+            return id;
         }
-        observer.onLaunchEnd(function.name(), worker.id, exit.failed(), exit.detail());
-        if (worker.replaces != null && worker.stage == Stage.LAUNCHED) {
-            toReplace.add(worker.replaces);
-        }
-        boolean failed = worker.stage == Stage.LAUNCHED || exit.failed() && worker.stage != Stage.LEAVING;
-        if (closed) {
-            return;
-        }
-        if (!failed) {
-            launchMissing();
-            return;
-        }
-        log.warn("worker {} of {} ended: {}", worker.id, function.name(), exit.detail());
-        launchAfterPause(worker.stage == Stage.LAUNCHED ? backoff.onFailureMillis() : 0);
-    }
 
-    private void launchAfterPause(long millis) {
-        if (launchPending) {
-            return;
+        @Override
+        public void drain(String workerId, DrainReason reason, long graceNanos) {
+            log.info("worker {} of {} is to drain: {}", workerId, function.name(), reason);
+            registry.drain(workerId, reason, Duration.ofNanos(graceNanos));
         }
-        launchPending = true;
-        satisfied = false;
-        executor.schedule(
-                () -> {
-                    launchPending = false;
-                    launchMissing();
-                },
-                millis,
-                TimeUnit.MILLISECONDS);
+
+        @Override
+        public void kill(String workerId, String reason) {
+            LaunchedWorker worker = launched.get(workerId);
+            if (worker != null) {
+                log.warn("worker {} of {} {}: ended by force", workerId, function.name(), reason);
+                worker.kill();
+            }
+        }
+
+        @Override
+        public void limit(String workerId, int exchanges) {
+            log.info("worker {} of {} takes at most {} requests at once now", workerId, function.name(), exchanges);
+            pool.limit(workerId, exchanges);
+        }
     }
 }

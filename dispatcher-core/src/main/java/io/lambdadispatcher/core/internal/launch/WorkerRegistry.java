@@ -2,8 +2,10 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.wire.ControlMessage;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.WireLimits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -25,7 +27,12 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** Who starts workers. */
     public interface Listener {
-        /** Its first connection is ready. */
+        /** It has its first connection. */
+        void onWorkerDialled(String function, String workerId);
+
+        void onWorkerLoad(String function, String workerId, ControlMessage.Load load);
+
+        /** Its first connection is ready; again after it had lost them all. */
         void onWorkerReady(String function, String workerId, @Nullable Instant deadline);
 
         /** It wants to end, or is told to. Called once. */
@@ -35,16 +42,11 @@ public final class WorkerRegistry implements WorkerEvents {
         void onWorkerGone(String function, String workerId, boolean clean);
     }
 
-    private enum Stage {
-        DIALLED,
-        READY,
-        DRAINING
-    }
-
     private static final class Worker {
         final String function;
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
-        Stage stage = Stage.DIALLED;
+        boolean ready;
+        boolean draining;
 
         Worker(String function) {
             this.function = function;
@@ -73,35 +75,55 @@ public final class WorkerRegistry implements WorkerEvents {
         for (Worker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                ready += worker.stage == Stage.READY ? 1 : 0;
+                ready += worker.ready && !worker.draining ? 1 : 0;
             }
         }
         return new Count(all, ready);
     }
 
     @Override
-    public synchronized @Nullable String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+    public @Nullable String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+        boolean first;
+        synchronized (this) {
+            first = !workers.containsKey(token.workerId());
+            String refusal = refusal(token, expired);
+            if (refusal != null) {
+                return refusal;
+            }
+            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
+                    .connections
+                    .put(connection, false);
+        }
+        if (first) {
+            listener.onWorkerDialled(token.function(), token.workerId());
+        }
+        return null;
+    }
+
+    private @Nullable String refusal(LaunchToken token, boolean expired) {
+        Worker worker = workers.get(token.workerId());
         if (closing) {
             return "the dispatcher is shutting down";
         }
-        Worker worker = workers.get(token.workerId());
-        if (worker == null) {
-            if (expired) {
-                return "launch token of worker " + token.workerId() + " expired at " + token.expiry();
-            }
-            forgetExpired();
-            if (retired.containsKey(token.workerId())) {
-                return "launch token of worker " + token.workerId() + " was used before";
-            }
-            worker = new Worker(token.function());
-            workers.put(token.workerId(), worker);
-        } else if (!worker.function.equals(token.function())) {
-            return "launch token of worker " + token.workerId() + " for another function than its first";
-        } else if (worker.connections.size() == io.lambdadispatcher.wire.WireLimits.MAX_CONNECTIONS_PER_WORKER) {
-            return "worker " + token.workerId() + " has " + worker.connections.size() + " connections already";
+        if (worker != null) {
+            return refusalOfOneMore(token, worker);
         }
-        worker.connections.put(connection, false);
-        return null;
+        if (expired) {
+            return "launch token of worker " + token.workerId() + " expired at " + token.expiry();
+        }
+        forgetExpired();
+        return retired.containsKey(token.workerId())
+                ? "launch token of worker " + token.workerId() + " was used before"
+                : null;
+    }
+
+    private static @Nullable String refusalOfOneMore(LaunchToken token, Worker worker) {
+        if (!worker.function.equals(token.function())) {
+            return "launch token of worker " + token.workerId() + " for another function than its first";
+        }
+        return worker.connections.size() == WireLimits.MAX_CONNECTIONS_PER_WORKER
+                ? "worker " + token.workerId() + " has " + worker.connections.size() + " connections already"
+                : null;
     }
 
     @Override
@@ -109,14 +131,19 @@ public final class WorkerRegistry implements WorkerEvents {
         String function;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
-            if (worker == null || !ready || worker.stage != Stage.DIALLED) {
+            if (worker == null || !ready || worker.ready || worker.draining) {
                 return;
             }
-            worker.stage = Stage.READY;
+            worker.ready = true;
             function = worker.function;
         }
         log.info("worker {} of {} is ready, from {}", connection.workerId(), function, connection.remoteAddress());
         listener.onWorkerReady(function, connection.workerId(), connection.deadline());
+    }
+
+    @Override
+    public void onLoad(WorkerConnection connection, ControlMessage.Load load) {
+        listener.onWorkerLoad(connection.pool().options().name(), connection.workerId(), load);
     }
 
     @Override
@@ -129,10 +156,10 @@ public final class WorkerRegistry implements WorkerEvents {
 
     private synchronized boolean startDraining(String workerId) {
         Worker worker = workers.get(workerId);
-        if (worker == null || worker.stage == Stage.DRAINING) {
+        if (worker == null || worker.draining) {
             return false;
         }
-        worker.stage = Stage.DRAINING;
+        worker.draining = true;
         return true;
     }
 
@@ -178,7 +205,7 @@ public final class WorkerRegistry implements WorkerEvents {
             closing = true;
             empty = done;
             workers.values().forEach(worker -> {
-                worker.stage = Stage.DRAINING;
+                worker.draining = true;
                 all.addAll(worker.connections.keySet());
             });
             if (workers.isEmpty()) {

@@ -2,8 +2,10 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.loop.Handover;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** All that is known of one function. Any thread; the work is done by the shard of each event loop. */
@@ -15,6 +17,8 @@ public final class FunctionPool {
     final AtomicInteger pending = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
+
+    private volatile Runnable shortage = () -> {};
 
     public FunctionPool(FunctionOptions options, List<Handover> loops, DispatcherObserver observer) {
         this.options = options;
@@ -47,6 +51,26 @@ public final class FunctionPool {
             sum += Math.max(0, shard.permits());
         }
         return sum;
+    }
+
+    /** Is told, on event loops and often, that requests wait. It must return quickly. */
+    public void onShortage(Runnable listener) {
+        shortage = listener;
+    }
+
+    void onShortage() {
+        shortage.run();
+    }
+
+    /** Asks all event loops; completes on the last one that answers. @param withWorkers else the demand names none */
+    public CompletionStage<Demand> sample(boolean withWorkers) {
+        return new Sampling(shards, withWorkers).start();
+    }
+
+    /** A worker takes so many exchanges at once from now on, shared by its connections. */
+    public void limit(String workerId, int exchanges) {
+        int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
+        shards.forEach(shard -> shard.handover().post(() -> shard.limit(workerId, each)));
     }
 
     public PoolShard shard(int loopIndex) {

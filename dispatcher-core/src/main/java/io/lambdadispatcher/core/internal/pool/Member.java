@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.pool;
 
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import java.util.ArrayDeque;
 
@@ -11,10 +12,46 @@ public final class Member extends LeastOutstanding.Entry {
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
     int busy;
+    int peakBusy;
     boolean open;
+
+    /** Exchanges it may be given at once. */
+    int limit = Integer.MAX_VALUE;
+
+    /** What it contributes to the shard's permits. */
+    int offered;
+
+    // How its exchanges went, from its start.
+    private long completed;
+    private long failed;
+    private long timed;
+    private long timedNanos;
 
     public Member(String workerId) {
         this.workerId = workerId;
+    }
+
+    /** An exchange has ended. @param failure no response, one that was cut short, or one with a status of 500 and above */
+    public void onExchangeEnd(boolean failure) {
+        completed++;
+        failed += failure ? 1 : 0;
+    }
+
+    /** An exchange whose time was taken has ended. */
+    public void onTimed(long nanos) {
+        timed++;
+        timedNanos += nanos;
+    }
+
+    int offers() {
+        return open ? Math.max(0, Math.min(free.size(), limit - busy)) : 0;
+    }
+
+    /** Since the last call, and from its start. */
+    WorkerDemand sample() {
+        WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);
+        peakBusy = busy;
+        return sample;
     }
 
     public String workerId() {

@@ -2,6 +2,9 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
@@ -12,6 +15,9 @@ import io.lambdadispatcher.core.internal.loop.Handover;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +50,13 @@ public final class PoolShard implements ExchangeOwner {
     private final long requestTimeoutNanos;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
 
+    // Worker connections of this loop, and what the capacity controller wants to know.
+    private final Set<Member> all = new LinkedHashSet<>();
+    private long arrived;
+    private long completed;
+    private long serviceNanos;
+    private ServiceTimes serviceTimes = new ServiceTimes();
+
     PoolShard(FunctionPool pool, Handover handover, DispatcherObserver observer) {
         this.pool = pool;
         this.handover = handover;
@@ -74,6 +87,7 @@ public final class PoolShard implements ExchangeOwner {
     /** Starts an exchange: carried at once, waiting, or failed when this returns. */
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
+        arrived++;
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
         Exchange exchange = new Exchange(this, head, end, response);
         place(exchange);
@@ -95,6 +109,9 @@ public final class PoolShard implements ExchangeOwner {
         exchange.onWaiting();
         waiting.add(exchange, exchange.startNanos());
         serveWaiting();
+        if (waiting.size() > 0) {
+            pool.onShortage();
+        }
     }
 
     private boolean dispatch(Exchange exchange) {
@@ -177,7 +194,12 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
-        if (!underWay.remove(exchange) && waiting.remove(exchange)) {
+        if (underWay.remove(exchange)) {
+            completed++;
+            long nanos = exchange.serviceNanos();
+            serviceNanos += nanos;
+            serviceTimes.record(nanos);
+        } else if (waiting.remove(exchange)) {
             pool.pending.decrementAndGet();
         }
         if (observed) {
@@ -237,7 +259,10 @@ public final class PoolShard implements ExchangeOwner {
         }
         Carrier stream = member.free.pop();
         member.busy++;
-        reposition(member);
+        member.peakBusy = Math.max(member.peakBusy, member.busy);
+        // The permit that is used up here has been taken from the shard's already.
+        member.offered--;
+        settle(member);
         return stream;
     }
 
@@ -261,48 +286,82 @@ public final class PoolShard implements ExchangeOwner {
     /** A worker stream has closed. @param wasFree it carried nothing */
     public void onStreamClosed(Member member, Carrier stream, boolean wasFree) {
         pool.streams.decrementAndGet();
-        if (!wasFree) {
+        if (wasFree) {
+            member.free.remove(stream);
+        } else {
             member.busy--;
-        } else if (member.free.remove(stream) && member.open) {
-            permits.decrementAndGet();
         }
-        if (member.open) {
-            reposition(member);
-        }
+        settle(member);
+    }
+
+    /** The first sign of a worker connection. */
+    public void onMember(Member member) {
+        all.add(member);
+    }
+
+    /** And the last. */
+    public void onMemberGone(Member member) {
+        setOpen(member, false);
+        all.remove(member);
     }
 
     /** Requests may be sent to the member's streams from now on, or no more. */
     public void setOpen(Member member, boolean open) {
         assert loop.inEventLoop();
-        if (member.open == open) {
-            return;
+        if (member.open != open) {
+            member.open = open;
+            settle(member);
+            offerIf(open);
         }
-        member.open = open;
-        if (open) {
-            reposition(member);
-            permits.addAndGet(member.free.size());
-            offer();
-        } else {
-            members.remove(member);
-            permits.addAndGet(-member.free.size());
+    }
+
+    /** The worker's connections on this event loop take so many exchanges at once from now on, each. */
+    void limit(String workerId, int exchanges) {
+        for (Member member : all) {
+            if (member.workerId().equals(workerId)) {
+                member.limit = exchanges;
+                settle(member);
+            }
         }
+        offerIf(true);
     }
 
     private void addFree(Member member, Carrier stream) {
         member.free.push(stream);
-        if (member.open) {
-            reposition(member);
-            permits.incrementAndGet();
-            offer();
-        }
+        settle(member);
+        offerIf(member.open);
     }
 
-    private void reposition(Member member) {
-        if (member.free.isEmpty()) {
+    /** Brings the shard's permits and the member's place among the others in line with what the member can take. */
+    private void settle(Member member) {
+        int offers = member.offers();
+        if (offers != member.offered) {
+            permits.addAndGet(offers - member.offered);
+            member.offered = offers;
+        }
+        if (offers == 0) {
             members.remove(member);
         } else {
             members.put(member, member.busy);
         }
+    }
+
+    private void offerIf(boolean open) {
+        if (open) {
+            offer();
+        }
+    }
+
+    // For the capacity controller.
+
+    /** What has been on this event loop so far; {@code recent} service times are its own from here on. */
+    Demand sample(boolean withWorkers) {
+        assert loop.inEventLoop();
+        ServiceTimes recent = serviceTimes;
+        serviceTimes = new ServiceTimes();
+        List<WorkerDemand> workers =
+                withWorkers ? all.stream().map(Member::sample).toList() : List.of();
+        return new Demand(arrived, completed, serviceNanos, underWay.size(), waiting.size(), recent, workers);
     }
 
     /** Free streams look for waiting requests: first those of this loop, then those of others. */

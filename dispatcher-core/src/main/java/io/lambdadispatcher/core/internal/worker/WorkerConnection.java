@@ -259,6 +259,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         workerId = verified.workerId();
         shard = pool.shard(port.loopIndex(loop()));
         member = new Member(workerId);
+        shard.onMember(member);
         controlStream = stream;
         controlCodec = new ControlCodec(ControlCodec.Role.DISPATCHER, token);
         controlOutlet = new DataOutlet(handler, ctx, stream, bytes -> {});
@@ -304,6 +305,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         } else if (message instanceof ControlMessage.Readiness readiness) {
             onReadiness(readiness.ready());
         } else if (message instanceof ControlMessage.Load load) {
+            port.events().onLoad(this, load);
             observer()
                     .onWorkerLoad(
                             pool().options().name(),
@@ -467,6 +469,20 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
 
     // From its worker streams.
 
+    /** @param nanos how long it took; 0 = not timed */
+    void onExchangeEnd(boolean failure, long nanos) {
+        if (member != null) {
+            member.onExchangeEnd(failure);
+            if (nanos > 0) {
+                member.onTimed(nanos);
+            }
+        }
+    }
+
+    long nanoTime() {
+        return loop().ticker().nanoTime();
+    }
+
     void onStreamFree(WorkerStream stream) {
         if (shard != null && member != null) {
             shard.onStreamFree(member, stream);
@@ -528,7 +544,9 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
             return;
         }
         State before = state;
-        open(false);
+        if (shard != null && member != null) {
+            shard.onMemberGone(member);
+        }
         state = State.CLOSED;
         if (controlReader != null) {
             controlReader.close();

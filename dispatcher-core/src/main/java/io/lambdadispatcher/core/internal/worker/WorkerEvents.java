@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import io.lambdadispatcher.wire.ControlMessage;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.LaunchToken;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,9 @@ public interface WorkerEvents {
 
     /** An admitted connection said that requests may come, or not for now. */
     void onReadiness(WorkerConnection connection, boolean ready);
+
+    /** How the worker fares. */
+    void onLoad(WorkerConnection connection, ControlMessage.Load load);
 
     /** The worker wants to end. */
     void onDrain(WorkerConnection connection, DrainReason reason);

@@ -49,6 +49,8 @@ final class WorkerStream extends DeadlineQueue.Entry
     private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
     private static final int HEAD_FRAME_BYTES = 256;
     private static final long LENGTH_UNKNOWN = -1;
+    /** One exchange in eight is timed: reading the clock costs more than all other counting. */
+    private static final int TIMED_MASK = 7;
 
     private final WorkerConnection connection;
     private final Http2Stream stream;
@@ -60,6 +62,9 @@ final class WorkerStream extends DeadlineQueue.Entry
     private State state = State.IDLE;
     private @Nullable Attempt attempt;
     private boolean headSeen;
+    private int exchanges;
+    private long startNanos;
+    private boolean failed;
     private boolean bodyExpected;
     private long responseBytesLeft;
 
@@ -99,6 +104,8 @@ final class WorkerStream extends DeadlineQueue.Entry
             return this;
         }
         attempt = forAttempt;
+        startNanos = (exchanges++ & TIMED_MASK) == 0 ? connection.nanoTime() : 0;
+        failed = false;
         headSeen = false;
         bodyExpected = !HEAD.contentEquals(head.method());
         responseBytesLeft = LENGTH_UNKNOWN;
@@ -153,6 +160,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     public void cancel(ErrorCode code) {
         if (state == State.SENDING || state == State.AWAITING) {
             sendCancel(code);
+            failed |= code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
             forgetExchange();
             state = State.ABANDONED;
             connection.onAbandoned(this);
@@ -271,6 +279,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         verify(!headSeen, FrameType.RESPONSE_HEAD);
         responseBytesLeft = verifiedLength(head);
         headSeen = true;
+        failed = head.status().charAt(0) >= '5';
         if (!end) {
             current.onHead(head, false);
             return;
@@ -328,6 +337,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         Failure failure = new Failure(
                 Failure.Kind.BAD_RESPONSE, "the response's body does not match its content-length or status");
         if (end) {
+            failed = true;
             forgetExchange();
             current.onFailure(failure);
             onResponseEnded();
@@ -363,6 +373,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             endAbandonedIf(true);
             return;
         }
+        failed = code != ErrorCode.REFUSED;
         forgetExchange();
         switch (code) {
             case REFUSED ->
@@ -402,6 +413,7 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     private void forgetExchange() {
         attempt = null;
+        connection.onExchangeEnd(failed, startNanos == 0 ? 0 : connection.nanoTime() - startNanos);
         staleUntaken += ownUntaken;
         ownUntaken = 0;
     }
@@ -433,6 +445,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
         connection.onStreamClosed(this, before == State.IDLE);
         if (current != null) {
+            connection.onExchangeEnd(true, 0);
             current.onLost(new Failure(Failure.Kind.WORKER_LOST, "the worker was lost: " + reason));
         }
     }

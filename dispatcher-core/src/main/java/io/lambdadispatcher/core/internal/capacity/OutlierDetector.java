@@ -1,0 +1,63 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Finds workers that fail or are slow where the others are not. Compared are the workers of one function with each other: what is wrong with all of
+ * them is not the fault of one. At most a third is put aside, so that a mistake cannot take the function down.
+ */
+final class OutlierDetector {
+    private static final int FEWEST_WORKERS = 3;
+    private static final double FEWEST_EXCHANGES = 10;
+    private static final double FAILURE_RATE = 0.5;
+    private static final double TIMES_SLOWER = 4;
+    private static final double NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private OutlierDetector() {}
+
+    /** @param ready workers that take requests, those put aside included; @return those to put aside now, the worst of them first */
+    static List<WorkerLife> find(Collection<WorkerLife> ready) {
+        long aside = ready.stream().filter(WorkerLife::isEjected).count();
+        long room = ready.size() / 3 - aside;
+        if (ready.size() < FEWEST_WORKERS || room <= 0) {
+            return List.of();
+        }
+        List<WorkerLife> heard = ready.stream()
+                .filter(worker -> !worker.isEjected() && worker.completed() >= FEWEST_EXCHANGES)
+                .toList();
+        if (heard.size() < FEWEST_WORKERS) {
+            return List.of();
+        }
+        double typicalNanos = median(
+                heard.stream().mapToDouble(WorkerLife::meanNanos).sorted().toArray());
+        double typicalFailures = median(
+                heard.stream().mapToDouble(WorkerLife::failureRate).sorted().toArray());
+        List<WorkerLife> found = new ArrayList<>();
+        for (WorkerLife worker : heard) {
+            if (fails(worker, typicalFailures) || isSlow(worker, typicalNanos)) {
+                found.add(worker);
+            }
+        }
+        found.sort((a, b) -> Double.compare(badness(b, typicalNanos), badness(a, typicalNanos)));
+        return found.subList(0, (int) Math.min(room, found.size()));
+    }
+
+    private static boolean fails(WorkerLife worker, double typical) {
+        return worker.failureRate() >= FAILURE_RATE && typical < worker.failureRate() / 2;
+    }
+
+    private static boolean isSlow(WorkerLife worker, double typicalNanos) {
+        return worker.meanNanos() > typicalNanos * TIMES_SLOWER && worker.meanNanos() - typicalNanos > NANOS_SLOWER;
+    }
+
+    private static double badness(WorkerLife worker, double typicalNanos) {
+        return worker.failureRate() * 1000 + worker.meanNanos() / Math.max(1, typicalNanos);
+    }
+
+    private static double median(double[] sorted) {
+        return sorted[(sorted.length - 1) / 2];
+    }
+}

@@ -1,0 +1,73 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+/**
+ * A histogram of durations with four buckets to the octave, 1 µs to 18 minutes: a quantile is right within 19 %. Counting costs a few
+ * instructions and no allocation. Not thread-safe.
+ */
+public final class ServiceTimes {
+    private static final int SUB_BITS = 2;
+    private static final int FIRST_OCTAVE = 10;
+    private static final int OCTAVES = 30;
+    private static final int BUCKETS = OCTAVES << SUB_BITS;
+
+    private final long[] counts = new long[BUCKETS];
+    private long count;
+
+    public void record(long nanos) {
+        counts[bucket(nanos)]++;
+        count++;
+    }
+
+    public long count() {
+        return count;
+    }
+
+    public void addAll(ServiceTimes other) {
+        for (int i = 0; i < BUCKETS; i++) {
+            counts[i] += other.counts[i];
+        }
+        count += other.count;
+    }
+
+    /** Half of what is remembered is forgotten, so that the past weighs less and less. */
+    public void halve() {
+        count = 0;
+        for (int i = 0; i < BUCKETS; i++) {
+            counts[i] >>>= 1;
+            count += counts[i];
+        }
+    }
+
+    public void clear() {
+        java.util.Arrays.fill(counts, 0);
+        count = 0;
+    }
+
+    /** @return the upper bound of the bucket that holds the quantile, in nanoseconds; 0 if nothing was recorded */
+    public long quantileNanos(double quantile) {
+        long rank = (long) Math.ceil(quantile * count);
+        long seen = 0;
+        for (int i = 0; i < BUCKETS && rank > 0; i++) {
+            seen += counts[i];
+            if (seen >= rank) {
+                return upperBoundNanos(i);
+            }
+        }
+        return 0;
+    }
+
+    private static int bucket(long nanos) {
+        int octave = 63 - Long.numberOfLeadingZeros(Math.max(1, nanos));
+        if (octave < FIRST_OCTAVE) {
+            return 0;
+        }
+        int sub = (int) (nanos >>> (octave - SUB_BITS)) & ((1 << SUB_BITS) - 1);
+        return Math.min(BUCKETS - 1, ((octave - FIRST_OCTAVE) << SUB_BITS) + sub);
+    }
+
+    private static long upperBoundNanos(int bucket) {
+        int octave = FIRST_OCTAVE + (bucket >> SUB_BITS);
+        int sub = (bucket & ((1 << SUB_BITS) - 1)) + 1;
+        return (1L << octave) + ((long) sub << (octave - SUB_BITS));
+    }
+}

@@ -1,0 +1,67 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * GB-seconds of the last hour, by the minute, against a ceiling. Each worker must find a minute's worth left, so that their number falls
+ * smoothly as the ceiling comes near and it is not passed.
+ */
+final class SpendMeter {
+    private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final int MINUTES = 60;
+    private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    private final double ceilingGbSeconds;
+    private final double workerGb;
+    private final double[] minutes = new double[MINUTES + 1];
+    private boolean started;
+    private long minuteStartNanos;
+    private long meteredNanos;
+    private int minute;
+    private double total;
+    private double lastHour;
+
+    SpendMeter(double ceilingGbSeconds, int workerMegabytes) {
+        this.ceilingGbSeconds = ceilingGbSeconds;
+        this.workerGb = workerMegabytes / 1024.0;
+    }
+
+    /** {@code workers} have been alive since the last call. */
+    void advance(long nowNanos, int workers) {
+        if (!started) {
+            started = true;
+            minuteStartNanos = nowNanos;
+            meteredNanos = nowNanos;
+        }
+        double spent = workers * workerGb * ((nowNanos - meteredNanos) / NANOS_PER_SECOND);
+        meteredNanos = nowNanos;
+        total += spent;
+        minutes[minute] += spent;
+        while (nowNanos - minuteStartNanos >= MINUTE_NANOS) {
+            minuteStartNanos += MINUTE_NANOS;
+            minute = (minute + 1) % minutes.length;
+            minutes[minute] = 0;
+        }
+        lastHour = 0;
+        for (double each : minutes) {
+            lastHour += each;
+        }
+    }
+
+    /** Workers that the ceiling allows now. */
+    int affordableWorkers() {
+        if (ceilingGbSeconds == 0) {
+            return Integer.MAX_VALUE;
+        }
+        double left = Math.max(0, ceilingGbSeconds - lastHour);
+        return (int) Math.min(Integer.MAX_VALUE, left / (workerGb * MINUTES));
+    }
+
+    double lastHourGbSeconds() {
+        return lastHour;
+    }
+
+    double totalGbSeconds() {
+        return total;
+    }
+}

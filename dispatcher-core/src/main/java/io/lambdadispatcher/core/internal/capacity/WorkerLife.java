@@ -1,0 +1,239 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One worker from its launch to its end, and what is remembered of how it fares.
+ *
+ * <pre>
+ * launched → dialled → ready → draining → gone
+ *     ↑___________________|  it has lost its connections, and may dial in again
+ * </pre>
+ *
+ * From every state a worker may go.
+ */
+final class WorkerLife {
+    enum State {
+        /** Asked for; not heard of yet. */
+        LAUNCHED,
+        /** It has a connection. */
+        DIALLED,
+        /** It takes requests. */
+        READY,
+        /** It takes no more. */
+        DRAINING,
+        GONE
+    }
+
+    static final long NEVER = Long.MAX_VALUE;
+
+    final String id;
+    /** We have launched it, and may let it go. */
+    final boolean ours;
+
+    final long launchedNanos;
+    final ConcurrencyLimit limit;
+    private State state;
+    private long enteredNanos;
+    private boolean everReady;
+    private long firstReadyNanos;
+    private long deadlineNanos = NEVER;
+    private boolean settled;
+    private boolean killed;
+
+    // How it fares: a second's share of the totals, blended.
+    private @Nullable WorkerDemand last;
+    private double completed;
+    private double failed;
+    private double meanNanos;
+
+    // Put aside by the outlier detector.
+    int ejections;
+    private boolean ejected;
+    private long ejectedUntilNanos;
+
+    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams) {
+        this.id = id;
+        this.ours = ours;
+        this.state = state;
+        this.launchedNanos = nowNanos;
+        this.enteredNanos = nowNanos;
+        this.limit = new ConcurrencyLimit(streams);
+    }
+
+    static WorkerLife launched(String id, long nowNanos, int streams) {
+        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams);
+    }
+
+    /** It came by itself. */
+    static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
+        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams);
+    }
+
+    // The state machine.
+
+    State state() {
+        return state;
+    }
+
+    boolean is(State value) {
+        return state == value;
+    }
+
+    boolean onDialled(long nowNanos) {
+        return state == State.LAUNCHED && enter(State.DIALLED, nowNanos);
+    }
+
+    /** @param deadline when it must be gone; {@link #NEVER} = it need not */
+    boolean onReady(long nowNanos, long deadline) {
+        if (state != State.LAUNCHED && state != State.DIALLED) {
+            return false;
+        }
+        if (!everReady) {
+            everReady = true;
+            firstReadyNanos = nowNanos;
+        }
+        deadlineNanos = deadline;
+        return enter(State.READY, nowNanos);
+    }
+
+    boolean onDraining(long nowNanos) {
+        return state != State.DRAINING && state != State.GONE && enter(State.DRAINING, nowNanos);
+    }
+
+    /** Its last connection has gone, but nobody has said that the worker has. */
+    boolean onDisconnected(long nowNanos) {
+        return (state == State.DIALLED || state == State.READY) && enter(State.LAUNCHED, nowNanos);
+    }
+
+    boolean onGone(long nowNanos) {
+        return state != State.GONE && enter(State.GONE, nowNanos);
+    }
+
+    private boolean enter(State next, long nowNanos) {
+        state = next;
+        enteredNanos = nowNanos;
+        return true;
+    }
+
+    /** It has been in its state for so long. */
+    long inStateNanos(long nowNanos) {
+        return nowNanos - enteredNanos;
+    }
+
+    /** @return true once, when it has been in its state for that long and is to be ended by force */
+    boolean endsAfter(long nowNanos, long limitNanos) {
+        if (killed || inStateNanos(nowNanos) < limitNanos) {
+            return false;
+        }
+        killed = true;
+        return true;
+    }
+
+    boolean everReady() {
+        return everReady;
+    }
+
+    long startNanos() {
+        return firstReadyNanos - launchedNanos;
+    }
+
+    /** @return true once, when it has been ready for that long */
+    boolean settles(long nowNanos, long afterNanos) {
+        if (settled || state != State.READY || inStateNanos(nowNanos) < afterNanos) {
+            return false;
+        }
+        settled = true;
+        return true;
+    }
+
+    boolean isSettled() {
+        return settled;
+    }
+
+    // Its end.
+
+    boolean hasDeadline() {
+        return deadlineNanos != NEVER;
+    }
+
+    long leftNanos(long nowNanos) {
+        return deadlineNanos == NEVER ? NEVER : deadlineNanos - nowNanos;
+    }
+
+    /** From launch to deadline. */
+    long lifeNanos() {
+        return deadlineNanos == NEVER ? NEVER : deadlineNanos - launchedNanos;
+    }
+
+    /** A share of 0 to 1 that differs from worker to worker, so that those launched together are not replaced together. */
+    double lot() {
+        return (id.hashCode() * 0x9E3779B97F4A7C15L >>> 11) * 0x1p-53;
+    }
+
+    // How it fares.
+
+    void onSecond(long nowNanos, WorkerDemand now) {
+        WorkerDemand before = last;
+        last = now;
+        if (before == null || now.completed() < before.completed()) {
+            return;
+        }
+        completed = completed * DECAY + (now.completed() - before.completed());
+        failed = failed * DECAY + (now.failed() - before.failed());
+        long timed = now.timed() - before.timed();
+        if (timed > 0) {
+            double mean = (double) (now.timedNanos() - before.timedNanos()) / timed;
+            meanNanos = meanNanos == 0 ? mean : meanNanos + (mean - meanNanos) * (1 - DECAY);
+        }
+        limit.onSecond(nowNanos, now.peakBusy());
+    }
+
+    private static final double DECAY = Math.exp(-1.0 / 10);
+
+    int busy() {
+        return last == null ? 0 : last.busy();
+    }
+
+    /** Exchanges that ended, about the last ten seconds'. */
+    double completed() {
+        return completed;
+    }
+
+    double failureRate() {
+        return completed == 0 ? 0 : Math.min(1, failed / completed);
+    }
+
+    double meanNanos() {
+        return meanNanos;
+    }
+
+    boolean isEjected() {
+        return ejected;
+    }
+
+    void eject(long nowNanos) {
+        ejections++;
+        ejected = true;
+        ejectedUntilNanos = nowNanos + ejections * TimeUnit.SECONDS.toNanos(10);
+    }
+
+    /** @return true when it comes back now */
+    boolean returns(long nowNanos) {
+        if (!ejected || nowNanos - ejectedUntilNanos < 0) {
+            return false;
+        }
+        ejected = false;
+        completed = 0;
+        failed = 0;
+        meanNanos = 0;
+        return true;
+    }
+
+    /** Exchanges it may be given at once. */
+    int allowed() {
+        return ejected ? 0 : limit.value();
+    }
+}

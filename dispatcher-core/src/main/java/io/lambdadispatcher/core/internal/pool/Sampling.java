@@ -1,0 +1,60 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** One look at all shards of a pool: each answers on its event loop, the last one adds it up. */
+final class Sampling {
+    private final List<PoolShard> shards;
+    private final boolean withWorkers;
+    private final List<Demand> parts = new ArrayList<>();
+    private final CompletableFuture<Demand> whole = new CompletableFuture<>();
+
+    Sampling(List<PoolShard> shards, boolean withWorkers) {
+        this.shards = shards;
+        this.withWorkers = withWorkers;
+    }
+
+    CompletionStage<Demand> start() {
+        shards.forEach(shard -> shard.handover().post(() -> add(shard.sample(withWorkers))));
+        return whole;
+    }
+
+    private void add(Demand part) {
+        boolean last;
+        synchronized (this) {
+            parts.add(part);
+            last = parts.size() == shards.size();
+        }
+        if (last) {
+            whole.complete(sum());
+        }
+    }
+
+    private synchronized Demand sum() {
+        long arrived = 0;
+        long completed = 0;
+        long serviceNanos = 0;
+        int busy = 0;
+        int pending = 0;
+        ServiceTimes serviceTimes = new ServiceTimes();
+        Map<String, WorkerDemand> workers = new LinkedHashMap<>();
+        for (Demand part : parts) {
+            arrived += part.arrived();
+            completed += part.completed();
+            serviceNanos += part.serviceNanos();
+            busy += part.busy();
+            pending += part.pending();
+            serviceTimes.addAll(part.serviceTimes());
+            part.workers().forEach(worker -> workers.merge(worker.workerId(), worker, WorkerDemand::plus));
+        }
+        return new Demand(arrived, completed, serviceNanos, busy, pending, serviceTimes, List.copyOf(workers.values()));
+    }
+}
