@@ -175,7 +175,7 @@ public final class Settings {
 
     public static final Setting<String> ADMIN_HOST = of("admin.host", HOST, "127.0.0.1", "address of the admin port");
     public static final Setting<OptionalInt> ADMIN_PORT =
-            of("admin.port", port(), "9901", "/health, /ready and /metrics");
+            of("admin.port", port(), "9901", "/health, /ready, /metrics and /launching, the kill switch");
 
     public static final Setting<LogLevel> LOG_LEVEL =
             of("log.level", choice(LogLevel.class), "info", "of the dispatcher's own log, on standard error");
