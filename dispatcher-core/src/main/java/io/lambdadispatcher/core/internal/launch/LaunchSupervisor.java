@@ -228,7 +228,8 @@ public final class LaunchSupervisor {
                     dialBack,
                     function.connectionsPerWorker(),
                     function.streamsPerConnection(),
-                    tls));
+                    tls,
+                    function.capacity().maxWorkerLife()));
             launched.put(id, worker);
             worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;
