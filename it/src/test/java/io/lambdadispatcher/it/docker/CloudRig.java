@@ -15,6 +15,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
 
@@ -57,6 +58,10 @@ final class CloudRig implements AutoCloseable {
 
     HttpResponse<byte[]> get(String path) throws Exception {
         return client.send(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofByteArray());
+    }
+
+    CompletableFuture<HttpResponse<String>> getAsync(String path) {
+        return client.sendAsync(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofString());
     }
 
     HttpResponse<byte[]> post(String path, byte[] body) throws Exception {

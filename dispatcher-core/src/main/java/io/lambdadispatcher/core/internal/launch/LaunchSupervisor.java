@@ -197,7 +197,7 @@ public final class LaunchSupervisor {
         if (!Objects.equals(obstacle, seen.obstacle())) {
             obstacle = seen.obstacle();
             if (obstacle == null) {
-                log.info("function {}: launching again", function.name());
+                log.info("function {}: nothing holds launches back any more", function.name());
             } else {
                 log.warn("function {}: {}", function.name(), obstacle);
             }
