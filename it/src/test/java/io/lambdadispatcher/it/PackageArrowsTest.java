@@ -57,7 +57,43 @@ class PackageArrowsTest {
                 .resideInAPackage(BASE + "core..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "tools.jackson..", "picocli..")
+                .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "picocli..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_only_the_direct_path_of_the_core_reads_and_writes_json() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core..")
+                .and()
+                .resideOutsideOfPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson.databind..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_direct_path_knows_exchanges_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..",
+                        INTERNAL + "pool..",
+                        INTERNAL + "ingress..",
+                        INTERNAL + "launch..",
+                        INTERNAL + "engine..")
                 .check(CLASSES);
     }
 

@@ -8,7 +8,7 @@ import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
@@ -104,7 +104,7 @@ final class DirectCall implements Carrier, RequestSink {
             }
             if (bytes > 0) {
                 if (body == null) {
-                    body = PooledByteBufAllocator.DEFAULT.heapBuffer(Math.max(bytes, FIRST_BODY_BYTES));
+                    body = ByteBufAllocator.DEFAULT.heapBuffer(Math.max(bytes, FIRST_BODY_BYTES));
                 }
                 body.writeBytes(data);
             }

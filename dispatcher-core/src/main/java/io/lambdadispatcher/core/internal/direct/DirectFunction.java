@@ -84,7 +84,8 @@ public final class DirectFunction {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
         InvokeException.Reason reason =
                 cause instanceof InvokeException problem ? problem.reason() : InvokeException.Reason.UNAVAILABLE;
-        if (lastProblem.getAndSet(reason) != reason) {
+        boolean ofTheRequest = reason == InvokeException.Reason.TOO_LARGE;
+        if (!ofTheRequest && lastProblem.getAndSet(reason) != reason) {
             LOG.warn("function {} cannot be invoked directly, {}: {}", name, reason, cause.toString());
         } else {
             LOG.debug("function {} cannot be invoked directly, {}", name, reason, cause);

@@ -33,7 +33,7 @@ final class ResponseHead {
     void add(String name, String value) throws BadResponseException {
         verifyName(name);
         String lower = name.toLowerCase(Locale.ROOT);
-        String trimmed = value.trim();
+        String trimmed = withoutOuterSpace(value);
         verifyValue(lower, trimmed);
         if (lower.equals("connection")) {
             for (String option : trimmed.split(",")) {
@@ -43,6 +43,23 @@ final class ResponseHead {
         if (!DROPPED.contains(lower)) {
             fields.add(AsciiString.of(lower), AsciiString.of(trimmed));
         }
+    }
+
+    /** RFC 9110 section 5.5: space and tab, not everything that {@link String#trim} takes away. */
+    private static String withoutOuterSpace(String value) {
+        int start = 0;
+        int end = value.length();
+        while (start < end && isSpace(value.charAt(start))) {
+            start++;
+        }
+        while (end > start && isSpace(value.charAt(end - 1))) {
+            end--;
+        }
+        return value.substring(start, end);
+    }
+
+    private static boolean isSpace(char c) {
+        return c == ' ' || c == '\t';
     }
 
     private static void verifyName(String name) throws BadResponseException {
