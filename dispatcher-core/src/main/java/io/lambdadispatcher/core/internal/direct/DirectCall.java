@@ -156,7 +156,8 @@ final class DirectCall implements Carrier, RequestSink {
                             body == null ? Unpooled.EMPTY_BUFFER : body,
                             function.options().maxEventBytes());
         } catch (EventTooLargeException e) {
-            refuseBody();
+            fail(new Failure(
+                    Failure.Kind.TOO_LARGE, e.getMessage() + " cannot be given to function " + function.name()));
             return;
         } finally {
             releaseBody();

@@ -149,10 +149,12 @@ class DirectPathTest {
 
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
         assertThat(post(client, base, 6 * MIB / 4 * 3).statusCode()).isEqualTo(413);
-        assertThat(post(client, base, 6 * MIB + 1).statusCode()).isEqualTo(413);
-        function.handler = event -> "{\"statusCode\":200,\"body\":\"" + FakeFunction.body(event).length + "\"}";
-        assertThat(new String(post(client, base, fits).body(), StandardCharsets.UTF_8))
-                .isEqualTo("" + fits);
+        if (version == Version.HTTP_1_1) {
+            // Java's HTTP/2 client waits for ever when a response comes before it has sent its body (RFC 9113 section
+            // 8.1).
+            assertThat(post(client, base, 6 * MIB + 1).statusCode()).isEqualTo(413);
+        }
+        assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
     }
 
     private static HttpResponse<byte[]> post(HttpClient client, URI base, int length) throws Exception {
