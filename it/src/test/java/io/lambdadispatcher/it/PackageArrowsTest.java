@@ -62,10 +62,10 @@ class PackageArrowsTest {
     }
 
     @Test
-    void should_hold_that_only_the_direct_path_of_the_core_reads_and_writes_json() {
+    void should_hold_that_json_is_for_lambda_and_never_on_the_path_to_a_worker() {
         noClasses()
                 .that()
-                .resideInAPackage(BASE + "core..")
+                .resideInAPackage(INTERNAL + "..")
                 .and()
                 .resideOutsideOfPackage(INTERNAL + "direct..")
                 .should()

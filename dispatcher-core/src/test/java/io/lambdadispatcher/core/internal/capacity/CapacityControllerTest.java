@@ -344,6 +344,21 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_go_on_with_a_worker_whose_invoke_was_cut_but_not_its_connection() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        pass(Duration.ofSeconds(60));
+        fail("w0", Cause.FAILED);
+        pass(Duration.ofSeconds(60));
+        assertThat(told.launched).hasSize(1);
+
+        controller.onDisconnected(now, "w0", false);
+        look();
+        assertThat(told.launched).hasSize(2);
+    }
+
+    @Test
     void should_not_launch_another_for_one_that_dials_in_again() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
@@ -455,10 +470,11 @@ class CapacityControllerTest {
             for (; seen < told.launched.size(); seen++) {
                 ready(told.launched.get(seen));
                 fail(told.launched.get(seen), Cause.FAILED);
+                controller.onDisconnected(now, told.launched.get(seen), false);
             }
         }
 
-        assertThat(told.launched).hasSizeLessThan(60);
+        assertThat(told.launched).hasSizeBetween(5, 60);
     }
 
     @Test
