@@ -44,6 +44,7 @@ public final class Dispatcher implements AutoCloseable {
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
     private final Set<WorkerLauncher> launchers;
+    private final @Nullable FunctionInvoker invoker;
     private final Engine engine;
     private final IngressDrain publicSide = new IngressDrain();
     private final List<Channel> publicPorts = new ArrayList<>();
@@ -55,6 +56,7 @@ public final class Dispatcher implements AutoCloseable {
         limits = from.limits;
         forwarding = from.forwarding;
         launchers = from.allLaunchers();
+        invoker = from.invoker;
         byte[] secret = from.secretOrRandom();
         engine = new Engine(
                 from.transport,
@@ -237,6 +239,9 @@ public final class Dispatcher implements AutoCloseable {
         Thread closer = new Thread(
                 () -> {
                     launchers.forEach(WorkerLauncher::close);
+                    if (invoker != null) {
+                        invoker.close();
+                    }
                     engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                 },
                 "dispatcher-close");
@@ -332,7 +337,7 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Invokes the functions of {@link #direct}. Not closed with the dispatcher. */
+        /** Invokes the functions of {@link #direct}. Closed with the dispatcher. */
         public Builder invoker(FunctionInvoker value) {
             invoker = value;
             return this;

@@ -21,6 +21,9 @@ public interface FunctionInvoker {
      */
     CompletionStage<InvokeResult> invoke(String function, byte[] event);
 
+    /** When the dispatcher has ended; not on an event loop. */
+    default void close() {}
+
     /**
      * What the function returned.
      *

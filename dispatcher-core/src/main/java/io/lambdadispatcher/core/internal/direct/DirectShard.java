@@ -56,7 +56,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         return function.tryBeginCall() ? new DirectCall(function, handover) : null;
     }
 
-    /** What has failed here fails again: AWS's own client has tried as often as makes sense. */
+    /** The function may have begun, or is throttled: trying once more would make either worse. */
     @Override
     public boolean retry(Exchange exchange) {
         return false;
