@@ -85,7 +85,7 @@ final class DispatcherAssembly {
             for (FunctionConfiguration function : functions) {
                 DirectOptions options = function.direct();
                 if (options != null) {
-                    builder.function(function.options().name(), function.lambda());
+                    builder.function(function.options().name(), function.directLambda());
                     limit += options.maxConcurrent();
                 }
             }

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param route which requests are for this function
  * @param direct {@code null} = only workers serve it
- * @param lambda the Lambda function of the launcher lambda, and of direct requests
+ * @param lambda the Lambda function of the launcher lambda
+ * @param directLambda the Lambda function of direct requests
  * @param handler class that local workers run; {@code null} = not needed
  */
 public record FunctionConfiguration(
@@ -20,6 +21,7 @@ public record FunctionConfiguration(
         @Nullable DirectOptions direct,
         LauncherKind launcher,
         String lambda,
+        String directLambda,
         @Nullable String handler) {
 
     static FunctionConfiguration of(EffectiveValues values) {
@@ -38,6 +40,7 @@ public record FunctionConfiguration(
                 direct(values),
                 values.get(Settings.FUNCTION_LAUNCHER),
                 lambda(values),
+                directLambda(values),
                 values.find(Settings.FUNCTION_HANDLER));
     }
 
@@ -63,6 +66,11 @@ public record FunctionConfiguration(
     private static String lambda(EffectiveValues values) {
         String named = values.find(Settings.FUNCTION_LAMBDA);
         return named == null ? values.get(Settings.FUNCTION_NAME) : named;
+    }
+
+    private static String directLambda(EffectiveValues values) {
+        String named = values.find(Settings.FUNCTION_DIRECT_LAMBDA);
+        return named == null ? lambda(values) : named;
     }
 
     private static CapacityPolicy capacity(EffectiveValues values) {

@@ -111,7 +111,7 @@ public final class Settings {
             "function.mode",
             choice(Mode.class),
             "dispatch",
-            "dispatch: workers serve; direct: each request is one invocation of function.lambda, see DIRECT.md");
+            "dispatch: workers serve; direct: each request is one Lambda invocation, see DIRECT.md");
     public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = of(
             "function.event-shape",
             choice(EventShape.class),
@@ -127,6 +127,10 @@ public final class Settings {
             duration(),
             "1s",
             "when that is; at least 10ms, less than pending-timeout");
+    public static final Setting<String> FUNCTION_DIRECT_LAMBDA = optional(
+            "function.direct-lambda",
+            text("the name or ARN of a Lambda function, with or without :alias or :version", 170),
+            "invoked by direct requests; by default function.lambda, which must then take events and, for workers, launches");
     public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = of(
             "function.direct-limit",
             number(1, 100_000),
@@ -140,7 +144,7 @@ public final class Settings {
     public static final Setting<String> FUNCTION_LAMBDA = optional(
             "function.lambda",
             text("the name or ARN of a Lambda function, with or without :alias or :version", 170),
-            "launcher lambda and mode direct: the function to invoke; by default it is called as function.name says");
+            "launcher lambda: the function to invoke; by default it is called as function.name says");
     public static final Setting<Integer> FUNCTION_MIN_WORKERS =
             of("function.min-workers", number(0, 100_000), "0", "launched workers that are kept always");
     public static final Setting<Integer> FUNCTION_MAX_WORKERS =
@@ -328,6 +332,7 @@ public final class Settings {
             FUNCTION_EVENT_SHAPE,
             FUNCTION_DIRECT_OVERFLOW,
             FUNCTION_DIRECT_OVERFLOW_AFTER,
+            FUNCTION_DIRECT_LAMBDA,
             FUNCTION_DIRECT_LIMIT,
             FUNCTION_LAUNCHER,
             FUNCTION_LAMBDA,

@@ -77,8 +77,8 @@ class RouteTest {
     void should_read_how_requests_go_directly() throws Exception {
         Configuration configuration = load(
                 "functions:",
-                "- {name: a, path: /a, mode: direct, event-shape: alb-multi-value, direct-limit: 5}",
-                "- {name: b, path: /b, direct-overflow: true, direct-overflow-after: 250ms}",
+                "- {name: a, path: /a, mode: direct, event-shape: alb-multi-value, direct-limit: 5, lambda: l}",
+                "- {name: b, path: /b, direct-overflow: true, direct-overflow-after: 250ms, direct-lambda: d}",
                 "- {name: c, path: /c}");
 
         List<FunctionConfiguration> functions = configuration.functions();
@@ -92,6 +92,7 @@ class RouteTest {
             assertThat(direct.overflowAfter()).isEqualTo(Duration.ofMillis(250));
         });
         assertThat(functions.get(2).direct()).isNull();
+        assertThat(functions).extracting(FunctionConfiguration::directLambda).containsExactly("l", "d", "c");
     }
 
     @Test
