@@ -10,7 +10,7 @@ enum Image {
     LAMBDA("local/lambda-java:25"),
     /** The same behind Lambda's runtime interface emulator. */
     EMULATOR("local/lambda-rie:25"),
-    DISPATCHER("local/lambda-dispatcher:test");
+    DISPATCHER("local/lambda-server:test");
 
     private final String ours;
 
