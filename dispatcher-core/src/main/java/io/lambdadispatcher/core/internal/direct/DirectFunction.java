@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /** What the direct calls of one function share. Any thread. */
 public final class DirectFunction {
-    private static final Logger LOG = LoggerFactory.getLogger(DirectFunction.class);
+    private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
 
     private final String name;
     private final DirectOptions options;
@@ -86,9 +86,9 @@ public final class DirectFunction {
                 cause instanceof InvokeException problem ? problem.reason() : InvokeException.Reason.UNAVAILABLE;
         boolean ofTheRequest = reason == InvokeException.Reason.TOO_LARGE;
         if (!ofTheRequest && lastProblem.getAndSet(reason) != reason) {
-            LOG.warn("function {} cannot be invoked directly, {}: {}", name, reason, cause.toString());
+            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, cause.toString());
         } else {
-            LOG.debug("function {} cannot be invoked directly, {}", name, reason, cause);
+            log.debug("function {} cannot be invoked directly, {}", name, reason, cause);
         }
         return switch (reason) {
             case THROTTLED -> new Failure(Failure.Kind.THROTTLED, "function " + name + " is throttled");
