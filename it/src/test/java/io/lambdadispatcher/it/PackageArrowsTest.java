@@ -89,6 +89,42 @@ class PackageArrowsTest {
     }
 
     @Test
+    void should_hold_that_json_is_for_lambda_and_never_on_the_path_to_a_worker() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "..")
+                .and()
+                .resideOutsideOfPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson.databind..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_direct_path_knows_exchanges_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..",
+                        INTERNAL + "pool..",
+                        INTERNAL + "ingress..",
+                        INTERNAL + "launch..",
+                        INTERNAL + "engine..")
+                .check(CLASSES);
+    }
+
+    @Test
     void should_hold_that_spi_is_below_everything() {
         noClasses()
                 .that()

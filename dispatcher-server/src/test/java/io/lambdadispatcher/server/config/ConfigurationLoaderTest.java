@@ -250,7 +250,7 @@ class ConfigurationLoaderTest {
         List<FunctionConfiguration> functions = loadWithSecret().functions();
 
         assertThat(functions).extracting(f -> f.options().name()).containsExactly("api", "images");
-        assertThat(functions).extracting(FunctionConfiguration::path).containsExactly("/", "/images");
+        assertThat(functions).extracting(function -> function.route().path()).containsExactly("", "/images");
         assertThat(functions)
                 .extracting(FunctionConfiguration::launcher)
                 .containsExactly(LauncherKind.LOCAL, LauncherKind.SELF);
