@@ -57,7 +57,34 @@ class PackageArrowsTest {
                 .resideInAPackage(BASE + "core..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "tools.jackson..", "picocli..")
+                .resideInAnyPackage(
+                        "io.micrometer..",
+                        "ch.qos.logback..",
+                        "tools.jackson.databind..",
+                        "tools.jackson.dataformat..",
+                        "picocli..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_one_package_sees_the_aws_sdk() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage(BASE + "core.lambda..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("software.amazon..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_lambda_launcher_knows_the_spi_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.lambda..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "core", INTERNAL + ".")
                 .check(CLASSES);
     }
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.lambda.FunctionName;
 import io.lambdadispatcher.wire.LaunchToken;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -184,6 +185,21 @@ final class ConfigurationChecks {
     private void lambdaFunctionIsWhole(String place, EffectiveValues entry, int workers) {
         if (workers == 0) {
             refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "1 or more with the launcher lambda");
+        }
+        String lambda = entry.find(Settings.FUNCTION_LAMBDA);
+        if (lambda == null && !FunctionName.isOne(entry.get(Settings.FUNCTION_NAME))) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_NAME,
+                    "a name that Lambda functions can have, or function.lambda as well");
+        }
+        if (lambda != null && !FunctionName.isOne(lambda)) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_LAMBDA,
+                    Settings.FUNCTION_LAMBDA.type().expected());
         }
     }
 
