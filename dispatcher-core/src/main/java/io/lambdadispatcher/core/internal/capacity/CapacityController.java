@@ -217,6 +217,7 @@ public final class CapacityController {
             secondNanos = nowNanos;
             everySecond(nowNanos, demand.workers());
         }
+        expire(nowNanos);
         wanted = wantedWorkers(nowNanos, demand);
         int kept = recentlyWanted.add(nowNanos, wanted);
         if (closed) {
@@ -340,18 +341,23 @@ public final class CapacityController {
         return switch (worker.state()) {
             case LAUNCHED -> !worker.everReady() || worker.inStateNanos(nowNanos) < REDIAL_NANOS;
             case DIALLED -> true;
-            case READY -> !worker.isEjected() && !isExpiring(nowNanos, worker);
+            case READY -> !worker.isEjected() && !worker.isExpiring();
             case DRAINING, GONE -> false;
         };
     }
 
     // Replacement.
 
-    /** Its replacement should be launched by now. */
-    private boolean isExpiring(long nowNanos, WorkerLife worker) {
-        if (!worker.ours || !worker.hasDeadline()) {
-            return false;
+    private void expire(long nowNanos) {
+        for (WorkerLife worker : workers.values()) {
+            if (worker.is(State.READY) && worker.ours && worker.hasDeadline() && needsReplacement(nowNanos, worker)) {
+                worker.expire();
+            }
         }
+    }
+
+    /** Its replacement should be launched by now. */
+    private boolean needsReplacement(long nowNanos, WorkerLife worker) {
         long lead = 2 * meanStartNanos + p99Nanos + 2 * SECOND;
         long spread = (long) (worker.lot() * worker.lifeNanos() / 10);
         long bounded = Math.min(Math.max(lead, 3 * SECOND), worker.lifeNanos() / 3);
@@ -369,7 +375,7 @@ public final class CapacityController {
         List<WorkerLife> expiring = new ArrayList<>();
         int fresh = 0;
         for (WorkerLife worker : in(State.READY)) {
-            if (isExpiring(nowNanos, worker)) {
+            if (worker.isExpiring()) {
                 expiring.add(worker);
             } else {
                 fresh += worker.isEjected() ? 0 : 1;

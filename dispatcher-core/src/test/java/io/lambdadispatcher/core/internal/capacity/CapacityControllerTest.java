@@ -262,6 +262,25 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_not_think_better_of_a_replacement_that_is_on_its_way() {
+        controller = controller(CapacityPolicy.fixed(2));
+        look();
+        now += 20 * SECOND; // slow to start: replacements are launched early
+        told.launched.forEach(id -> controller.onReady(now, id, now + 60 * SECOND));
+        while (told.launched.size() < 4) {
+            pass(Duration.ofSeconds(1));
+        }
+        ready("w2", "w3"); // fast to start: later would do next time
+        pass(Duration.ofSeconds(3));
+
+        assertThat(told.drained)
+                .containsOnly(Map.entry("w0", DrainReason.DEADLINE), Map.entry("w1", DrainReason.DEADLINE));
+        pass(Duration.ofSeconds(90));
+        assertThat(told.drained).hasSize(2);
+        assertThat(told.launched).hasSize(4);
+    }
+
+    @Test
     void should_give_a_drained_worker_until_its_deadline() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
