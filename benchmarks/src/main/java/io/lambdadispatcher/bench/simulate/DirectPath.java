@@ -40,12 +40,40 @@ final class DirectPath implements Path {
 
     @Override
     public void onRequest(Caller caller) {
-        long arrivedNanos = time.nowNanos();
-        tally.onArrival(arrivedNanos);
+        tally.onArrival(time.nowNanos());
+        boolean warm = isWarm();
+        if (!warm && busy >= settings.accountLimit(time.nowNanos() - tally.firstNanos)) {
+            tally.launchThrottles++;
+            refuse(caller);
+            return;
+        }
         busy++;
         mostBusy = Math.max(mostBusy, busy);
-        long coldNanos = isWarm() ? 0 : start.draw(random);
-        tally.launches += coldNanos > 0 ? 1 : 0;
+        tally.launches += warm ? 0 : 1;
+        if (!warm && random.nextDouble() < settings.get(Setting.FAILURE_PROBABILITY)) {
+            fail(caller);
+        } else {
+            serve(warm ? 0 : start.draw(random), caller);
+        }
+    }
+
+    private void refuse(Caller caller) {
+        tally.refused++;
+        caller.onEnd(false);
+    }
+
+    private void fail(Caller caller) {
+        tally.launchFailures++;
+        long nanos = settings.nanos(Setting.FAILURE_SECONDS);
+        bill(nanos);
+        time.after(nanos, () -> {
+            busy--;
+            refuse(caller);
+        });
+    }
+
+    private void serve(long coldNanos, Caller caller) {
+        long arrivedNanos = time.nowNanos();
         long serviceNanos = service.draw(random);
         tally.onServed(coldNanos);
         bill(coldNanos + serviceNanos);

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -239,7 +240,7 @@ final class DispatchPath implements Path {
         if (worker.gone) {
             return;
         }
-        if (running >= accountLimit()) {
+        if (running >= settings.accountLimit(counting ? time.nowNanos() - countingSinceNanos : 0)) {
             tally.launchThrottles += counting ? 1 : 0;
             end(worker, Cause.THROTTLED, "rate exceeded");
             return;
@@ -252,13 +253,6 @@ final class DispatchPath implements Path {
         } else {
             time.after(start.draw(random), () -> onDialled(worker));
         }
-    }
-
-    private double accountLimit() {
-        double limit = settings.get(Setting.ACCOUNT_LIMIT);
-        boolean lifted =
-                counting && time.nowNanos() - countingSinceNanos >= settings.get(Setting.ACCOUNT_LIMIT_SECONDS) * 1e9;
-        return limit == 0 || lifted ? Double.MAX_VALUE : limit;
     }
 
     private void onDialled(SimulatedWorker worker) {
@@ -355,7 +349,7 @@ final class DispatchPath implements Path {
             });
         }
 
-        private void later(String workerId, java.util.function.Consumer<SimulatedWorker> action) {
+        private void later(String workerId, Consumer<SimulatedWorker> action) {
             SimulatedWorker worker = worker(workerId);
             if (worker != null) {
                 time.after(0, () -> {

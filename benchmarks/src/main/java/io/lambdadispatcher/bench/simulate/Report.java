@@ -1,6 +1,6 @@
 package io.lambdadispatcher.bench.simulate;
 
-import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -12,7 +12,9 @@ final class Report {
 
     private final Scenario scenario;
     private final Simulation run;
-    private final Map<String, String[]> rows = new LinkedHashMap<>();
+    private final List<Row> rows = new ArrayList<>();
+
+    private record Row(String name, String dispatch, String direct) {}
 
     Report(Scenario scenario, Simulation run) {
         this.scenario = scenario;
@@ -26,7 +28,10 @@ final class Report {
         Timeline timeline = run.dispatch.timeline;
         row("requests", count(dispatch.arrived), count(direct.arrived));
         row("answered", count(dispatch.answered), count(direct.answered));
-        row("refused, expired", count(dispatch.refused) + ", " + count(dispatch.expired), "");
+        row(
+                "refused or failed, expired",
+                count(dispatch.refused) + ", " + count(dispatch.expired),
+                count(direct.refused) + ", 0");
         row("cut by the end of a worker", count(dispatch.cut), "");
         row("requests/s", decimal(dispatch.answersPerSecond()), decimal(direct.answersPerSecond()));
         row("latency ms: mean", mean(dispatch.latency), mean(direct.latency));
@@ -39,9 +44,9 @@ final class Report {
         row(
                 "  most wanted, most there",
                 timeline.mostWanted() + ", " + timeline.mostAlive(),
-                ", " + run.direct.mostBusy);
+                count(run.direct.mostBusy));
         row("launches or cold starts", count(dispatch.launches), count(direct.launches));
-        row("  failed, throttled", count(dispatch.launchFailures) + ", " + count(dispatch.launchThrottles), "");
+        row("  failed, throttled", both(dispatch), both(direct));
         row("  most in 60 s", count(mostLaunchesInMinute(run.dispatch.launchNanos)), "");
         row("GB-seconds", decimal(dispatch.gbSeconds), decimal(direct.gbSeconds));
         row("dollars", dollars(run.dispatchDollars()), dollars(run.directDollars()));
@@ -49,7 +54,11 @@ final class Report {
     }
 
     private void row(String name, String dispatch, String direct) {
-        rows.put(name.startsWith("  ") ? name + " ".repeat(rows.size()) : name, new String[] {dispatch, direct});
+        rows.add(new Row(name, dispatch, direct));
+    }
+
+    private static String both(Tally tally) {
+        return count(tally.launchFailures) + ", " + count(tally.launchThrottles);
     }
 
     /** @param launchNanos in order; @return the most in any 60 seconds */
@@ -69,7 +78,7 @@ final class Report {
         StringBuilder table = new StringBuilder();
         table.append(scenario.option()).append(": ").append(scenario.meaning).append('\n');
         table.append(line("(simulated)", "dispatch", "direct"));
-        rows.forEach((name, values) -> table.append(line(name.stripTrailing(), values[0], values[1])));
+        rows.forEach(row -> table.append(line(row.name, row.dispatch, row.direct)));
         if (!scenario.published.isEmpty()) {
             table.append(scenario.published).append('\n');
         }

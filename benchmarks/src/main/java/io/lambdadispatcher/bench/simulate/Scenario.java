@@ -93,7 +93,7 @@ enum Scenario {
                     .with(RATE, 100)
                     .with(PEAK_RATE, 100)
                     .with(SERVICE_MILLIS, 1000)
-                    .with(SERVICE_SIGMA, 1));
+                    .with(SERVICE_SIGMA, 0.7));
 
     /** How the rate changes. */
     private enum Shape {

@@ -40,7 +40,7 @@ enum Setting {
     COLD_START_SECONDS(2.5, "median from there to dialling in"),
     COLD_START_SIGMA(0.15, "of its logarithm"),
     DEADLINE_SECONDS(900, "time-out of the function"),
-    FAILURE_PROBABILITY(0, "that a launch fails"),
+    FAILURE_PROBABILITY(0, "that a start fails"),
     FAILURE_SECONDS(1, "how long it takes to"),
     ACCOUNT_LIMIT(0, "concurrent executions; 0 = no limit"),
     ACCOUNT_LIMIT_SECONDS(1e9, "of traffic, after which the limit is gone"),

@@ -54,6 +54,12 @@ final class Settings {
         return Duration.ofNanos(nanos(seconds));
     }
 
+    /** @param trafficNanos how long there has been traffic; @return executions at once */
+    double accountLimit(long trafficNanos) {
+        double limit = get(Setting.ACCOUNT_LIMIT);
+        return limit == 0 || trafficNanos >= get(Setting.ACCOUNT_LIMIT_SECONDS) * 1e9 ? Double.MAX_VALUE : limit;
+    }
+
     FunctionOptions function() {
         CapacityPolicy policy = CapacityPolicy.between(count(Setting.MIN_WORKERS), count(Setting.MAX_WORKERS))
                 .withWarmWorkers(count(Setting.WARM_WORKERS))
