@@ -39,6 +39,7 @@ final class Report {
         row("  max", millis(dispatch.latency.getMaxValue()), millis(direct.latency.getMaxValue()));
         row("queue or cold start ms: p50, p99", quantiles(dispatch.wait), quantiles(direct.wait));
         row("  max", millis(dispatch.wait.getMaxValue()), millis(direct.wait.getMaxValue()));
+        row("  share above 0", share(dispatch.wait), share(direct.wait));
         row("workers or environments: mean", decimal(timeline.meanAlive()), "");
         row("  fewest, most ready", timeline.fewestReady() + ", " + timeline.mostReady(), "");
         row(
@@ -172,6 +173,13 @@ final class Report {
 
     private static String quantiles(Histogram histogram) {
         return millis(histogram.getValueAtPercentile(50)) + ", " + millis(histogram.getValueAtPercentile(99));
+    }
+
+    /** Of the values that are not 0. */
+    private static String share(Histogram histogram) {
+        long all = histogram.getTotalCount();
+        long zero = histogram.getCountAtValue(0);
+        return String.format(Locale.ROOT, "%.2f %%", all == 0 ? 0 : 100.0 * (all - zero) / all);
     }
 
     private static String millis(long nanos) {
