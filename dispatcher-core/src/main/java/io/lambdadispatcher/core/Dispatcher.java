@@ -65,8 +65,19 @@ public final class Dispatcher implements AutoCloseable {
             engine.shutdown(Duration.ZERO);
             throw e;
         }
-        List<InetSocketAddress> dialBack = from.dialBack.isEmpty() ? List.of(workerAddress()) : from.dialBack;
-        engine.startLaunching(from.launcherOf(), secret, dialBack, workerListener.tls() != null, observer);
+        engine.startLaunching(
+                from.launcherOf(), secret, dialBack(from.dialBack), workerListener.tls() != null, observer);
+    }
+
+    private List<InetSocketAddress> dialBack(List<InetSocketAddress> given) {
+        InetSocketAddress own = workerAddress();
+        return given.isEmpty()
+                ? List.of(own)
+                : given.stream()
+                        .map(address -> address.getPort() == 0
+                                ? InetSocketAddress.createUnresolved(address.getHostString(), own.getPort())
+                                : address)
+                        .toList();
     }
 
     private WorkerPort workerPort(Builder from, ListenerOptions listener, byte[] secret) {
@@ -279,7 +290,7 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Where launched workers are told to dial; by default the worker listener's own address. */
+        /** Where launched workers are told to dial, port 0 standing for the worker listener's; by default the worker listener's own address. */
         public Builder dialBack(List<InetSocketAddress> addresses) {
             dialBack = List.copyOf(addresses);
             return this;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.core.DialBackAddress;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.ForwardingPolicy;
@@ -7,6 +8,8 @@ import io.lambdadispatcher.core.HttpLimits;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.TlsOptions;
 import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.LauncherKind;
@@ -18,7 +21,9 @@ import io.lambdadispatcher.server.launch.LocalWorkers;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -61,11 +66,53 @@ final class DispatcherAssembly {
             builder.secret(secret);
         }
         List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
-        if (!dialBack.isEmpty()) {
-            builder.dialBack(dialBack);
+        if (dialBack.isEmpty() && any(LauncherKind.LAMBDA)) {
+            dialBack = List.of(
+                    InetSocketAddress.createUnresolved(DialBackAddress.find().host(), 0));
         }
-        if (functions.stream().anyMatch(function -> function.launcher() == LauncherKind.LOCAL)) {
-            builder.launcher(new LocalLauncher(localWorkers()));
+        builder.dialBack(dialBack);
+        if (any(LauncherKind.LOCAL)) {
+            launch(LauncherKind.LOCAL, new LocalLauncher(localWorkers()), builder);
+        }
+        if (any(LauncherKind.LAMBDA)) {
+            launch(LauncherKind.LAMBDA, lambdaLauncher(), builder);
+        }
+    }
+
+    private boolean any(LauncherKind kind) {
+        return functions.stream().anyMatch(function -> function.launcher() == kind);
+    }
+
+    private void launch(LauncherKind kind, WorkerLauncher launcher, Dispatcher.Builder builder) {
+        functions.stream()
+                .filter(function -> function.launcher() == kind)
+                .forEach(function -> builder.launcher(function.options().name(), launcher));
+    }
+
+    private LambdaLauncher lambdaLauncher() throws StartException {
+        LambdaLauncher.Builder builder =
+                LambdaLauncher.builder().maxInvokes(configuration.get(Settings.AWS_MAX_INVOKES));
+        functions.stream()
+                .filter(function -> function.launcher() == LauncherKind.LAMBDA)
+                .forEach(function -> builder.function(function.options().name(), function.lambda()));
+        String region = configuration.find(Settings.AWS_REGION);
+        if (region != null) {
+            builder.region(region);
+        }
+        URI endpoint = configuration.find(Settings.AWS_ENDPOINT);
+        if (endpoint != null) {
+            builder.endpoint(endpoint);
+        }
+        Path certificate = configuration.find(Settings.WORKERS_TLS_CERTIFICATE);
+        try {
+            if (certificate != null) {
+                builder.trust(Files.readString(certificate));
+            }
+            return builder.build();
+        } catch (IOException e) {
+            throw new StartException("workers.tls.certificate: '" + certificate + "' cannot be read: " + e, e);
+        } catch (RuntimeException e) {
+            throw new StartException("launcher lambda: " + e.getMessage(), e);
         }
     }
 

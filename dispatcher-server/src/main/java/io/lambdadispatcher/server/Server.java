@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.access.AccessLog;
 import io.lambdadispatcher.server.admin.AdminServer;
+import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
@@ -36,6 +37,7 @@ final class Server {
 
     private final Configuration configuration;
     private final Readiness readiness = new Readiness();
+    private final Launching launching = new Launching();
     private final Metrics metrics = new Metrics();
     private @Nullable AccessLog accessLog;
     private @Nullable AdminServer admin;
@@ -88,6 +90,8 @@ final class Server {
         publicUrls = urls(assembly.publicListeners(), started.publicAddresses());
         List<FunctionConfiguration> functions = configuration.functions();
         metrics.watchPools(functions.stream().map(f -> f.options().name()).toList(), started::pools);
+        metrics.watchCapacity(functions.stream().map(f -> f.options().name()).toList(), started::capacity);
+        launching.of(started);
         readiness.serving(
                 started,
                 functions.stream()
@@ -113,7 +117,7 @@ final class Server {
         }
         InetSocketAddress address = new InetSocketAddress(configuration.get(Settings.ADMIN_HOST), port.getAsInt());
         try {
-            admin = new AdminServer(address, readiness, metrics::scrape);
+            admin = new AdminServer(address, readiness, launching, metrics::scrape);
         } catch (IOException e) {
             throw new StartException(
                     "cannot listen on " + address.getHostString() + ":" + address.getPort() + " (admin.port): "

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class PathRouterTest {
     private static FunctionConfiguration function(String name, String path) {
-        return new FunctionConfiguration(FunctionOptions.of(name), path, LauncherKind.SELF, null);
+        return new FunctionConfiguration(FunctionOptions.of(name), path, LauncherKind.SELF, name, null);
     }
 
     private static Http2Headers get(String path) {

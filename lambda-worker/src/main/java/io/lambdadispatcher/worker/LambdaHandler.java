@@ -9,6 +9,7 @@ import io.lambdadispatcher.worker.handler.Handler;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -42,14 +43,21 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     /**
-     * Serves until the worker drains; blocks the calling thread.
+     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field
      * @throws IOException if the summary cannot be written, or no dispatcher let the worker in
      */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
-        WorkerConfig config = withDeadline(InvokePayload.read(input), context.getRemainingTimeInMillis());
+        byte[] event = input.readAllBytes();
+        WarmUp warmUp = WarmUp.read(event);
+        if (warmUp != null) {
+            warmUp.hold(output);
+            return;
+        }
+        WorkerConfig config = withDeadline(
+                InvokePayload.read(new String(event, StandardCharsets.UTF_8)), context.getRemainingTimeInMillis());
         WorkerSummary summary = serve(new Worker(config, handler).start());
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());

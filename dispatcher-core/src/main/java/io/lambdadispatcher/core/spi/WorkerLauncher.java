@@ -18,6 +18,7 @@ public interface WorkerLauncher extends AutoCloseable {
      * @param connections how many it opens in all
      * @param streamsPerConnection worker streams on each
      * @param tls the worker port speaks TLS
+     * @param maxLife it ends by itself before it is older; zero = as the place it lives in has it
      */
     record LaunchRequest(
             String function,
@@ -26,7 +27,8 @@ public interface WorkerLauncher extends AutoCloseable {
             List<InetSocketAddress> dialBack,
             int connections,
             int streamsPerConnection,
-            boolean tls) {}
+            boolean tls,
+            Duration maxLife) {}
 
     /** Why a worker is no more. */
     enum Cause {

@@ -38,7 +38,8 @@ public final class AdminServer implements AutoCloseable {
     private final ExecutorService threads;
 
     /** @throws IOException if the port cannot be bound */
-    public AdminServer(InetSocketAddress address, Readiness readiness, Supplier<String> metrics) throws IOException {
+    public AdminServer(InetSocketAddress address, Readiness readiness, Launching launching, Supplier<String> metrics)
+            throws IOException {
         server = HttpServer.create(address, 64);
         AtomicInteger number = new AtomicInteger();
         threads = Executors.newFixedThreadPool(THREADS, task -> {
@@ -50,7 +51,8 @@ public final class AdminServer implements AutoCloseable {
         server.createContext("/health", exact("/health", () -> new Answer(200, TEXT, "live\n")));
         server.createContext("/ready", exact("/ready", () -> ready(readiness)));
         server.createContext("/metrics", exact("/metrics", () -> new Answer(200, PROMETHEUS, metrics.get())));
-        server.createContext("/", exact("/", () -> new Answer(200, TEXT, "/health\n/ready\n/metrics\n")));
+        server.createContext("/launching", launching(launching));
+        server.createContext("/", exact("/", () -> new Answer(200, TEXT, "/health\n/ready\n/metrics\n/launching\n")));
         server.start();
     }
 
@@ -82,13 +84,36 @@ public final class AdminServer implements AutoCloseable {
     private static Answer answer(HttpExchange exchange, String path, Supplier<Answer> answer) {
         String method = exchange.getRequestMethod();
         if (!exchange.getRequestURI().getPath().equals(path)) {
-            return new Answer(404, TEXT, "expected /health, /ready or /metrics\n");
+            return new Answer(404, TEXT, "expected /health, /ready, /metrics or /launching\n");
         }
         if (!method.equals("GET") && !method.equals("HEAD")) {
             exchange.getResponseHeaders().set("Allow", "GET, HEAD");
             return new Answer(405, TEXT, "expected GET or HEAD\n");
         }
         return answer.get();
+    }
+
+    private static HttpHandler launching(Launching launching) {
+        HttpHandler show = exact("/launching", () -> new Answer(200, TEXT, launching.show()));
+        return exchange -> {
+            if (!exchange.getRequestMethod().equals("POST")) {
+                show.handle(exchange);
+                return;
+            }
+            try (exchange) {
+                String refusal = launching.toggle(exchange.getRequestURI().getQuery());
+                log.warn(
+                        "admin POST {} from {}: {}",
+                        exchange.getRequestURI(),
+                        exchange.getRemoteAddress(),
+                        refusal == null ? "done" : refusal);
+                send(
+                        exchange,
+                        refusal == null
+                                ? new Answer(200, TEXT, launching.show())
+                                : new Answer(400, TEXT, refusal + "\n"));
+            }
+        };
     }
 
     private static void send(HttpExchange exchange, Answer answer) throws IOException {

@@ -160,10 +160,10 @@ final class ConfigurationChecks {
         if (entry.get(Settings.FUNCTION_NO_SHOW_AFTER).isZero()) {
             refuse(place, entry, Settings.FUNCTION_NO_SHOW_AFTER, "more than 0");
         }
-        if (entry.get(Settings.FUNCTION_LAUNCHER) == LauncherKind.LOCAL) {
-            localFunctionIsWhole(place, entry, workers);
-        } else {
-            selfFunctionIsWhole(place, entry, workers);
+        switch (entry.get(Settings.FUNCTION_LAUNCHER)) {
+            case LOCAL -> localFunctionIsWhole(place, entry, workers);
+            case LAMBDA -> lambdaFunctionIsWhole(place, entry, workers);
+            case SELF -> selfFunctionIsWhole(place, entry, workers);
         }
     }
 
@@ -178,6 +178,12 @@ final class ConfigurationChecks {
                     entry,
                     Settings.FUNCTION_HANDLER,
                     "a handler class, or local.command, with the launcher local");
+        }
+    }
+
+    private void lambdaFunctionIsWhole(String place, EffectiveValues entry, int workers) {
+        if (workers == 0) {
+            refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "1 or more with the launcher lambda");
         }
     }
 

@@ -9,12 +9,14 @@ import org.jspecify.annotations.Nullable;
  * One function as configured. Immutable.
  *
  * @param path requests below it are for this function
+ * @param lambda the Lambda function of the launcher lambda
  * @param handler class that local workers run; {@code null} = not needed
  */
 public record FunctionConfiguration(
         FunctionOptions options,
         String path,
         LauncherKind launcher,
+        String lambda,
         @Nullable String handler) {
 
     static FunctionConfiguration of(EffectiveValues values) {
@@ -31,7 +33,13 @@ public record FunctionConfiguration(
                 options,
                 values.get(Settings.FUNCTION_PATH),
                 values.get(Settings.FUNCTION_LAUNCHER),
+                lambda(values),
                 values.find(Settings.FUNCTION_HANDLER));
+    }
+
+    private static String lambda(EffectiveValues values) {
+        String named = values.find(Settings.FUNCTION_LAMBDA);
+        return named == null ? values.get(Settings.FUNCTION_NAME) : named;
     }
 
     private static CapacityPolicy capacity(EffectiveValues values) {

@@ -5,5 +5,7 @@ public enum LauncherKind {
     /** Somebody else starts them; they sign their own launch token with the shared secret. */
     SELF,
     /** Processes on this machine. */
-    LOCAL
+    LOCAL,
+    /** On AWS Lambda, one invoke for each. */
+    LAMBDA
 }

@@ -15,10 +15,12 @@ import static io.lambdadispatcher.server.config.ValueType.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.text;
+import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
 import io.lambdadispatcher.core.ForwardingPolicy;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -73,7 +75,10 @@ public final class Settings {
     public static final Setting<Path> WORKERS_SECRET_FILE =
             optional("workers.secret-file", path(), "a file whose content, without a line end, is workers.secret");
     public static final Setting<List<InetSocketAddress>> WORKERS_DIAL_BACK = of(
-            "workers.dial-back", addresses(), "", "where launched workers dial; by default the worker port's address");
+            "workers.dial-back",
+            addresses(),
+            "",
+            "where launched workers dial, port 0 = the worker port; by default loopback for local ones and an address found for lambda ones");
     public static final Setting<Duration> WORKERS_PING_INTERVAL =
             of("workers.ping-interval", duration(), "2s", "a worker connection silent for so long is probed");
     public static final Setting<Duration> WORKERS_PING_TIMEOUT =
@@ -90,7 +95,11 @@ public final class Settings {
             "function.launcher",
             choice(LauncherKind.class),
             "self",
-            "self: workers are started by somebody else; local: as processes on this machine");
+            "self: workers are started by somebody else; local: as processes on this machine; lambda: on AWS Lambda");
+    public static final Setting<String> FUNCTION_LAMBDA = optional(
+            "function.lambda",
+            text("the name or ARN of a Lambda function, with or without :alias or :version", 170),
+            "launcher lambda: the function to invoke; by default it is called as function.name says");
     public static final Setting<Integer> FUNCTION_MIN_WORKERS =
             of("function.min-workers", number(0, 100_000), "0", "launched workers that are kept always");
     public static final Setting<Integer> FUNCTION_MAX_WORKERS =
@@ -173,9 +182,18 @@ public final class Settings {
             "",
             "local workers: runs this instead of a JVM; the launch payload is in LAMBDA_DISPATCHER_PAYLOAD");
 
+    public static final Setting<String> AWS_REGION = optional(
+            "aws.region",
+            text("a region such as eu-central-1", 64),
+            "of the Lambda functions; by default as the AWS SDK finds it");
+    public static final Setting<URI> AWS_ENDPOINT =
+            optional("aws.endpoint", uri(), "where Lambda is called instead of AWS's own address, e.g. an emulator's");
+    public static final Setting<Integer> AWS_MAX_INVOKES =
+            of("aws.max-invokes", number(1, 100_000), "5000", "invokes held open at once, over all functions");
+
     public static final Setting<String> ADMIN_HOST = of("admin.host", HOST, "127.0.0.1", "address of the admin port");
     public static final Setting<OptionalInt> ADMIN_PORT =
-            of("admin.port", port(), "9901", "/health, /ready and /metrics");
+            of("admin.port", port(), "9901", "/health, /ready, /metrics and /launching, the kill switch");
 
     public static final Setting<LogLevel> LOG_LEVEL =
             of("log.level", choice(LogLevel.class), "info", "of the dispatcher's own log, on standard error");
@@ -263,6 +281,7 @@ public final class Settings {
             FUNCTION_NAME,
             FUNCTION_PATH,
             FUNCTION_LAUNCHER,
+            FUNCTION_LAMBDA,
             FUNCTION_MIN_WORKERS,
             FUNCTION_MAX_WORKERS,
             FUNCTION_WARM_WORKERS,
@@ -285,6 +304,9 @@ public final class Settings {
             LOCAL_JVM_FLAGS,
             LOCAL_CLASS_PATH,
             LOCAL_COMMAND,
+            AWS_REGION,
+            AWS_ENDPOINT,
+            AWS_MAX_INVOKES,
             ADMIN_HOST,
             ADMIN_PORT,
             LOG_LEVEL,

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -177,6 +178,14 @@ public record ValueType<T>(
         });
     }
 
+    static ValueType<URI> uri() {
+        return single("an address such as http://host:4566", text -> {
+            URI uri = URI.create(text);
+            require(("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())) && uri.getHost() != null);
+            return uri;
+        });
+    }
+
     static ValueType<String> className() {
         return single("the full name of a class", text -> {
             require(CLASS_NAME.matcher(text).matches());
@@ -207,7 +216,7 @@ public record ValueType<T>(
         String host = text.substring(0, colon);
         boolean bracketed = host.startsWith("[") && host.endsWith("]");
         require(bracketed || host.indexOf(':') < 0);
-        int port = within(Integer.parseInt(text.substring(colon + 1)), 1, 65535);
+        int port = within(Integer.parseInt(text.substring(colon + 1)), 0, 65535);
         return InetSocketAddress.createUnresolved(bracketed ? host.substring(1, host.length() - 1) : host, port);
     }
 

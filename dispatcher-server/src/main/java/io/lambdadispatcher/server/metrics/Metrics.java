@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.metrics;
 
+import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
 import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.server.access.AccessLog;
@@ -48,6 +49,10 @@ public final class Metrics implements AutoCloseable {
 
     public void watchPools(List<String> functions, Supplier<List<PoolSnapshot>> source) {
         pools = new PoolGauges(registry, functions, source);
+    }
+
+    public void watchCapacity(List<String> functions, Supplier<List<CapacitySnapshot>> source) {
+        new CapacityGauges(registry, functions, source);
     }
 
     public void watchReadiness(BooleanSupplier ready) {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
 import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -24,12 +25,19 @@ import org.junit.jupiter.api.Test;
 class AdminServerTest {
     private final HttpClient client = HttpClient.newHttpClient();
     private final Readiness readiness = new Readiness();
+    private final Launching launching = new Launching();
+    private final List<String> switched = new ArrayList<>();
     private AdminServer server;
 
     @BeforeEach
     void open() throws IOException {
         server = new AdminServer(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), readiness, () -> "a_metric 1\n");
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), readiness, launching, () -> "a_metric 1\n");
+        launching.of(
+                () -> List.of(
+                        new CapacitySnapshot("a", 3, 1, 2, 0, 0, 4, 12.3, 45.6, null),
+                        new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, "circuit open after 5 failures")),
+                (function, on) -> switched.add(function + " " + on));
     }
 
     @AfterEach
@@ -74,6 +82,32 @@ class AdminServerTest {
         assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
         assertThat(call("GET", "/ready").body()).isEqualTo("shutting down\n");
         assertThat(call("GET", "/health").statusCode()).isEqualTo(200);
+    }
+
+    @Test
+    void should_show_how_launching_stands() throws Exception {
+        assertThat(call("GET", "/launching").body())
+                .contains("a: 3 wanted, 1 coming, 2 ready")
+                .contains("12 GB-s in the last hour, 46 GB-s in all: launching")
+                .contains("b: 5 wanted")
+                .contains("circuit open after 5 failures");
+    }
+
+    @Test
+    void should_switch_launching_off_and_on() throws Exception {
+        assertThat(call("POST", "/launching?to=off").statusCode()).isEqualTo(200);
+        assertThat(call("POST", "/launching?function=b&to=on").statusCode()).isEqualTo(200);
+
+        assertThat(switched).containsExactly("a false", "b false", "b true");
+    }
+
+    @Test
+    void should_name_what_is_wrong_with_a_switch() throws Exception {
+        assertThat(call("POST", "/launching").statusCode()).isEqualTo(400);
+        assertThat(call("POST", "/launching?to=maybe").body()).isEqualTo("to: 'maybe', expected on or off\n");
+        assertThat(call("POST", "/launching?to=off&function=c").body())
+                .isEqualTo("function: 'c', expected one of [a, b]\n");
+        assertThat(switched).isEmpty();
     }
 
     @Test

@@ -29,7 +29,8 @@ class LocalLauncherTest {
             List.of(new InetSocketAddress("0.0.0.0", 8444), InetSocketAddress.createUnresolved("dispatcher", 1)),
             2,
             50,
-            false);
+            false,
+            Duration.ofMinutes(3));
 
     @TempDir
     Path directory;

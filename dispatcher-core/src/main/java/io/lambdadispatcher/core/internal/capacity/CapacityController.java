@@ -154,7 +154,7 @@ public final class CapacityController {
         if (worker == null) {
             return;
         }
-        if (!worker.ours) {
+        if (!worker.ours || worker.hasExited()) {
             worker.onGone(nowNanos);
             workers.remove(workerId);
         } else if (clean) {
@@ -171,8 +171,14 @@ public final class CapacityController {
             return;
         }
         State before = worker.state();
-        worker.onGone(nowNanos);
-        workers.remove(workerId);
+        if (before == State.DIALLED || before == State.READY) {
+            // A process that has ended loses its connections presently. If it does not, it lives, and only what held
+            // its invoke has gone.
+            worker.onExit();
+        } else {
+            worker.onGone(nowNanos);
+            workers.remove(workerId);
+        }
         if (closed || before == State.DRAINING) {
             return;
         }

@@ -42,6 +42,7 @@ final class WorkerLife {
     private long deadlineNanos = NEVER;
     private boolean settled;
     private boolean killed;
+    private boolean exited;
 
     // How it fares: a second's share of the totals, blended.
     private @Nullable WorkerDemand last;
@@ -130,6 +131,15 @@ final class WorkerLife {
         }
         killed = true;
         return true;
+    }
+
+    /** Its launcher has said that it is no more, but it is still connected. */
+    void onExit() {
+        exited = true;
+    }
+
+    boolean hasExited() {
+        return exited;
     }
 
     boolean everReady() {

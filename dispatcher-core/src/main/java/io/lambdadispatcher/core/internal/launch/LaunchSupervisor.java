@@ -197,7 +197,7 @@ public final class LaunchSupervisor {
         if (!Objects.equals(obstacle, seen.obstacle())) {
             obstacle = seen.obstacle();
             if (obstacle == null) {
-                log.info("function {}: launching again", function.name());
+                log.info("function {}: nothing holds launches back any more", function.name());
             } else {
                 log.warn("function {}: {}", function.name(), obstacle);
             }
@@ -228,7 +228,8 @@ public final class LaunchSupervisor {
                     dialBack,
                     function.connectionsPerWorker(),
                     function.streamsPerConnection(),
-                    tls));
+                    tls,
+                    function.capacity().maxWorkerLife()));
             launched.put(id, worker);
             worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
@@ -20,7 +21,9 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -63,14 +66,20 @@ class PoolTest {
     /** A worker connection with one stream. */
     private static final class Stream implements Carrier, RequestSink {
         final PoolShard shard;
-        final Member member = new Member("worker");
+        final Member member;
         final List<String> log = new ArrayList<>();
 
         @Nullable
         Attempt attempt;
 
         Stream(PoolShard shard) {
+            this(shard, new Member("worker"));
+        }
+
+        Stream(PoolShard shard, Member member) {
             this.shard = shard;
+            this.member = member;
+            shard.onMember(member);
             shard.onStreamOpened(member, this);
             shard.setOpen(member, true);
         }
@@ -397,5 +406,78 @@ class PoolTest {
         here.setOpen(a.member, false);
         assertThat(here.permits()).isZero();
         assertThat(pool.streams()).isEqualTo(1);
+    }
+
+    @Test
+    void should_give_a_worker_no_more_than_its_limit_and_the_rest_when_it_rises() {
+        Stream first = new Stream(here);
+        Stream second = new Stream(here, first.member);
+        pool.limit("worker", 1);
+        turn();
+        Client[] clients = {new Client(), new Client()};
+        get(clients[0], "/0");
+        get(clients[1], "/1");
+        assertThat(first.log.size() + second.log.size()).isEqualTo(1);
+        assertThat(pool.pending()).isEqualTo(1);
+
+        pool.limit("worker", 2);
+        turn();
+        assertThat(first.log.size() + second.log.size()).isEqualTo(2);
+        first.respond();
+        second.respond();
+        assertQuiet();
+    }
+
+    @Test
+    void should_give_nothing_to_a_worker_that_is_put_aside_and_count_its_permits_right_afterwards() {
+        Stream stream = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        pool.limit("worker", 0);
+        turn();
+        stream.respond();
+        get(client, "/b");
+        assertThat(stream.log).containsExactly("/a end");
+        assertThat(here.permits()).isZero();
+
+        pool.limit("worker", 5);
+        turn();
+        assertThat(stream.log).containsExactly("/a end", "/b end");
+        stream.respond();
+        assertQuiet();
+    }
+
+    @Test
+    void should_tell_what_has_been_on_all_loops() {
+        Stream home = new Stream(here);
+        get(new Client(), "/a");
+        get(new Client(), "/b");
+        pass(50);
+        home.respond();
+        CompletableFuture<Demand> sampled = pool.sample(true).toCompletableFuture();
+        turn();
+
+        Demand demand = sampled.join();
+        assertThat(demand.arrived()).isEqualTo(2);
+        assertThat(demand.completed()).isEqualTo(1);
+        assertThat(demand.serviceNanos()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(50));
+        assertThat(demand.busy()).isEqualTo(1);
+        assertThat(demand.pending()).isZero();
+        assertThat(demand.serviceTimes().count()).isEqualTo(1);
+        assertThat(demand.workers()).hasSize(1);
+        assertThat(demand.workers().get(0).busy()).isEqualTo(1);
+    }
+
+    @Test
+    void should_tell_when_requests_begin_to_wait() {
+        AtomicInteger told = new AtomicInteger();
+        pool.onShortage(told::incrementAndGet);
+        Stream stream = new Stream(here);
+        get(new Client(), "/a");
+        assertThat(told).hasValue(0);
+        get(new Client(), "/b");
+        assertThat(told).hasValue(1);
+        stream.respond();
+        stream.respond();
     }
 }

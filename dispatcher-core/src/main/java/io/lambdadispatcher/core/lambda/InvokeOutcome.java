@@ -1,0 +1,119 @@
+package io.lambdadispatcher.core.lambda;
+
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.services.lambda.model.InvokeResponse;
+import software.amazon.awssdk.services.lambda.model.LambdaException;
+import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * What the end of a worker's invoke means.
+ *
+ * <table>
+ * <caption>By result</caption>
+ * <tr><td>200 without FunctionError</td><td>ENDED: the worker's summary</td></tr>
+ * <tr><td>200 with FunctionError: it threw, exited or timed out</td><td>FAILED, with error type, message and the log's last line</td></tr>
+ * <tr><td>429, whatever its reason; 502 EC2ThrottledException</td><td>THROTTLED</td></tr>
+ * <tr><td>409: the function is being changed, or a snapshot is not ready</td><td>FAILED</td></tr>
+ * <tr><td>other 4xx: no such function, no permission, bad request</td><td>REFUSED</td></tr>
+ * <tr><td>5xx, no connection, no credentials</td><td>FAILED</td></tr>
+ * </table>
+ */
+final class InvokeOutcome {
+    private static final JsonFactory JSON = new JsonFactory();
+    private static final int LONGEST_DETAIL = 400;
+
+    private InvokeOutcome() {}
+
+    static WorkerExit of(InvokeResponse response) {
+        String payload = response.payload() == null ? "" : response.payload().asUtf8String();
+        if (response.functionError() == null) {
+            String reason = field(payload, "reason");
+            String requests = field(payload, "requests");
+            return new WorkerExit(
+                    Cause.ENDED,
+                    oneLine((reason == null ? "returned" : reason)
+                            + (requests == null ? "" : " after " + requests + " requests")));
+        }
+        String type = field(payload, "errorType");
+        String message = field(payload, "errorMessage");
+        String lastWords = lastLogLine(response.logResult());
+        return new WorkerExit(
+                Cause.FAILED,
+                oneLine(response.functionError() + ": " + (type == null ? "" : type + ": ")
+                        + (message == null ? payload : message)
+                        + (lastWords.isEmpty() ? "" : "; last log line: " + lastWords)));
+    }
+
+    static WorkerExit of(Throwable error) {
+        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        if (cause instanceof TooManyRequestsException throttled) {
+            return new WorkerExit(Cause.THROTTLED, oneLine(throttled.reasonAsString() + ": " + throttled.getMessage()));
+        }
+        if (cause instanceof LambdaException answer) {
+            return new WorkerExit(ofStatus(answer), oneLine(String.valueOf(answer.getMessage())));
+        }
+        String what = cause instanceof TimeoutException ? "timed out: " : "";
+        return new WorkerExit(Cause.FAILED, oneLine(what + cause));
+    }
+
+    private static Cause ofStatus(LambdaException answer) {
+        int status = answer.statusCode();
+        String code =
+                answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode();
+        if (status == 429 || "EC2ThrottledException".equals(code)) {
+            return Cause.THROTTLED;
+        }
+        return status >= 400 && status < 500 && status != 409 ? Cause.REFUSED : Cause.FAILED;
+    }
+
+    /** Of the outermost object. @return {@code null} if it is not there, or this is not JSON */
+    private static @Nullable String field(String json, String name) {
+        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), json)) {
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                return null;
+            }
+            while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+                boolean found = name.equals(parser.currentName());
+                JsonToken value = parser.nextToken();
+                if (found && value.isScalarValue()) {
+                    return parser.getString();
+                }
+                parser.skipChildren();
+            }
+        } catch (JacksonException e) {
+            // What a runtime says when it is killed is not always JSON.
+        }
+        return null;
+    }
+
+    private static String lastLogLine(@Nullable String base64) {
+        if (base64 == null || base64.isEmpty()) {
+            return "";
+        }
+        String last = "";
+        String log = new String(Base64.getMimeDecoder().decode(base64), StandardCharsets.UTF_8);
+        for (String line : log.split("\n")) {
+            boolean lambdasOwn = line.startsWith("START ") || line.startsWith("END ") || line.startsWith("REPORT ");
+            if (!lambdasOwn && !line.isBlank()) {
+                last = line;
+            }
+        }
+        return last;
+    }
+
+    private static String oneLine(String text) {
+        String line = text.replaceAll("\\s+", " ").strip();
+        return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
+    }
+}

@@ -1,0 +1,242 @@
+package io.lambdadispatcher.core.lambda;
+
+import io.lambdadispatcher.core.spi.LaunchPayload;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.netty.channel.socket.nio.NioChannelOption;
+import java.net.URI;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
+import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.retries.DefaultRetryStrategy;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
+import software.amazon.awssdk.services.lambda.model.InvocationType;
+import software.amazon.awssdk.services.lambda.model.LogType;
+
+/**
+ * Starts workers on AWS Lambda: one synchronous invoke for each, which is held open as long as the worker lives and whose result says how it
+ * ended. Only functions named in the builder are ever invoked. Nothing is tried again here, for the dispatcher decides that. Thread-safe.
+ *
+ * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
+ */
+public final class LambdaLauncher implements WorkerLauncher {
+    private static final Logger log = LoggerFactory.getLogger(LambdaLauncher.class);
+
+    /** Lambda's longest life, and a minute for the answer to come. */
+    private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
+
+    /** So that init-only invokes sent together land in different environments. */
+    private static final int WARM_UP_HOLD_MILLIS = 500;
+
+    // A NAT gateway forgets a connection after 350 s of silence, and an invoke is silent for 15 minutes.
+    private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
+    private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
+
+    private final Map<String, String> lambdas;
+    private final @Nullable String trustPem;
+    private final LambdaAsyncClient client;
+    private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
+
+    private LambdaLauncher(Builder from) {
+        lambdas = Map.copyOf(from.lambdas);
+        trustPem = from.trustPem;
+        client = client(from);
+    }
+
+    private static LambdaAsyncClient client(Builder from) {
+        NettyNioAsyncHttpClient.Builder http = NettyNioAsyncHttpClient.builder()
+                .maxConcurrency(from.maxInvokes)
+                .maxPendingConnectionAcquires(from.maxInvokes)
+                .connectionAcquisitionTimeout(Duration.ofSeconds(30))
+                .connectionTimeout(Duration.ofSeconds(5))
+                .readTimeout(LONGEST_INVOKE)
+                .writeTimeout(Duration.ofSeconds(30))
+                .connectionMaxIdleTime(Duration.ofSeconds(30))
+                .tcpKeepAlive(true)
+                .eventLoopGroupBuilder(SdkEventLoopGroup.builder().numberOfThreads(1));
+        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
+        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
+        LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
+                .httpClientBuilder(http)
+                .overrideConfiguration(calls -> calls.retryStrategy(DefaultRetryStrategy.doNotRetry()))
+                // What follows a result is short: no threads for it.
+                .asyncConfiguration(async -> async.advancedOption(
+                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, (Runnable task) -> task.run()));
+        if (from.region != null) {
+            builder.region(Region.of(from.region));
+        }
+        if (from.endpoint != null) {
+            builder.endpointOverride(from.endpoint);
+        }
+        return builder.build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** @throws IllegalArgumentException if the builder did not name the function */
+    @Override
+    public LaunchedWorker launch(LaunchRequest request) {
+        String lambda = lambda(request.function());
+        CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+        CompletableFuture<?> call;
+        try {
+            call = client.invoke(invoke -> invoke.functionName(lambda)
+                            .invocationType(InvocationType.REQUEST_RESPONSE)
+                            .logType(LogType.TAIL)
+                            .payload(SdkBytes.fromUtf8String(LaunchPayload.json(request, trustPem))))
+                    .whenComplete((response, error) ->
+                            exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
+        } catch (RuntimeException e) {
+            // The client refuses before it sends, e.g. after it was closed.
+            call = CompletableFuture.failedFuture(e);
+            exit.complete(InvokeOutcome.of(e));
+        }
+        Invoke invoke = new Invoke(call, exit);
+        underWay.add(invoke);
+        exit.whenComplete((ended, never) -> underWay.remove(invoke));
+        return invoke;
+    }
+
+    private String lambda(String function) {
+        String lambda = lambdas.get(function);
+        if (lambda == null) {
+            throw new IllegalArgumentException("function: " + function + ", expected one of " + lambdas.keySet());
+        }
+        return lambda;
+    }
+
+    /** Init-only invokes, which the worker library answers without dialling in. */
+    @Override
+    public void warmUp(String function, int count) {
+        String lambda = lambda(function);
+        SdkBytes payload = SdkBytes.fromUtf8String("{\"warmUp\":true,\"holdMillis\":" + WARM_UP_HOLD_MILLIS + "}");
+        for (int i = 0; i < count; i++) {
+            client.invoke(invoke -> invoke.functionName(lambda).payload(payload))
+                    .whenComplete((response, error) -> {
+                        if (error != null) {
+                            log.warn(
+                                    "warm-up of {}: {}",
+                                    lambda,
+                                    InvokeOutcome.of(error).detail());
+                        } else if (response.functionError() != null) {
+                            log.warn(
+                                    "warm-up of {}: {}",
+                                    lambda,
+                                    InvokeOutcome.of(response).detail());
+                        }
+                    });
+        }
+    }
+
+    @Override
+    public void close(Duration grace) {
+        List<Invoke> left = List.copyOf(underWay);
+        CompletableFuture<?>[] exits = left.stream().map(invoke -> invoke.exit).toArray(CompletableFuture<?>[]::new);
+        try {
+            CompletableFuture.allOf(exits).get(grace.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException e) {
+            log.info(
+                    "{} invokes have not returned yet",
+                    left.stream().filter(i -> !i.exit.isDone()).count());
+        }
+        left.forEach(Invoke::kill);
+        client.close();
+    }
+
+    private record Invoke(CompletableFuture<?> call, CompletableFuture<WorkerExit> exit) implements LaunchedWorker {
+        @Override
+        public CompletableFuture<WorkerExit> exit() {
+            return exit.copy();
+        }
+
+        /** Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the latest at its time-out. */
+        @Override
+        public void kill() {
+            exit.complete(new WorkerExit(Cause.FAILED, "given up"));
+            call.cancel(true);
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
+        }
+    }
+
+    /** Not thread-safe. */
+    public static final class Builder {
+        private final Map<String, String> lambdas = new HashMap<>();
+        private @Nullable String region;
+        private @Nullable URI endpoint;
+        private @Nullable String trustPem;
+        private int maxInvokes = 5000;
+
+        private Builder() {}
+
+        /**
+         * @param function the dispatcher's name for it
+         * @param lambda name, partial or whole ARN, with {@code :alias} or {@code :version} or without
+         * @throws IllegalArgumentException if {@code lambda} is none of these
+         */
+        public Builder function(String function, String lambda) {
+            lambdas.put(function, FunctionName.verified(lambda));
+            return this;
+        }
+
+        /** By default the SDK's chain says. */
+        public Builder region(String value) {
+            region = value;
+            return this;
+        }
+
+        /** Instead of AWS's own, e.g. an emulator's. */
+        public Builder endpoint(URI value) {
+            endpoint = value;
+            return this;
+        }
+
+        /** Certificates in PEM that workers trust at the worker port, where those are not of a public authority. */
+        public Builder trust(String pem) {
+            trustPem = pem;
+            return this;
+        }
+
+        /** Workers at once, over all functions; each needs a connection. 5000 by default. */
+        public Builder maxInvokes(int value) {
+            if (value < 1) {
+                throw new IllegalArgumentException("maxInvokes: " + value + ", expected 1 or more");
+            }
+            maxInvokes = value;
+            return this;
+        }
+
+        /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
+        public LambdaLauncher build() {
+            return new LambdaLauncher(this);
+        }
+    }
+}

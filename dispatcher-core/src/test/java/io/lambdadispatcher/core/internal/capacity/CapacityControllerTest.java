@@ -1,0 +1,597 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.LaunchLimits;
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The controller over a clock that the test turns, with workers that do as they are told. */
+class CapacityControllerTest {
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final FunctionOptions FUNCTION = FunctionOptions.of("f").withStreams(1, 5);
+
+    /** What the controller has asked for. */
+    private static final class Told implements CapacityController.Actions {
+        final List<String> launched = new ArrayList<>();
+        final Map<String, DrainReason> drained = new LinkedHashMap<>();
+        final Map<String, Long> graces = new HashMap<>();
+        final List<String> killed = new ArrayList<>();
+        final Map<String, Integer> limits = new HashMap<>();
+
+        @Override
+        public String launch() {
+            launched.add("w" + launched.size());
+            return launched.get(launched.size() - 1);
+        }
+
+        @Override
+        public void drain(String workerId, DrainReason reason, long graceNanos) {
+            drained.put(workerId, reason);
+            graces.put(workerId, graceNanos);
+        }
+
+        @Override
+        public void kill(String workerId, String reason) {
+            killed.add(workerId);
+        }
+
+        @Override
+        public void limit(String workerId, int exchanges) {
+            limits.put(workerId, exchanges);
+        }
+    }
+
+    private final Told told = new Told();
+    private CapacityController controller = controller(CapacityPolicy.between(0, 20));
+    private long now = 77 * SECOND;
+    private long arrived;
+    private long completed;
+    private long serviceNanos;
+    private int busy;
+    private int pending;
+    private List<WorkerDemand> workers = List.of();
+
+    private CapacityController controller(CapacityPolicy policy) {
+        return controller(FUNCTION.withCapacity(policy));
+    }
+
+    private CapacityController controller(FunctionOptions function) {
+        return new CapacityController(function, told, new Random(42));
+    }
+
+    private void look() {
+        controller.evaluate(
+                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers));
+    }
+
+    private void pass(Duration time) {
+        for (long left = time.toNanos(); left > 0; left -= SECOND) {
+            now += Math.min(left, SECOND);
+            look();
+        }
+    }
+
+    private void ready(String... ids) {
+        for (String id : ids) {
+            controller.onReady(now, id, Long.MAX_VALUE);
+        }
+    }
+
+    private void readyAll() {
+        ready(told.launched.toArray(String[]::new));
+    }
+
+    private void fail(String id, Cause cause) {
+        controller.onExit(now, id, new WorkerExit(cause, "broken"));
+    }
+
+    /** {@code perSecond} arrivals of {@code service} each, for {@code time}. */
+    private void traffic(int perSecond, Duration service, Duration time) {
+        for (long left = time.toSeconds(); left > 0; left--) {
+            arrived += perSecond;
+            completed += perSecond;
+            serviceNanos += perSecond * service.toNanos();
+            busy = (int) (perSecond * service.toMillis() / 1000);
+            pass(Duration.ofSeconds(1));
+        }
+    }
+
+    // Scale-out.
+
+    @Test
+    void should_ask_at_once_for_all_that_a_burst_needs() {
+        look();
+        arrived = 100;
+        pending = 100;
+        now += TimeUnit.MILLISECONDS.toNanos(20);
+        look();
+
+        assertThat(told.launched).hasSize(20);
+    }
+
+    @Test
+    void should_not_ask_twice_for_what_is_coming() {
+        arrived = 12;
+        pending = 12;
+        look();
+        pass(Duration.ofSeconds(5));
+
+        assertThat(told.launched).hasSize(3);
+    }
+
+    @Test
+    void should_never_ask_for_more_than_the_maximum() {
+        arrived = 5000;
+        pending = 5000;
+        pass(Duration.ofSeconds(3));
+
+        assertThat(told.launched).hasSize(20);
+    }
+
+    @Test
+    void should_hold_what_littles_law_says_and_head_room() {
+        arrived = 1;
+        pending = 1;
+        look();
+        readyAll();
+        pending = 0;
+        traffic(80, Duration.ofMillis(500), Duration.ofSeconds(60));
+
+        // 80/s x 0.5 s = 40 streams, a quarter more is 50, five to a worker.
+        assertThat(told.launched).hasSize(10);
+    }
+
+    @Test
+    void should_launch_the_minimum_without_any_request() {
+        controller = controller(CapacityPolicy.between(3, 20));
+        look();
+
+        assertThat(told.launched).hasSize(3);
+    }
+
+    @Test
+    void should_keep_warm_workers_beyond_the_need_while_there_is_traffic() {
+        controller = controller(CapacityPolicy.between(0, 20).withWarmWorkers(2));
+        pass(Duration.ofSeconds(5));
+        assertThat(told.launched).isEmpty();
+
+        arrived = 5;
+        busy = 5;
+        look();
+        assertThat(told.launched).hasSize(3);
+    }
+
+    @Test
+    void should_count_workers_that_came_by_themselves() {
+        controller.onDialled(now, "guest");
+        ready("guest");
+        arrived = 5;
+        busy = 5;
+        look();
+
+        assertThat(told.launched).isEmpty();
+    }
+
+    // Scale-in.
+
+    @Test
+    void should_scale_in_only_when_there_were_too_many_for_a_while_and_not_all_at_once() {
+        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofMinutes(1)));
+        arrived = 100;
+        busy = 100;
+        look();
+        readyAll();
+        busy = 5;
+        pass(Duration.ofSeconds(59));
+        assertThat(told.drained).isEmpty();
+
+        pass(Duration.ofSeconds(3));
+        assertThat(told.drained).hasSizeBetween(2, 6);
+        assertThat(told.drained.values()).containsOnly(DrainReason.SCALE_IN);
+
+        pass(Duration.ofSeconds(60));
+        assertThat(told.drained).hasSize(19);
+    }
+
+    @Test
+    void should_let_the_least_busy_go() {
+        arrived = 15;
+        busy = 15;
+        look();
+        readyAll();
+        workers = List.of(sample("w0", 3), sample("w1", 1), sample("w2", 2));
+        busy = 6;
+        pass(Duration.ofSeconds(62));
+
+        assertThat(told.drained).containsOnlyKeys("w1");
+    }
+
+    @Test
+    void should_scale_to_zero_after_the_idle_time() {
+        controller =
+                controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofSeconds(30), Duration.ofSeconds(5)));
+        arrived = 1;
+        pending = 1;
+        look();
+        readyAll();
+        pending = 0;
+        completed = 1;
+        pass(Duration.ofSeconds(29));
+        assertThat(told.drained).isEmpty();
+
+        pass(Duration.ofSeconds(7));
+        assertThat(told.drained).containsOnlyKeys("w0");
+        controller.onExit(now, "w0", new WorkerExit(Cause.ENDED, "drained"));
+        pass(Duration.ofSeconds(10));
+        assertThat(told.launched).hasSize(1);
+    }
+
+    // Life.
+
+    @Test
+    void should_have_a_replacement_ready_before_the_old_one_drains() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        controller.onReady(now, "w0", now + 900 * SECOND);
+        pass(Duration.ofSeconds(700));
+        assertThat(told.launched).hasSize(1);
+
+        pass(Duration.ofSeconds(190));
+        assertThat(told.launched).hasSize(2);
+        assertThat(told.drained).isEmpty();
+
+        now += SECOND / 2;
+        ready("w1");
+        look();
+        assertThat(told.drained).containsEntry("w0", DrainReason.DEADLINE);
+    }
+
+    @Test
+    void should_give_a_drained_worker_until_its_deadline() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        controller.onReady(now, "w0", now + 30 * SECOND);
+        pass(Duration.ofSeconds(24));
+        ready("w1");
+        look();
+
+        assertThat(told.graces.get("w0")).isBetween(3 * SECOND, 6 * SECOND);
+    }
+
+    @Test
+    void should_drain_in_time_even_without_a_replacement() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        controller.onReady(now, "w0", now + 30 * SECOND);
+        pass(Duration.ofMillis(28_500));
+        assertThat(told.drained).isEmpty();
+        pass(Duration.ofMillis(1000));
+
+        assertThat(told.drained).containsEntry("w0", DrainReason.DEADLINE);
+    }
+
+    @Test
+    void should_replace_a_worker_that_drains_by_itself() {
+        controller = controller(CapacityPolicy.fixed(2));
+        look();
+        readyAll();
+        controller.onDraining(now, "w0");
+        look();
+
+        assertThat(told.launched).hasSize(3);
+    }
+
+    @Test
+    void should_not_replace_all_that_were_launched_together_at_once() {
+        FunctionOptions function = FUNCTION.withCapacity(CapacityPolicy.fixed(100));
+        controller = controller(function);
+        look();
+        told.launched.forEach(id -> controller.onReady(now, id, now + 900 * SECOND));
+        int most = 0;
+        int before = told.launched.size();
+        for (int second = 0; second < 898; second++) {
+            pass(Duration.ofSeconds(1));
+            most = Math.max(most, told.launched.size() - before);
+            before = told.launched.size();
+            told.launched.stream().skip(100).forEach(id -> ready(id));
+        }
+
+        assertThat(told.launched).hasSize(200);
+        assertThat(most).isLessThan(10);
+    }
+
+    @Test
+    void should_end_a_no_show_by_force_and_take_it_for_a_failure() {
+        arrived = 1;
+        pending = 1;
+        pass(Duration.ofSeconds(29));
+        assertThat(told.killed).isEmpty();
+        pass(Duration.ofSeconds(3));
+        assertThat(told.killed).containsExactly("w0");
+
+        fail("w0", Cause.FAILED);
+        look();
+        assertThat(controller.status(now).obstacle()).contains("broken");
+    }
+
+    @Test
+    void should_launch_another_for_one_that_lost_its_connections_and_does_not_come_back() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        pass(Duration.ofSeconds(20));
+        controller.onDisconnected(now, "w0", false);
+        pass(Duration.ofSeconds(2));
+        assertThat(told.launched).hasSize(1);
+
+        pass(Duration.ofSeconds(2));
+        assertThat(told.launched).hasSize(2);
+    }
+
+    @Test
+    void should_go_on_with_a_worker_whose_invoke_was_cut_but_not_its_connection() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        pass(Duration.ofSeconds(60));
+        fail("w0", Cause.FAILED);
+        pass(Duration.ofSeconds(60));
+        assertThat(told.launched).hasSize(1);
+
+        controller.onDisconnected(now, "w0", false);
+        look();
+        assertThat(told.launched).hasSize(2);
+    }
+
+    @Test
+    void should_not_launch_another_for_one_that_dials_in_again() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        controller.onDisconnected(now, "w0", false);
+        pass(Duration.ofSeconds(2));
+        controller.onDialled(now, "w0");
+        readyAll();
+        pass(Duration.ofSeconds(60));
+
+        assertThat(told.launched).hasSize(1);
+    }
+
+    // The guard.
+
+    @Test
+    void should_never_launch_more_in_a_minute_than_permitted_however_much_waits_and_fails() {
+        controller = controller(FunctionOptions.of("f")
+                .withStreams(1, 1)
+                .withCapacity(CapacityPolicy.between(0, 1000))
+                .withLaunching(LaunchLimits.defaults().withLaunchesPerMinute(50)));
+        arrived = 1000;
+        pending = 1000;
+        ArrayDeque<Long> minute = new ArrayDeque<>();
+        int most = 0;
+        int seen = 0;
+        for (int step = 0; step < 20 * 60 * 10; step++) {
+            now += SECOND / 20;
+            look();
+            for (; seen < told.launched.size(); seen++) {
+                minute.addLast(now);
+                fail(told.launched.get(seen), Cause.FAILED);
+            }
+            while (!minute.isEmpty() && now - minute.peekFirst() >= 60 * SECOND) {
+                minute.pollFirst();
+            }
+            most = Math.max(most, minute.size());
+        }
+
+        assertThat(most).isLessThanOrEqualTo(50).isGreaterThan(1);
+        // With the circuit open it is one now and then.
+        assertThat(told.launched).hasSizeBetween(60, 150);
+        assertThat(controller.status(now).obstacle()).startsWith("circuit open");
+    }
+
+    @Test
+    void should_close_the_circuit_when_the_probe_works() {
+        controller = controller(CapacityPolicy.fixed(10));
+        int seen = 0;
+        for (int second = 0; second < 120; second++) {
+            pass(Duration.ofSeconds(1));
+            for (; seen < told.launched.size(); seen++) {
+                fail(told.launched.get(seen), Cause.FAILED);
+            }
+        }
+        assertThat(controller.status(now).obstacle()).startsWith("circuit open");
+        while (told.launched.size() == seen) {
+            pass(Duration.ofSeconds(1));
+        }
+        pass(Duration.ofSeconds(3));
+        assertThat(told.launched).hasSize(seen + 1);
+
+        ready(told.launched.get(seen));
+        pass(Duration.ofSeconds(1));
+        assertThat(told.launched).hasSize(seen + 10);
+        assertThat(controller.status(now).obstacle()).isNull();
+    }
+
+    @Test
+    void should_open_the_circuit_at_once_when_the_launch_is_refused() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        fail("w0", Cause.REFUSED);
+        look();
+
+        assertThat(controller.status(now).obstacle()).startsWith("circuit open").contains("broken");
+    }
+
+    @Test
+    void should_wait_after_a_throttle_without_opening_the_circuit() {
+        controller = controller(CapacityPolicy.fixed(20));
+        int seen = 0;
+        for (int second = 0; second < 60; second++) {
+            pass(Duration.ofSeconds(1));
+            for (; seen < told.launched.size(); seen++) {
+                if (seen < 5) {
+                    ready(told.launched.get(seen));
+                } else {
+                    fail(told.launched.get(seen), Cause.THROTTLED);
+                }
+            }
+        }
+
+        assertThat(told.launched).hasSizeBetween(22, 80);
+        assertThat(controller.status(now).ready()).isEqualTo(5);
+        assertThat(controller.status(now).obstacle())
+                .satisfiesAnyOf(
+                        text -> assertThat(text).isNull(),
+                        text -> assertThat(text).startsWith("throttled"));
+    }
+
+    @Test
+    void should_back_off_from_workers_that_crash_soon_after_they_were_ready() {
+        controller = controller(CapacityPolicy.fixed(1));
+        int seen = 0;
+        for (int step = 0; step < 600; step++) {
+            now += SECOND / 2;
+            look();
+            for (; seen < told.launched.size(); seen++) {
+                ready(told.launched.get(seen));
+                fail(told.launched.get(seen), Cause.FAILED);
+                controller.onDisconnected(now, told.launched.get(seen), false);
+            }
+        }
+
+        assertThat(told.launched).hasSizeBetween(5, 60);
+    }
+
+    @Test
+    void should_launch_nothing_while_it_is_switched_off() {
+        controller = controller(CapacityPolicy.fixed(4));
+        controller.setLaunching(false);
+        pass(Duration.ofSeconds(30));
+        assertThat(told.launched).isEmpty();
+        assertThat(controller.status(now).obstacle()).isEqualTo("launching is switched off");
+
+        controller.setLaunching(true);
+        look();
+        assertThat(told.launched).hasSize(4);
+    }
+
+    @Test
+    void should_not_spend_more_in_an_hour_than_the_ceiling() {
+        // Ten workers of 1 GB would spend 36,000 GB-seconds in an hour.
+        controller = controller(FUNCTION.withCapacity(CapacityPolicy.fixed(10))
+                .withLaunching(LaunchLimits.defaults().withSpending(6000, 1024).withLaunchesPerMinute(1000)));
+        double most = 0;
+        for (int second = 0; second < 3 * 3600; second++) {
+            pass(Duration.ofSeconds(1));
+            told.launched.forEach(id -> {
+                if (!told.drained.containsKey(id)) {
+                    ready(id);
+                }
+            });
+            told.drained.keySet().forEach(id -> controller.onExit(now, id, new WorkerExit(Cause.ENDED, "")));
+            most = Math.max(most, controller.status(now).lastHourGbSeconds());
+        }
+
+        assertThat(most).isBetween(5000.0, 6000.0);
+        assertThat(controller.status(now).totalGbSeconds()).isGreaterThan(12_000);
+    }
+
+    // Sick workers.
+
+    private static WorkerDemand sample(String id, int busy) {
+        return new WorkerDemand(id, busy, busy, 0, 0, 0, 0);
+    }
+
+    private void fourWorkers() {
+        controller = controller(CapacityPolicy.fixed(4));
+        look();
+        readyAll();
+    }
+
+    /** Each second every worker ends 20 exchanges of 10 ms; the first of them as told. */
+    private void serve(int seconds, double failureRate, Duration firstTakes) {
+        long[] totals = new long[3];
+        for (int second = 1; second <= seconds; second++) {
+            totals[0] += 20;
+            totals[1] += (long) (20 * failureRate);
+            List<WorkerDemand> seen = new ArrayList<>();
+            seen.add(new WorkerDemand("w0", 1, 1, totals[0], totals[1], totals[0], totals[0] * firstTakes.toNanos()));
+            for (int i = 1; i < 4; i++) {
+                seen.add(new WorkerDemand("w" + i, 1, 1, totals[0], 0, totals[0], totals[0] * 10_000_000));
+            }
+            workers = seen;
+            pass(Duration.ofSeconds(1));
+        }
+    }
+
+    @Test
+    void should_put_a_worker_aside_that_fails_where_others_do_not_and_take_it_back_later() {
+        fourWorkers();
+        serve(5, 0.8, Duration.ofMillis(10));
+        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+        assertThat(told.launched).hasSize(5);
+
+        workers = List.of();
+        pass(Duration.ofSeconds(11));
+        assertThat(told.limits).containsExactly(Map.entry("w0", 5));
+    }
+
+    @Test
+    void should_put_a_worker_aside_that_is_slow_where_others_are_not() {
+        fourWorkers();
+        serve(5, 0, Duration.ofMillis(500));
+
+        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+    }
+
+    @Test
+    void should_not_put_a_worker_aside_that_is_a_little_slower() {
+        fourWorkers();
+        serve(20, 0.1, Duration.ofMillis(60));
+
+        assertThat(told.limits).isEmpty();
+    }
+
+    @Test
+    void should_give_fewer_exchanges_to_a_worker_whose_event_loop_is_late_and_more_again_later() {
+        controller = controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.fixed(1)));
+        look();
+        readyAll();
+        controller.onLoad(now, "w0", 500, 400_000);
+        assertThat(told.limits).containsEntry("w0", 70);
+
+        workers = List.of(new WorkerDemand("w0", 100, 100, 0, 0, 0, 0));
+        pass(Duration.ofSeconds(30));
+        assertThat(told.limits).containsEntry("w0", 100);
+    }
+
+    @Test
+    void should_launch_more_workers_where_each_can_cope_with_less() {
+        controller =
+                controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.between(1, 10)));
+        look();
+        readyAll();
+        controller.onLoad(now, "w0", 500, 400_000);
+        arrived = 200;
+        busy = 100;
+        pending = 100;
+        look();
+
+        assertThat(told.launched).hasSize(3);
+    }
+}

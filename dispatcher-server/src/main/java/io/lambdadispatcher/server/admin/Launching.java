@@ -1,0 +1,86 @@
+package io.lambdadispatcher.server.admin;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** What {@code /launching} shows, and the kill switch behind it. Any thread. */
+public final class Launching {
+    private volatile Supplier<List<CapacitySnapshot>> capacity = List::of;
+    private volatile BiConsumer<String, Boolean> toggle = (function, on) -> {};
+
+    public void of(Dispatcher dispatcher) {
+        of(dispatcher::capacity, dispatcher::setLaunching);
+    }
+
+    void of(Supplier<List<CapacitySnapshot>> snapshots, BiConsumer<String, Boolean> switches) {
+        capacity = snapshots;
+        toggle = switches;
+    }
+
+    /** One line a function. */
+    String show() {
+        List<CapacitySnapshot> all = capacity.get();
+        return all.isEmpty()
+                ? "no function's workers are launched here\n"
+                : all.stream().map(Launching::line).collect(Collectors.joining());
+    }
+
+    private static String line(CapacitySnapshot of) {
+        return String.format(
+                Locale.ROOT,
+                "%s: %d wanted, %d coming, %d ready, %d draining, %d put aside, %d launches in the last minute,"
+                        + " %.0f GB-s in the last hour, %.0f GB-s in all: %s%n",
+                of.function(),
+                of.wanted(),
+                of.coming(),
+                of.ready(),
+                of.draining(),
+                of.ejected(),
+                of.launchesInLastMinute(),
+                of.gbSecondsLastHour(),
+                of.gbSecondsTotal(),
+                of.obstacle() == null ? "launching" : of.obstacle());
+    }
+
+    /**
+     * @param query {@code to=on} or {@code to=off}, and {@code function=NAME} unless all are meant
+     * @return what was wrong with it, in one line; {@code null} = it is done
+     */
+    @Nullable
+    String toggle(@Nullable String query) {
+        String function = null;
+        String to = null;
+        for (String part : query == null ? new String[0] : query.split("&")) {
+            int equals = part.indexOf('=');
+            String name = equals < 0 ? part : part.substring(0, equals);
+            String value = part.substring(equals + 1);
+            switch (name) {
+                case "function" -> function = value;
+                case "to" -> to = value;
+                default -> {
+                    return "unknown parameter '" + name + "', expected to and function";
+                }
+            }
+        }
+        if (!"on".equals(to) && !"off".equals(to)) {
+            return "to: " + (to == null ? "missing" : "'" + to + "'") + ", expected on or off";
+        }
+        return toggle(function, to.equals("on"));
+    }
+
+    private @Nullable String toggle(@Nullable String function, boolean on) {
+        List<String> known =
+                capacity.get().stream().map(CapacitySnapshot::function).toList();
+        if (function != null && !known.contains(function)) {
+            return "function: '" + function + "', expected one of " + known;
+        }
+        (function == null ? known : List.of(function)).forEach(name -> toggle.accept(name, on));
+        return null;
+    }
+}

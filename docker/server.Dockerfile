@@ -1,0 +1,30 @@
+# The dispatcher.
+#   mvn -q -DskipTests package && docker build -f docker/server.Dockerfile -t lambda-dispatcher .
+#   docker run -p 8080:8080 -p 8444:8444 -e LAMBDA_DISPATCHER_WORKERS_SECRET=... lambda-dispatcher
+# JDK_IMAGE holds a whole JDK 25 at JDK_HOME, BASE_IMAGE a C library; they need no more in common than the processor.
+ARG JDK_IMAGE=eclipse-temurin:25-jdk
+ARG BASE_IMAGE=debian:trixie-slim
+
+FROM ${JDK_IMAGE} AS build
+ARG JDK_HOME=/opt/java/openjdk
+WORKDIR /opt/lambda-dispatcher
+RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip-java-debug-attributes --compress zip-2 \
+    --add-modules java.base,java.logging,java.management,java.naming,java.net.http,java.sql,java.xml,jdk.crypto.ec,jdk.httpserver,jdk.jfr,jdk.management,jdk.net,jdk.unsupported
+COPY dispatcher-server/target/lib lib
+COPY dispatcher-server/target/dispatcher-server-*.jar lib/
+COPY docker/server.flags docker/Train.java ./
+# In a fixed order, for the cache of loaded classes is good for one class path only.
+RUN { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':' | sed 's|:$||'; echo; } > class.path \
+ && ${JDK_HOME}/bin/java Train.java serve && rm Train.java
+
+FROM ${BASE_IMAGE}
+COPY --from=build /opt/lambda-dispatcher /opt/lambda-dispatcher
+# Ports above 1023 need no privileges.
+USER 10001:10001
+WORKDIR /tmp
+EXPOSE 8080 8443 8444 9901
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+    CMD ["/opt/lambda-dispatcher/java/bin/java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx16m", "@/opt/lambda-dispatcher/class.path", "io.lambdadispatcher.server.admin.Probe"]
+# The JVM is process 1: SIGTERM reaches it. Give it more time to stop than shutdown.delay and shutdown.grace together.
+ENTRYPOINT ["/opt/lambda-dispatcher/java/bin/java", "@/opt/lambda-dispatcher/server.flags", "-XX:AOTCache=/opt/lambda-dispatcher/classes.aot", "@/opt/lambda-dispatcher/class.path", "io.lambdadispatcher.server.Main"]
+CMD ["serve"]

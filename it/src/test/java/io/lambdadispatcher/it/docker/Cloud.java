@@ -1,0 +1,116 @@
+package io.lambdadispatcher.it.docker;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.localstack.LocalStackContainer;
+import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
+import software.amazon.awssdk.services.lambda.model.FunctionCode;
+import software.amazon.awssdk.services.lambda.model.Runtime;
+
+/** AWS in a container: LocalStack, which runs Lambda functions in containers of their own. */
+final class Cloud implements AutoCloseable {
+    static final String REGION = "us-east-1";
+    /** How function containers call the machine that the tests run on. */
+    static final String HOST = "host.docker.internal";
+
+    private static final String WORKER = "io.lambdadispatcher.worker.LambdaHandler";
+
+    private final LocalStackContainer localStack;
+    private final LambdaAsyncClient lambda;
+
+    private Cloud() {
+        // The SDK's default chain finds them; LocalStack takes any.
+        System.setProperty("aws.accessKeyId", "test");
+        System.setProperty("aws.secretAccessKey", "test");
+        localStack = new LocalStackContainer(
+                        Image.LOCALSTACK.imageName().asCompatibleSubstituteFor("localstack/localstack"))
+                .withServices("lambda", "s3", "sqs", "iam", "sts", "logs")
+                .withEnv(
+                        "LAMBDA_RUNTIME_IMAGE_MAPPING",
+                        "{\"java25\":\"" + Image.LAMBDA.imageName().asCanonicalNameString() + "\"}")
+                .withEnv("LAMBDA_DOCKER_FLAGS", "--add-host " + HOST + ":host-gateway")
+                .withEnv("LAMBDA_REMOVE_CONTAINERS", "1");
+        localStack.start();
+        lambda = LambdaAsyncClient.builder()
+                .endpointOverride(endpoint())
+                .region(Region.of(REGION))
+                .build();
+    }
+
+    static Cloud start() {
+        return new Cloud();
+    }
+
+    URI endpoint() {
+        return localStack.getEndpoint();
+    }
+
+    LocalStackContainer container() {
+        return localStack;
+    }
+
+    LambdaAsyncClient lambda() {
+        return lambda;
+    }
+
+    /** A function whose code is the worker with the demo's handler. */
+    void createWorkerFunction(String name, Duration timeout) {
+        createFunction(
+                name,
+                timeout,
+                WORKER,
+                Map.of("LAMBDA_DISPATCHER_HANDLER", "io.lambdadispatcher.worker.demo.DemoHandler"));
+    }
+
+    void createFunction(String name, Duration timeout, String handler, Map<String, String> variables) {
+        Map<String, String> environment = new HashMap<>(variables);
+        environment.put("JAVA_HEAP", "-Xmx128m");
+        lambda.createFunction(create -> create.functionName(name)
+                        .runtime(Runtime.fromValue("java25"))
+                        .handler(handler)
+                        .role("arn:aws:iam::000000000000:role/worker")
+                        .timeout((int) timeout.toSeconds())
+                        .memorySize(512)
+                        .environment(variable -> variable.variables(environment))
+                        .code(FunctionCode.builder().zipFile(functionZip()).build()))
+                .join();
+        lambda.waiter().waitUntilFunctionActiveV2(get -> get.functionName(name)).join();
+    }
+
+    private static SdkBytes functionZip() {
+        try {
+            return SdkBytes.fromByteArray(Files.readAllBytes(Path.of(System.getProperty("it.function.zip"))));
+        } catch (IOException e) {
+            throw new UncheckedIOException("the function archive, which lambda-worker's package phase makes", e);
+        }
+    }
+
+    void deleteFunction(String name) {
+        lambda.deleteFunction(delete -> delete.functionName(name)).join();
+    }
+
+    /** Function containers that run now. */
+    static List<String> workerContainers() {
+        return DockerClientFactory.lazyClient().listContainersCmd().exec().stream()
+                .filter(container ->
+                        container.getImage().equals(Image.LAMBDA.imageName().asCanonicalNameString()))
+                .map(container -> container.getId())
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        lambda.close();
+        localStack.stop();
+    }
+}

@@ -1,0 +1,91 @@
+package io.lambdadispatcher.it.docker;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
+import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import org.awaitility.Awaitility;
+
+/** A dispatcher in this JVM that launches its workers in a {@link Cloud}. */
+final class CloudRig implements AutoCloseable {
+    final HttpClient client = HttpClient.newBuilder()
+            .connectTimeout(Duration.ofSeconds(5))
+            .version(HttpClient.Version.HTTP_1_1)
+            .build();
+    private final Dispatcher dispatcher;
+
+    CloudRig(URI lambdaEndpoint, FunctionOptions function) {
+        this(lambdaEndpoint, function, DispatcherObserver.NONE);
+    }
+
+    CloudRig(URI lambdaEndpoint, FunctionOptions function, DispatcherObserver observer) {
+        dispatcher = Dispatcher.builder()
+                .function(function)
+                .publicListener(ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.plain("0.0.0.0", 0))
+                .dialBack(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
+                .launcher(LambdaLauncher.builder()
+                        .function(function.name(), function.name())
+                        .region(Cloud.REGION)
+                        .endpoint(lambdaEndpoint)
+                        .build())
+                .observer(observer)
+                .liveness(Duration.ofSeconds(1), Duration.ofSeconds(2))
+                .start();
+    }
+
+    Dispatcher dispatcher() {
+        return dispatcher;
+    }
+
+    URI uri(String path) {
+        return URI.create(
+                "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort() + path);
+    }
+
+    HttpResponse<byte[]> get(String path) throws Exception {
+        return client.send(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofByteArray());
+    }
+
+    CompletableFuture<HttpResponse<String>> getAsync(String path) {
+        return client.sendAsync(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofString());
+    }
+
+    HttpResponse<byte[]> post(String path, byte[] body) throws Exception {
+        return client.send(
+                HttpRequest.newBuilder(uri(path))
+                        .POST(HttpRequest.BodyPublishers.ofByteArray(body))
+                        .build(),
+                BodyHandlers.ofByteArray());
+    }
+
+    PoolSnapshot pool() {
+        return dispatcher.pools().get(0);
+    }
+
+    CapacitySnapshot capacity() {
+        return dispatcher.capacity().get(0);
+    }
+
+    static void await(String what, Duration time, BooleanSupplier condition) {
+        Awaitility.await(what).atMost(time).pollInterval(Duration.ofMillis(50)).until(condition::getAsBoolean);
+    }
+
+    @Override
+    public void close() {
+        dispatcher.close(Duration.ofSeconds(20)).toCompletableFuture().join();
+    }
+}

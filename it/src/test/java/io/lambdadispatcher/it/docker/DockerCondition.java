@@ -1,0 +1,54 @@
+package io.lambdadispatcher.it.docker;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.testcontainers.DockerClientFactory;
+
+/** {@code IT_DOCKER} says {@code required}: fail without Docker; {@code off}: skip in any case; else: skip without Docker. */
+final class DockerCondition implements ExecutionCondition {
+    @Override
+    public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+        DockerTest test = context.getRequiredTestClass().getAnnotation(DockerTest.class);
+        String wish = System.getenv().getOrDefault("IT_DOCKER", "auto");
+        String obstacle = wish.equals("off") ? "IT_DOCKER=off" : obstacle(test.value());
+        if (obstacle == null) {
+            return ConditionEvaluationResult.enabled("a Docker engine with the images is there");
+        }
+        if (wish.equals("required")) {
+            throw new IllegalStateException("IT_DOCKER=required, but: " + obstacle);
+        }
+        System.err.println(context.getDisplayName() + " is skipped: " + obstacle);
+        return ConditionEvaluationResult.disabled(obstacle);
+    }
+
+    private static String obstacle(Image[] images) {
+        // Looked at first, for Testcontainers would pull an image for checks of its own, and try for minutes.
+        if (!new java.io.File("/var/run/docker.sock").exists() && System.getenv("DOCKER_HOST") == null) {
+            return "no Docker engine (no /var/run/docker.sock, no DOCKER_HOST)";
+        }
+        List<String> missing = new ArrayList<>();
+        try {
+            for (Image image : images) {
+                if (!isThere(image)) {
+                    missing.add(image.imageName().asCanonicalNameString());
+                }
+            }
+        } catch (RuntimeException e) {
+            return "no Docker engine answers: " + e.getMessage();
+        }
+        return missing.isEmpty() ? null : "images missing: " + missing + " (it/docker/build-images makes them)";
+    }
+
+    private static boolean isThere(Image image) {
+        return DockerClientFactory.lazyClient()
+                .listImagesCmd()
+                .withImageNameFilter(image.imageName().asCanonicalNameString())
+                .exec()
+                .stream()
+                .findAny()
+                .isPresent();
+    }
+}

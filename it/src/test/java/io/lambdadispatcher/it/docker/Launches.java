@@ -1,0 +1,27 @@
+package io.lambdadispatcher.it.docker;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Notes when workers were asked for and how they ended. */
+final class Launches implements DispatcherObserver {
+    final List<Long> started = new CopyOnWriteArrayList<>();
+    final List<String> ended = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void onLaunch(String function, String workerId) {
+        started.add(System.nanoTime());
+    }
+
+    @Override
+    public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
+        ended.add(detail);
+    }
+
+    /** From the first to the last. */
+    Duration spread() {
+        return Duration.ofNanos(started.get(started.size() - 1) - started.get(0));
+    }
+}

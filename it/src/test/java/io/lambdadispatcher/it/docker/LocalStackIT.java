@@ -1,0 +1,140 @@
+package io.lambdadispatcher.it.docker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.FunctionOptions;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Workers that LocalStack runs as Lambda functions, each in its own container, invoked through the AWS SDK. */
+@DockerTest({Image.LOCALSTACK, Image.LAMBDA})
+class LocalStackIT {
+    private static Cloud cloud;
+
+    @BeforeAll
+    static void start() {
+        cloud = Cloud.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        cloud.close();
+    }
+
+    private static FunctionOptions function(String name, CapacityPolicy capacity) {
+        return FunctionOptions.of(name)
+                .withCapacity(capacity)
+                .withStreams(1, 10)
+                .withPending(1000, Duration.ofSeconds(30));
+    }
+
+    @Test
+    void should_serve_from_a_function_that_the_first_request_launches() throws Exception {
+        cloud.createWorkerFunction("first", Duration.ofSeconds(120));
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("first", CapacityPolicy.between(0, 2)))) {
+            HttpResponse<byte[]> pong = rig.get("/ping");
+            assertThat(pong.statusCode()).isEqualTo(200);
+            assertThat(new String(pong.body())).isEqualTo("pong");
+
+            HttpResponse<byte[]> image = rig.get("/public/silly-test-image.jpg");
+            assertThat(image.statusCode()).isEqualTo(200);
+            assertThat(image.body()).hasSize(168_161);
+
+            byte[] large = new byte[9_365_076];
+            new Random(1).nextBytes(large);
+            HttpResponse<byte[]> echo = rig.post("/echo", large);
+            assertThat(echo.statusCode()).isEqualTo(200);
+            assertThat(echo.body()).isEqualTo(large);
+            assertThat(rig.pool().workers()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void should_ask_for_all_that_a_burst_needs_within_100_ms_and_go_back_to_zero() throws Exception {
+        cloud.createWorkerFunction("burst", Duration.ofSeconds(120));
+        CapacityPolicy capacity =
+                CapacityPolicy.between(0, 6).withScaleIn(Duration.ofSeconds(3), Duration.ofSeconds(1));
+        Launches launches = new Launches();
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("burst", capacity), launches)) {
+            List<CompletableFuture<HttpResponse<String>>> burst = new ArrayList<>();
+            for (int i = 0; i < 60; i++) {
+                burst.add(rig.getAsync("/delay?delay=500"));
+            }
+            for (CompletableFuture<HttpResponse<String>> response : burst) {
+                assertThat(response.get(40, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+            }
+
+            assertThat(launches.started).hasSize(6);
+            assertThat(launches.spread()).isLessThan(Duration.ofMillis(100));
+            CloudRig.await(
+                    "no worker is left",
+                    Duration.ofSeconds(20),
+                    () -> rig.pool().workers() == 0);
+            CloudRig.await("all have ended well", Duration.ofSeconds(10), () -> launches.ended.size() == 6);
+            assertThat(launches.ended).allMatch(detail -> detail.contains("SCALE_IN"));
+
+            assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
+            assertThat(launches.started).hasSize(7);
+        }
+    }
+
+    @Test
+    void should_answer_503_and_back_off_when_the_function_fails() throws Exception {
+        cloud.createFunction(
+                "broken",
+                Duration.ofSeconds(30),
+                "io.lambdadispatcher.worker.LambdaHandler",
+                Map.of("LAMBDA_DISPATCHER_HANDLER", "no.such.Handler"));
+        Launches launches = new Launches();
+        FunctionOptions function =
+                function("broken", CapacityPolicy.between(0, 5)).withPending(1000, Duration.ofSeconds(5));
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
+            HttpResponse<byte[]> response = rig.get("/ping");
+
+            assertThat(response.statusCode()).isEqualTo(503);
+            assertThat(response.headers().firstValue("retry-after")).isPresent();
+            assertThat(rig.capacity().obstacle()).contains("no.such.Handler");
+            assertThat(launches.started).hasSizeBetween(1, 10);
+        }
+    }
+
+    @Test
+    void should_open_the_circuit_at_once_when_there_is_no_such_function() throws Exception {
+        Launches launches = new Launches();
+        FunctionOptions function =
+                function("missing", CapacityPolicy.between(0, 5)).withPending(1000, Duration.ofSeconds(2));
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
+            assertThat(rig.get("/ping").statusCode()).isEqualTo(503);
+            assertThat(rig.capacity().obstacle()).startsWith("circuit open").contains("missing");
+            assertThat(launches.started).hasSizeBetween(1, 3);
+        }
+    }
+
+    @Test
+    void should_serve_with_what_a_throttled_function_gives_and_say_so() throws Exception {
+        cloud.createWorkerFunction("throttled", Duration.ofSeconds(120));
+        cloud.lambda()
+                .putFunctionConcurrency(put -> put.functionName("throttled").reservedConcurrentExecutions(1))
+                .join();
+        Launches launches = new Launches();
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("throttled", CapacityPolicy.fixed(3)), launches)) {
+            CloudRig.await(
+                    "one is ready", Duration.ofSeconds(20), () -> rig.capacity().ready() == 1);
+            CloudRig.await("others are throttled", Duration.ofSeconds(10), () -> launches.ended.size() >= 2);
+
+            assertThat(launches.ended).allMatch(detail -> detail.contains("Exceeded"));
+            assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
+            assertThat(rig.capacity().ready()).isEqualTo(1);
+        }
+    }
+}
