@@ -86,7 +86,7 @@ enum Scenario {
                     .with(ACCOUNT_LIMIT_SECONDS, 300)),
 
     CHURN(
-            "three hours of long requests; each worker has 15 minutes to live",
+            "three hours of requests of a second; each worker has 15 minutes to live",
             "",
             Shape.STEADY,
             of -> of.with(DURATION_SECONDS, 10_800)

@@ -158,8 +158,7 @@ class SimulationTest {
 
     @Test
     void should_bill_the_direct_path_by_the_millisecond_and_for_its_cold_starts() {
-        Settings settings = direct(1)
-                .with(Setting.SERVICE_MILLIS, 99.5)
+        Settings settings = direct().with(Setting.SERVICE_MILLIS, 99.5)
                 .with(Setting.SERVICE_SIGMA, 0)
                 .with(Setting.DIRECT_MEGABYTES, 2048)
                 .with(Setting.DIRECT_COLD_START_SECONDS, 2)
@@ -188,10 +187,10 @@ class SimulationTest {
         assertThat(dropped.launches).isGreaterThan(kept.arrived * 9 / 10);
     }
 
-    private static Settings direct(int inFlight) {
+    private static Settings direct() {
         return Scenario.SCALE_UP
                 .settings()
-                .with(Setting.IN_FLIGHT, inFlight)
+                .with(Setting.IN_FLIGHT, 1)
                 .with(Setting.REQUESTS, 10)
                 .with(Setting.DIRECT_SERVICE_MILLIS, 0)
                 .with(Setting.DIRECT_WARM, 0);
