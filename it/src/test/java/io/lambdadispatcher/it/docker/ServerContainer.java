@@ -1,8 +1,8 @@
 package io.lambdadispatcher.it.docker;
 
+import com.github.dockerjava.api.model.ExposedPort;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Map;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
@@ -55,15 +55,23 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
     }
 
     URI uri(String path) {
-        return URI.create("http://" + getHost() + ":" + getMappedPort(PUBLIC_PORT) + path);
+        return URI.create("http://" + getHost() + ":" + hostPort(PUBLIC_PORT) + path);
     }
 
     URI admin(String path) {
-        return URI.create("http://" + getHost() + ":" + getMappedPort(ADMIN_PORT) + path);
+        return URI.create("http://" + getHost() + ":" + hostPort(ADMIN_PORT) + path);
     }
 
-    ServerContainer with(Map<String, String> settings) {
-        return withEnv(settings);
+    /** Looked up each time: a container that was started again has other ports. */
+    private String hostPort(int port) {
+        return getDockerClient()
+                .inspectContainerCmd(getContainerId())
+                .exec()
+                .getNetworkSettings()
+                .getPorts()
+                .getBindings()
+                .get(ExposedPort.tcp(port))[0]
+                .getHostPortSpec();
     }
 
     /** {@code docker stop}: SIGTERM, and SIGKILL when the time is over. @return the exit code */
@@ -85,7 +93,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
         getDockerClient().killContainerCmd(getContainerId()).exec();
     }
 
-    /** After {@link #kill}; ports may be mapped anew. */
+    /** After {@link #kill}. */
     void startAgain() {
         getDockerClient().startContainerCmd(getContainerId()).exec();
     }
