@@ -92,7 +92,7 @@ class PackageArrowsTest {
     void should_hold_that_json_is_for_lambda_and_never_on_the_path_to_a_worker() {
         noClasses()
                 .that()
-                .resideInAPackage(INTERNAL + "..")
+                .resideInAPackage(BASE + "core.internal..")
                 .and()
                 .resideOutsideOfPackage(INTERNAL + "direct..")
                 .should()

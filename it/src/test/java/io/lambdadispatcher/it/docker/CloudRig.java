@@ -76,8 +76,12 @@ final class CloudRig implements AutoCloseable {
         return client.sendAsync(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofString());
     }
 
+    /** Over HTTP/2: an echo answers while the request is still coming, and the JDK's HTTP/1.1 client does not listen until it has gone. */
     HttpResponse<byte[]> post(String path, byte[] body) throws Exception {
-        return client.send(
+        HttpClient duplex =
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
+        duplex.send(HttpRequest.newBuilder(uri("/ping")).build(), BodyHandlers.discarding());
+        return duplex.send(
                 HttpRequest.newBuilder(uri(path))
                         .POST(HttpRequest.BodyPublishers.ofByteArray(body))
                         .build(),
