@@ -24,10 +24,14 @@ import org.testcontainers.DockerClientFactory;
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class ContainerFaultsIT {
     private static final Logger log = LoggerFactory.getLogger(ContainerFaultsIT.class);
-    private static final String FUNCTION = "faults" + ProcessHandle.current().pid();
     private static final DockerClient DOCKER = DockerClientFactory.lazyClient();
 
     private static Cloud cloud;
+    private static int tests;
+
+    /** One for each test: LocalStack keeps containers for the next invoke of a function, dead ones too. */
+    private final String name = "faults" + ProcessHandle.current().pid() + "x" + ++tests;
+
     private final Launches launches = new Launches();
     private CloudRig rig;
     private Load load;
@@ -35,7 +39,6 @@ class ContainerFaultsIT {
     @BeforeAll
     static void start() {
         cloud = Cloud.start();
-        cloud.createWorkerFunction(FUNCTION, Duration.ofSeconds(180));
     }
 
     @AfterAll
@@ -45,7 +48,8 @@ class ContainerFaultsIT {
 
     @BeforeEach
     void serve() {
-        FunctionOptions function = FunctionOptions.of(FUNCTION)
+        cloud.createWorkerFunction(name, Duration.ofSeconds(180));
+        FunctionOptions function = FunctionOptions.of(name)
                 .withCapacity(CapacityPolicy.fixed(3).withScaleIn(Duration.ofMinutes(5), Duration.ofSeconds(5)))
                 .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(15)))
                 .withStreams(1, 10)
@@ -60,6 +64,7 @@ class ContainerFaultsIT {
     void end() {
         load.stop();
         rig.close();
+        cloud.deleteFunction(name);
     }
 
     private void awaitThreeReady() {
@@ -75,7 +80,7 @@ class ContainerFaultsIT {
     }
 
     private String oneWorker() {
-        List<String> containers = Cloud.containersOf(FUNCTION);
+        List<String> containers = Cloud.containersOf(name);
         assertThat(containers).hasSizeGreaterThanOrEqualTo(3);
         return containers.get(0);
     }
