@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.DialBackAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -17,9 +18,10 @@ public final class ConfigurationLoader {
     /** Names the settings file; also the flag {@code --config}. */
     public static final String FILE_VARIABLE = Setting.VARIABLE_PREFIX + "CONFIG";
 
-    /** Of the same prefix, but for the launch script and for workers, which may share the dispatcher's environment. */
+    /** Of the same prefix, but for others: the launch script, the search for this machine's address, workers that share the environment. */
     private static final Set<String> OTHER_VARIABLES = Set.of(
             FILE_VARIABLE,
+            DialBackAddress.VARIABLE,
             Setting.VARIABLE_PREFIX + "JAVA_OPTS",
             Setting.VARIABLE_PREFIX + "PAYLOAD",
             Setting.VARIABLE_PREFIX + "HANDLER",

@@ -133,7 +133,8 @@ class ConfigurationLoaderTest {
     }
 
     @Test
-    void should_leave_the_variables_of_workers_and_of_the_launch_script_alone() throws Exception {
+    void should_leave_variables_that_are_for_others_alone() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_DIAL_BACK_HOST", "10.0.0.7");
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", "{}");
         environment.put("LAMBDA_DISPATCHER_JAVA_OPTS", "-Xmx1g");
 

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""What a month costs: one invocation for each request, workers behind dispatchers, and the same handler where no Lambda is.
+
+    benchmarks/macro/costs.py                                     the table of docs/OPERATIONS.md
+    benchmarks/macro/costs.py --rate 300 --service-ms 120 --cpu-ms 8 --memory 1024
+    benchmarks/macro/costs.py --dispatchers 1 --lambda-gb-second 0.0000133334
+    benchmarks/macro/costs.py --check                             against figures worked out by hand
+
+Steady traffic, list prices of us-east-1, no free tier, no savings plan. Left out, for it is much the same on all ways or depends on the traffic: the
+load balancer, data transfer, logs. Standard library only.
+"""
+import argparse
+import math
+from dataclasses import dataclass, replace
+
+MONTH_HOURS = 730
+MONTH_SECONDS = MONTH_HOURS * 3600
+
+VCPU_MEGABYTES = 1769  # of a Lambda function that has one vCPU
+LIFE_SECONDS = 850  # of a worker whose time-out is 900 s, spread and replacement taken off
+OVERLAP = 0.01  # of a worker's life in which its successor is paid for, too
+IDLE_AFTER_SECONDS = 300  # function.idle-after
+FEWEST_INSTANCES = 3  # of Lambda Managed Instances
+FEWEST_TASKS = 2  # of a plain service, one in each of two zones
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Dollars. Where and when they were read: docs/OPERATIONS.md."""
+
+    lambda_gb_second: float = 0.0000166667  # x86, first tier; arm64: 0.0000133334
+    million_requests: float = 0.20
+    fargate_vcpu_hour: float = 0.04048  # Linux on x86
+    fargate_gb_hour: float = 0.004445
+    endpoint_hour: float = 0.01  # of an interface endpoint in one zone
+    instance_hour: float = 0.0816  # m7g.large
+    instance_fee: float = 0.15  # of its price, for Lambda Managed Instances
+    instance_vcpus: int = 2
+
+
+@dataclass(frozen=True)
+class Deployment:
+    dispatchers: int = 2
+    task_vcpus: float = 1
+    task_gb: float = 2
+    endpoint_zones: int = 2
+    head_room: float = 0.25  # function.head-room
+    cpu_target: float = 0.7  # of a worker whose streams are all busy
+    most_streams: int = 100
+
+    def busy_share(self):
+        """Of its CPU that something sized like this uses."""
+        return self.cpu_target / (1 + self.head_room)
+
+
+@dataclass(frozen=True)
+class Work:
+    """`cpu_ms` on a whole vCPU is part of `service_ms`; less memory makes it longer, and service_ms with it where CPU is all there is."""
+
+    name: str
+    rate: float
+    service_ms: float
+    cpu_ms: float
+    memory: int = 512
+
+    def gb(self):
+        return self.memory / 1024
+
+    def vcpus(self):
+        return self.memory / VCPU_MEGABYTES
+
+    def cpu_seconds(self):
+        """One thread's, in an environment of this memory."""
+        return self.cpu_ms / 1000 / min(1, self.vcpus())
+
+    def service_seconds(self):
+        return max(self.service_ms / 1000, self.cpu_seconds())
+
+    def requests(self):
+        return self.rate * MONTH_SECONDS
+
+
+def direct(work, prices):
+    gb_seconds = work.requests() * work.service_seconds() * work.gb()
+    return gb_seconds * prices.lambda_gb_second + work.requests() / 1e6 * prices.million_requests
+
+
+def streams(work, deployment):
+    """Of a worker: as many as use its CPU up to the target."""
+    share_of_one = work.cpu_ms / 1000 / work.vcpus() / work.service_seconds()
+    return max(1, min(deployment.most_streams, math.floor(deployment.cpu_target / share_of_one)))
+
+
+def service_beside_others(work, deployment):
+    """Seconds on a worker, whose CPU is shared by turns: a queue's 1 / (1 - utilisation) on the part that is CPU."""
+    if streams(work, deployment) == 1:
+        return work.service_seconds()
+    waiting = work.service_seconds() - work.cpu_seconds()
+    return waiting + work.cpu_seconds() / (1 - deployment.busy_share())
+
+
+def workers(work, deployment):
+    """Of all dispatchers, each of which has its own. Less than one each where there is not always one."""
+    rate = work.rate / deployment.dispatchers
+    load = rate * service_beside_others(work, deployment)
+    needed = math.ceil(load * (1 + deployment.head_room) / streams(work, deployment))
+    there = 1 - math.exp(-rate * IDLE_AFTER_SECONDS)  # the share of time in which a request came shortly before
+    return deployment.dispatchers * (there if needed <= 1 else needed)
+
+
+def fixed(deployment, prices):
+    """Dispatchers, and an endpoint by which they reach Lambda."""
+    task = deployment.task_vcpus * prices.fargate_vcpu_hour + deployment.task_gb * prices.fargate_gb_hour
+    return MONTH_HOURS * (deployment.dispatchers * task + deployment.endpoint_zones * prices.endpoint_hour)
+
+
+def dispatch(work, deployment, prices):
+    count = workers(work, deployment)
+    gb_seconds = count * work.gb() * MONTH_SECONDS * (1 + OVERLAP)
+    launches = min(work.requests(), count * MONTH_SECONDS / LIFE_SECONDS)
+    variable = gb_seconds * prices.lambda_gb_second + launches / 1e6 * prices.million_requests
+    return variable + fixed(deployment, prices)
+
+
+def managed_instances(work, deployment, prices):
+    busy_vcpus = work.rate * work.cpu_ms / 1000 / deployment.busy_share()
+    count = max(FEWEST_INSTANCES, math.ceil(busy_vcpus / prices.instance_vcpus))
+    hours = count * MONTH_HOURS * prices.instance_hour * (1 + prices.instance_fee)
+    return hours + work.requests() / 1e6 * prices.million_requests
+
+
+def tasks(work, deployment, prices):
+    """The handler in a service of its own, which serves all by itself."""
+    busy_vcpus = work.rate * work.cpu_ms / 1000 / deployment.busy_share()
+    count = max(FEWEST_TASKS, math.ceil(busy_vcpus))
+    return count * MONTH_HOURS * (prices.fargate_vcpu_hour + 2 * prices.fargate_gb_hour)
+
+
+def break_even(work, deployment, prices):
+    """The lowest rate from which on dispatching costs less, in steps of 1 %; None = there is none below 100,000/s."""
+    found, rate = None, 100_000.0
+    while rate > 0.001:
+        at = replace(work, rate=rate)
+        if dispatch(at, deployment, prices) > direct(at, prices):
+            return found
+        found, rate = rate, rate / 1.01
+    return found
+
+
+IO = Work("I/O: 200 ms, 5 ms of CPU", 0, 200, 5)
+LIGHT = Work("I/O: 200 ms, 1 ms of CPU", 0, 200, 1)
+LONG = Work("long I/O: 5 s, 5 ms of CPU", 0, 5000, 5)
+CPU = Work("CPU: 50 ms", 0, 50, 50, 1769)
+ROWS = [
+    *(replace(IO, rate=rate) for rate in (0.01, 1, 20, 200, 1000)),
+    *(replace(LIGHT, rate=rate) for rate in (20, 200, 1000)),
+    *(replace(LONG, rate=rate) for rate in (1, 20)),
+    *(replace(CPU, rate=rate) for rate in (1, 20, 200, 1000)),
+]
+
+
+def dollars(value):
+    return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def ratio(value):
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def row(work, deployment, prices):
+    a, b = direct(work, prices), dispatch(work, deployment, prices)
+    cells = [
+        work.name, f"{work.memory:,} MB", f"{work.rate:g}", dollars(a), dollars(b), ratio(b / a),
+        f"{round(workers(work, deployment), 1):g} × {streams(work, deployment)}",
+        dollars(managed_instances(work, deployment, prices)), dollars(tasks(work, deployment, prices))]
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(rows, deployment, prices):
+    print("| work | memory | requests/s | direct, $ | dispatch, $ | ratio | workers × streams | managed instances, $ | Fargate alone, $ |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for work in rows:
+        print(row(work, deployment, prices))
+    print()
+    for work in dict.fromkeys(replace(each, rate=0) for each in rows):
+        for count in sorted({1, deployment.dispatchers}):
+            at = break_even(work, replace(deployment, dispatchers=count), prices)
+            where = "nowhere" if at is None else f"from {at:,.2g} requests/s on"
+            print(f"{work.name}, {work.memory} MB, {count} dispatcher(s): dispatch is cheaper {where}")
+
+
+def check():
+    prices, deployment = Prices(), Deployment()
+    at = replace(IO, rate=1000)
+    # 2,628 million requests of 0.1 GB-s
+    assert round(direct(at, prices)) == round(2628 * 0.2 + 2628e6 * 0.1 * 0.0000166667) == 4906
+    # 5 ms of CPU are 17.3 ms at 512 MB: eight use 69 % of it
+    assert streams(at, deployment) == 8
+    # 182.7 ms + 17.3 ms / 0.44; 500/s for each dispatcher: 111 streams, 139 with head room
+    assert round(service_beside_others(at, deployment) * 1000) == 222
+    assert workers(at, deployment) == 2 * math.ceil(500 * 0.222 * 1.25 / 8) == 36
+    # 36.04 a task, 14.60 for the endpoint
+    assert round(fixed(deployment, prices), 2) == 86.68
+    assert round(dispatch(at, deployment, prices)) == round(36 * 0.5 * MONTH_SECONDS * 1.01 * 0.0000166667 + 0.022 + 86.68)
+    # one request in five minutes: each of two dispatchers has a worker 39 % of the time
+    assert round(workers(replace(IO, rate=1 / 300), deployment), 2) == round(2 * (1 - math.exp(-0.5)), 2)
+    # nothing is shared where CPU is all there is
+    assert streams(CPU, deployment) == 1 and service_beside_others(CPU, deployment) == 0.05
+    assert break_even(CPU, deployment, prices) is None
+    print("the arithmetic is as worked out by hand")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--rate", type=float, help="requests/s; one row instead of the table")
+    parser.add_argument("--service-ms", type=float, default=200, help="of a request alone in an environment")
+    parser.add_argument("--cpu-ms", type=float, default=5, help="of that on a whole vCPU")
+    parser.add_argument("--memory", type=int, default=512, help="MB of an environment")
+    for group in (Prices, Deployment):
+        for field, default in group.__dataclass_fields__.items():
+            parser.add_argument("--" + field.replace("_", "-"), type=default.type, default=default.default)
+    options = parser.parse_args()
+    if options.check:
+        check()
+        return
+    for name in ("service_ms", "cpu_ms", "memory", "dispatchers"):
+        if getattr(options, name) <= 0:
+            parser.error(f"--{name.replace('_', '-')}: {getattr(options, name)}, expected more than 0")
+    prices, deployment = (
+        group(**{field: getattr(options, field) for field in group.__dataclass_fields__}) for group in (Prices, Deployment))
+    if options.rate is None:
+        table(ROWS, deployment, prices)
+        return
+    if options.rate <= 0:
+        parser.error(f"--rate: {options.rate}, expected more than 0")
+    table([Work("yours", options.rate, options.service_ms, options.cpu_ms, options.memory)], deployment, prices)
+
+
+if __name__ == "__main__":
+    main()
