@@ -168,7 +168,7 @@ public final class Dispatcher implements AutoCloseable {
      * @param ready taking requests, those put aside included
      * @param ejected put aside for a while, for they failed or were slow where others were not
      * @param gbSecondsLastHour by the memory given in {@link LaunchLimits}
-     * @param obstacle why fewer are launched than are wanted, in one line; {@code null} = nothing but the launches a minute holds them back
+     * @param obstacle why fewer are launched than are wanted, in one line; {@code null} = nothing holds them back
      */
     public record CapacitySnapshot(
             String function,

@@ -231,6 +231,13 @@ final class ConfigurationChecks {
         if (workers == 0) {
             refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "1 or more with the launcher lambda");
         }
+        if (values.find(Settings.WORKERS_TLS_CLIENT_CERTIFICATES) != null) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_LAUNCHER,
+                    "no workers.tls.client-certificates: workers on Lambda have no certificate to show");
+        }
         String lambda = entry.find(Settings.FUNCTION_LAMBDA);
         if (lambda == null && !FunctionName.isOne(entry.get(Settings.FUNCTION_NAME))) {
             refuse(

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -38,7 +39,8 @@ class ServerImageIT {
         try (server) {
             server.start();
             // As behind a load balancer: it stops sending when /ready says so, and what it has sent is answered.
-            Load load = new Load(10, () -> server.uri("/delay?delay=100"));
+            URI uri = server.uri("/delay?delay=100");
+            Load load = new Load(10, () -> uri);
             Thread balancer = new Thread(() -> {
                 CloudRig.await("/ready says no", Duration.ofSeconds(20), () -> !isReady(server));
                 load.stop();

@@ -2,13 +2,16 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,16 +20,21 @@ import org.slf4j.LoggerFactory;
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA, Image.DISPATCHER})
 class TwoDispatchersIT {
     private static final Logger log = LoggerFactory.getLogger(TwoDispatchersIT.class);
-    private static final String FUNCTION = "two" + ProcessHandle.current().pid();
 
     private static Cloud cloud;
+    private static int tests;
+    private final String function = "two" + ProcessHandle.current().pid() + "x" + ++tests;
     private final HttpClient client =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     @BeforeAll
     static void start() {
         cloud = Cloud.start();
-        cloud.createWorkerFunction(FUNCTION, Duration.ofSeconds(180));
+    }
+
+    @BeforeEach
+    void createFunction() {
+        cloud.createWorkerFunction(function, Duration.ofSeconds(180));
     }
 
     @AfterAll
@@ -50,33 +58,30 @@ class TwoDispatchersIT {
 
     @Test
     void should_have_workers_of_its_own_each_and_take_the_traffic_of_one_that_dies() {
-        try (ServerContainer first = ServerContainer.withLambda(cloud, FUNCTION, 2);
-                ServerContainer second = ServerContainer.withLambda(cloud, FUNCTION, 2)) {
+        try (ServerContainer first = ServerContainer.withLambda(cloud, function, 2);
+                ServerContainer second = ServerContainer.withLambda(cloud, function, 2)) {
             first.start();
             second.start();
             assertThat(workersReady(first)).isEqualTo(2);
             assertThat(workersReady(second)).isEqualTo(2);
-            assertThat(Cloud.containersOf(FUNCTION)).hasSize(4);
+            assertThat(Cloud.containersOf(function)).hasSize(4);
 
             // A client that goes on to the next dispatcher when one does not answer, as a load balancer does.
             AtomicInteger turn = new AtomicInteger();
-            boolean[] firstIsUp = {true};
-            Load load = new Load(
-                    8,
-                    () -> firstIsUp[0] && turn.getAndIncrement() % 2 == 0
-                            ? first.uri("/delay?delay=50")
-                            : second.uri("/delay?delay=50"));
+            AtomicBoolean firstIsUp = new AtomicBoolean(true);
+            URI one = first.uri("/delay?delay=50");
+            URI other = second.uri("/delay?delay=50");
+            Load load = new Load(8, () -> firstIsUp.get() && turn.getAndIncrement() % 2 == 0 ? one : other);
             try (load) {
                 CloudRig.await("both serve", Duration.ofSeconds(20), () -> load.count("200") > 200);
                 assertThat(load.failures()).isZero();
 
-                java.net.URI gone = first.uri("/");
                 first.kill();
-                firstIsUp[0] = false;
+                firstIsUp.set(false);
                 long before = load.count("200");
                 CloudRig.await("the second serves all", Duration.ofSeconds(20), () -> load.count("200") > before + 500);
                 load.stop();
-                log.info("of two dispatchers, {} killed: {}", gone, load);
+                log.info("one of two dispatchers killed: {}", load);
 
                 // At most what each client had under way, and one more attempt that was chosen before the news came.
                 assertThat(load.failures()).isLessThanOrEqualTo(16);
@@ -87,13 +92,14 @@ class TwoDispatchersIT {
 
     @Test
     void should_take_workers_back_after_it_was_killed_and_started_again() {
-        try (ServerContainer server = ServerContainer.withLambda(cloud, FUNCTION, 2)) {
+        try (ServerContainer server = ServerContainer.withLambda(cloud, function, 2)) {
             server.start();
             server.kill();
             server.startAgain();
             CloudRig.await("it is ready again", Duration.ofSeconds(40), () -> workersReady(server) >= 2);
 
-            Load load = new Load(4, () -> server.uri("/delay?delay=20"));
+            URI uri = server.uri("/delay?delay=20");
+            Load load = new Load(4, () -> uri);
             CloudRig.await("it serves", Duration.ofSeconds(20), () -> load.count("200") > 200);
             load.stop();
             assertThat(load.failures()).isZero();

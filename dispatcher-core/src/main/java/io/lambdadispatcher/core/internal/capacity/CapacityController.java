@@ -67,6 +67,9 @@ public final class CapacityController {
 
     /** A worker that has lost its connections is counted on for so long. */
     private static final long REDIAL_NANOS = 3 * SECOND;
+    /** So long before its deadline our worker library drains by itself, or a tenth of its life where that is less. */
+    private static final long WORKERS_OWN_MARGIN_NANOS = 10 * SECOND;
+
     /** Not all at once when far fewer are needed. */
     private static final double SCALE_IN_SHARE = 0.1;
 
@@ -371,10 +374,10 @@ public final class CapacityController {
         return worker.leftNanos(nowNanos) <= partingNanos(worker) + bounded + spread;
     }
 
-    /** Before the deadline: room for nearly every response to end. */
+    /** Before the deadline: room for nearly every response to end, and earlier than the worker drains by itself. */
     private long partingNanos(WorkerLife worker) {
-        long room = SECOND + slowNanos + slowNanos / 4;
-        return Math.min(Math.max(room, SECOND), worker.lifeNanos() / 4);
+        long own = Math.min(WORKERS_OWN_MARGIN_NANOS, worker.lifeNanos() / 10);
+        return Math.min(SECOND + own + slowNanos + slowNanos / 4, worker.lifeNanos() / 4);
     }
 
     /** Those that expire go, oldest first, as soon as others stand in for them, and in any case in time. */
@@ -443,6 +446,14 @@ public final class CapacityController {
         return ours;
     }
 
+    private @Nullable String obstacle(long nowNanos) {
+        if (spend.affordableWorkers() < policy.maxWorkers() && wanted == spend.affordableWorkers()) {
+            return "the limit of " + Math.round(function.launching().gbSecondsPerHour())
+                    + " GB-seconds an hour does not pay for more workers";
+        }
+        return guard.obstacle(nowNanos);
+    }
+
     public Status status(long nowNanos) {
         int launched = 0;
         int ready = 0;
@@ -466,6 +477,6 @@ public final class CapacityController {
                 guard.launchesInLastMinute(nowNanos),
                 spend.lastHourGbSeconds(),
                 spend.totalGbSeconds(),
-                guard.obstacle(nowNanos));
+                obstacle(nowNanos));
     }
 }

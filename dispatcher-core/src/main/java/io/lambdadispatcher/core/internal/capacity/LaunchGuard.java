@@ -160,7 +160,7 @@ final class LaunchGuard {
         return random.nextLong(bound + 1);
     }
 
-    /** @return why fewer launches go out than are wanted, in one line; {@code null} = nothing holds them back but the rate */
+    /** @return why fewer launches go out than are wanted, in one line; {@code null} = nothing holds them back */
     @Nullable
     String obstacle(long nowNanos) {
         if (stopped) {
@@ -173,7 +173,12 @@ final class LaunchGuard {
         if (throttled) {
             return "throttled: " + lastFailure;
         }
-        return waits ? "backing off after: " + lastFailure : null;
+        if (waits || !readySinceFailure) {
+            return "backing off after: " + lastFailure;
+        }
+        return launchesInLastMinute(nowNanos) >= limits.launchesPerMinute()
+                ? "as many launches in a minute as are permitted: " + limits.launchesPerMinute()
+                : null;
     }
 
     int launchesInLastMinute(long nowNanos) {

@@ -296,24 +296,22 @@ public final class Engine implements WorkerRegistry.Listener {
         supervisor.setLaunching(value);
     }
 
-    /** Of functions that are launched here and have been looked at. */
+    /** Of functions that are launched here. */
     public List<CapacitySnapshot> capacity() {
         List<CapacitySnapshot> all = new ArrayList<>();
         supervisors.forEach((name, supervisor) -> {
             CapacityController.Status now = supervisor.status();
-            if (now != null) {
-                all.add(new CapacitySnapshot(
-                        name,
-                        now.wanted(),
-                        now.launched(),
-                        now.ready(),
-                        now.draining(),
-                        now.ejected(),
-                        now.launchesInLastMinute(),
-                        now.lastHourGbSeconds(),
-                        now.totalGbSeconds(),
-                        now.obstacle()));
-            }
+            all.add(new CapacitySnapshot(
+                    name,
+                    now.wanted(),
+                    now.launched(),
+                    now.ready(),
+                    now.draining(),
+                    now.ejected(),
+                    now.launchesInLastMinute(),
+                    now.lastHourGbSeconds(),
+                    now.totalGbSeconds(),
+                    now.obstacle()));
         });
         return all;
     }

@@ -59,7 +59,7 @@ public final class LaunchSupervisor {
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
     private @Nullable String obstacle;
     private boolean closed;
-    private volatile CapacityController.@Nullable Status status;
+    private volatile CapacityController.Status status = new CapacityController.Status(0, 0, 0, 0, 0, 0, 0, 0, null);
 
     public LaunchSupervisor(
             FunctionPool pool,
@@ -109,13 +109,11 @@ public final class LaunchSupervisor {
 
     /** As many workers as there should always be are ready. Any thread. */
     public boolean isSatisfied() {
-        CapacityController.Status seen = status;
-        int ready = seen == null ? 0 : seen.ready();
-        return ready >= function.capacity().minWorkers();
+        return status.ready() >= function.capacity().minWorkers();
     }
 
-    /** At the last look; {@code null} before the first. Any thread. */
-    public CapacityController.@Nullable Status status() {
+    /** At the last look. Any thread. */
+    public CapacityController.Status status() {
         return status;
     }
 

@@ -315,7 +315,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(1));
         look();
         controller.onReady(now, "w0", now + 30 * SECOND);
-        pass(Duration.ofMillis(28_500));
+        pass(Duration.ofMillis(25_500));
         assertThat(told.drained).isEmpty();
         pass(Duration.ofMillis(1000));
 
