@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
@@ -83,7 +84,7 @@ public final class AwsDemoHandler implements Handler {
     private void readItem(String id, Request request, Response response) {
         AwsClients.whenMade()
                 .thenCompose(clients -> clients.dynamoDb()
-                        .getItem(get -> get.tableName(table).key(java.util.Map.of("id", AttributeValue.fromS(id)))))
+                        .getItem(get -> get.tableName(table).key(Map.of("id", AttributeValue.fromS(id)))))
                 .whenComplete((item, error) -> {
                     if (error != null) {
                         onFailure("item " + id, error, request, response);

@@ -182,6 +182,17 @@ class AwsRoutesIT {
         assertThat(json(item).get("number").asString()).isEqualTo("7");
     }
 
+    @Test
+    void should_put_items_over_the_connection_that_is_there() throws Exception {
+        assertThat(rig.get("/dynamodb-put").statusCode()).isEqualTo(200);
+        long connections = dynamoDb.connections();
+
+        assertThat(rig.get("/dynamodb-put?n=10").statusCode()).isEqualTo(200);
+
+        assertThat(connections).isPositive();
+        assertThat(dynamoDb.connections()).isEqualTo(connections);
+    }
+
     private static JsonNode json(HttpResponse<byte[]> response) {
         return JsonMapper.shared().readTree(response.body());
     }

@@ -5,6 +5,7 @@ import com.amazonaws.services.dynamodbv2.local.server.LocalDynamoDBServerHandler
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
+import org.eclipse.jetty.io.ConnectionStatistics;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
@@ -21,6 +22,7 @@ import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 final class DynamoDb implements AutoCloseable {
     private final LocalDynamoDBServerHandler handler;
     private final Server server = new Server(0);
+    private final ConnectionStatistics connections = new ConnectionStatistics();
     private final DynamoDbAsyncClient client;
 
     private DynamoDb() throws Exception {
@@ -28,6 +30,7 @@ final class DynamoDb implements AutoCloseable {
         // client.
         handler = new LocalDynamoDBServerHandler(new LocalDynamoDBRequestHandler(0, true, null, true, false), null);
         server.setHandler(handler);
+        server.getConnectors()[0].addBean(connections);
         server.start();
         client = DynamoDbAsyncClient.builder()
                 .httpClientBuilder(NettyNioAsyncHttpClient.builder())
@@ -47,6 +50,11 @@ final class DynamoDb implements AutoCloseable {
     /** As a function's container calls it. */
     String endpointForFunctions() {
         return "http://" + Cloud.HOST + ":" + port();
+    }
+
+    /** Accepted since the start. */
+    long connections() {
+        return connections.getConnectionsTotal();
     }
 
     /** @param key the name of its key, a string */
