@@ -28,7 +28,11 @@ final class FunctionArchive {
 
     /** The worker's own archive. */
     static SdkBytes worker() {
-        return make(archive -> {});
+        try {
+            return SdkBytes.fromByteArrayUnsafe(Files.readAllBytes(workerFile()));
+        } catch (IOException e) {
+            throw absent(e);
+        }
     }
 
     /**
@@ -38,25 +42,23 @@ final class FunctionArchive {
      * @param libraries chooses among the jars of this class path
      */
     static SdkBytes workerWith(Class<?> sample, Predicate<Path> libraries) {
-        return make(archive -> {
-            archive.addPackage(sample);
-            archive.addLibraries(libraries);
-        });
-    }
-
-    private interface Content {
-        void addTo(FunctionArchive archive) throws IOException;
-    }
-
-    private static SdkBytes make(Content more) {
         FunctionArchive archive = new FunctionArchive();
         try (archive.zip) {
-            archive.addAll(Path.of(System.getProperty("it.function.zip")));
-            more.addTo(archive);
+            archive.addAll(workerFile());
+            archive.addPackage(sample);
+            archive.addLibraries(libraries);
         } catch (IOException e) {
-            throw new UncheckedIOException("the function archive, which lambda-worker's package phase makes", e);
+            throw absent(e);
         }
         return SdkBytes.fromByteArrayUnsafe(archive.bytes.toByteArray());
+    }
+
+    private static Path workerFile() {
+        return Path.of(System.getProperty("it.function.zip"));
+    }
+
+    private static UncheckedIOException absent(IOException e) {
+        return new UncheckedIOException("the function archive, which lambda-worker's package phase makes", e);
     }
 
     private void addAll(Path other) throws IOException {
