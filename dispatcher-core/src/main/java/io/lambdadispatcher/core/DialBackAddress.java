@@ -5,8 +5,10 @@ import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.Inet4Address;
 import java.net.NetworkInterface;
+import java.net.Proxy;
 import java.net.SocketException;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +28,9 @@ public final class DialBackAddress {
     public static final String VARIABLE = "LAMBDA_DISPATCHER_DIAL_BACK_HOST";
 
     private static final Logger log = LoggerFactory.getLogger(DialBackAddress.class);
+    /** Set in every pod. */
+    private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
+
     private static final int TIMEOUT_MILLIS = 500;
     private static final URI EC2 = URI.create("http://169.254.169.254");
 
@@ -82,8 +87,7 @@ public final class DialBackAddress {
 
     /** Not from within a pod, which would learn the address of its node. */
     private Optional<Found> ec2() {
-        if (environment.containsKey("KUBERNETES_SERVICE_HOST")
-                || "true".equals(environment.get("AWS_EC2_METADATA_DISABLED"))) {
+        if (environment.containsKey(KUBERNETES) || "true".equals(environment.get("AWS_EC2_METADATA_DISABLED"))) {
             return Optional.empty();
         }
         return attempt("EC2 instance metadata", () -> {
@@ -93,6 +97,9 @@ public final class DialBackAddress {
     }
 
     private Optional<Found> kubernetes() {
+        if (!environment.containsKey(KUBERNETES)) {
+            return Optional.empty();
+        }
         return Optional.ofNullable(environment.get("POD_IP"))
                 .filter(address -> ADDRESS.matcher(address).matches())
                 .map(address -> new Found(address, "Kubernetes pod address in POD_IP"));
@@ -135,9 +142,19 @@ public final class DialBackAddress {
         }
     }
 
+    private static HttpURLConnection connection(String uri) throws IOException {
+        try {
+            if (new URI(uri).toURL().openConnection(Proxy.NO_PROXY) instanceof HttpURLConnection connection) {
+                return connection;
+            }
+        } catch (URISyntaxException | IllegalArgumentException e) {
+            throw new IOException("'" + uri + "', expected an http address", e);
+        }
+        throw new IOException("'" + uri + "', expected an http address");
+    }
+
     private static String http(String method, String uri, Map<String, String> headers) throws IOException {
-        HttpURLConnection connection =
-                (HttpURLConnection) URI.create(uri).toURL().openConnection(java.net.Proxy.NO_PROXY);
+        HttpURLConnection connection = connection(uri);
         connection.setRequestMethod(method);
         connection.setConnectTimeout(TIMEOUT_MILLIS);
         connection.setReadTimeout(TIMEOUT_MILLIS);

@@ -1,11 +1,13 @@
 package io.lambdadispatcher.core;
 
+import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.ingress.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.TlsContexts;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
+import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.LaunchToken;
@@ -42,6 +44,7 @@ public final class Dispatcher implements AutoCloseable {
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
     private final Set<WorkerLauncher> launchers;
+    private final @Nullable FunctionInvoker invoker;
     private final Engine engine;
     private final IngressDrain publicSide = new IngressDrain();
     private final List<Channel> publicPorts = new ArrayList<>();
@@ -53,9 +56,16 @@ public final class Dispatcher implements AutoCloseable {
         limits = from.limits;
         forwarding = from.forwarding;
         launchers = from.allLaunchers();
+        invoker = from.invoker;
         byte[] secret = from.secretOrRandom();
         engine = new Engine(
-                from.transport, from.eventLoopGroup, from.eventLoops, from.functions, from.routerOrFirst(), observer);
+                from.transport,
+                from.eventLoopGroup,
+                from.eventLoops,
+                from.functions,
+                from.directFunctions(),
+                from.routerOrFirst(),
+                observer);
         try {
             workerPort = engine.listen(workerListener, workerPort(from, workerListener, secret));
             for (ListenerOptions listener : from.publicListeners) {
@@ -229,6 +239,9 @@ public final class Dispatcher implements AutoCloseable {
         Thread closer = new Thread(
                 () -> {
                     launchers.forEach(WorkerLauncher::close);
+                    if (invoker != null) {
+                        invoker.close();
+                    }
                     engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                 },
                 "dispatcher-close");
@@ -257,6 +270,10 @@ public final class Dispatcher implements AutoCloseable {
         @Nullable
         RequestRouter router;
 
+        @Nullable
+        FunctionInvoker invoker;
+
+        final Map<String, DirectOptions> direct = new HashMap<>();
         final Map<String, WorkerLauncher> launchers = new HashMap<>();
         List<InetSocketAddress> dialBack = List.of();
         HttpLimits limits = HttpLimits.defaults();
@@ -311,6 +328,18 @@ public final class Dispatcher implements AutoCloseable {
         /** Starts this function's workers. Closed with the dispatcher; may be given for several functions. */
         public Builder launcher(String function, WorkerLauncher value) {
             launchers.put(function, value);
+            return this;
+        }
+
+        /** This function takes requests directly, all of them or those for which there is no worker; needs {@link #invoker}. */
+        public Builder direct(String function, DirectOptions options) {
+            direct.put(function, options);
+            return this;
+        }
+
+        /** Invokes the functions of {@link #direct}. Closed with the dispatcher. */
+        public Builder invoker(FunctionInvoker value) {
+            invoker = value;
             return this;
         }
 
@@ -404,6 +433,20 @@ public final class Dispatcher implements AutoCloseable {
                     all.putIfAbsent(function.name(), launcher);
                 }
             }
+            return all;
+        }
+
+        private Map<String, DirectFunction> directFunctions() {
+            Map<String, DirectFunction> all = new HashMap<>();
+            direct.forEach((name, options) -> {
+                if (functions.stream().noneMatch(function -> function.name().equals(name))) {
+                    throw new IllegalArgumentException("direct: '" + name + "', expected one of the functions given");
+                }
+                if (invoker == null) {
+                    throw new IllegalArgumentException("invoker: none given, expected one for direct '" + name + "'");
+                }
+                all.put(name, new DirectFunction(name, options, invoker));
+            });
             return all;
         }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.DialBackAddress;
+import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.ForwardingPolicy;
@@ -8,7 +9,9 @@ import io.lambdadispatcher.core.HttpLimits;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.TlsOptions;
 import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.lambda.LambdaInvoker;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
@@ -44,9 +47,10 @@ final class DispatcherAssembly {
     Dispatcher.Builder builder(Transport transport, DispatcherObserver observer) throws StartException {
         Dispatcher.Builder builder = Dispatcher.builder().transport(transport).observer(observer);
         functions.forEach(function -> builder.function(function.options()));
-        if (functions.size() > 1 || !functions.get(0).path().equals("/")) {
-            builder.router(new PathRouter(functions));
+        if (functions.size() > 1 || !functions.get(0).route().servesAll()) {
+            builder.router(new RouteTable(functions));
         }
+        direct(builder);
         publicListeners().forEach(listener -> builder.publicListener(listener.options));
         builder.workerListener(workerListener());
         builder.limits(limits()).forwarding(forwarding());
@@ -58,6 +62,45 @@ final class DispatcherAssembly {
             builder.eventLoops(eventLoops);
         }
         return builder;
+    }
+
+    private void direct(Dispatcher.Builder builder) throws StartException {
+        boolean any = false;
+        for (FunctionConfiguration function : functions) {
+            DirectOptions options = function.direct();
+            if (options != null) {
+                builder.direct(function.options().name(), options);
+                any = true;
+            }
+        }
+        if (any) {
+            builder.invoker(invoker());
+        }
+    }
+
+    private FunctionInvoker invoker() throws StartException {
+        int limit = 0;
+        LambdaInvoker.Builder builder = LambdaInvoker.builder();
+        try {
+            for (FunctionConfiguration function : functions) {
+                DirectOptions options = function.direct();
+                if (options != null) {
+                    builder.function(function.options().name(), function.directLambda());
+                    limit += options.maxConcurrent();
+                }
+            }
+            String region = configuration.find(Settings.AWS_REGION);
+            if (region != null) {
+                builder.region(region);
+            }
+            URI endpoint = configuration.find(Settings.AWS_ENDPOINT);
+            if (endpoint != null) {
+                builder.endpoint(endpoint);
+            }
+            return builder.maxInvokes(limit).build();
+        } catch (RuntimeException e) {
+            throw new StartException("direct requests: " + e.getMessage(), e);
+        }
     }
 
     private void workers(Dispatcher.Builder builder) throws StartException {

@@ -57,7 +57,70 @@ class PackageArrowsTest {
                 .resideInAPackage(BASE + "core..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("io.micrometer..", "ch.qos.logback..", "tools.jackson..", "picocli..")
+                .resideInAnyPackage(
+                        "io.micrometer..",
+                        "ch.qos.logback..",
+                        "tools.jackson.databind..",
+                        "tools.jackson.dataformat..",
+                        "picocli..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_one_package_sees_the_aws_sdk() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage(BASE + "core.lambda..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("software.amazon..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_lambda_launcher_knows_the_spi_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.lambda..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "core", INTERNAL + ".")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_json_is_for_lambda_and_never_on_the_path_to_a_worker() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.internal..")
+                .and()
+                .resideOutsideOfPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson.databind..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_direct_path_knows_exchanges_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..",
+                        INTERNAL + "pool..",
+                        INTERNAL + "ingress..",
+                        INTERNAL + "launch..",
+                        INTERNAL + "engine..")
                 .check(CLASSES);
     }
 

@@ -73,6 +73,49 @@ class LambdaHandlerTest {
         }
     }
 
+    private static String answer(Demo handler, String event) throws Exception {
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        handler.handleRequest(
+                new ByteArrayInputStream(event.getBytes(StandardCharsets.UTF_8)), output, remaining(60_000));
+        return output.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void should_answer_a_warm_up_without_dialling() throws Exception {
+        try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
+            String address =
+                    "\"addresses\":[\"127.0.0.1:" + dispatcher.address().getPort() + "\"]";
+
+            assertThat(answer(new Demo(), "{\"warmUp\":true,\"holdMillis\":1," + address + "}"))
+                    .isEqualTo("{\"warm\":true}");
+            assertThat(dispatcher.links()).isEmpty();
+        }
+    }
+
+    @Test
+    void should_hold_a_warm_up_so_that_others_land_elsewhere() throws Exception {
+        long startNanos = System.nanoTime();
+
+        answer(new Demo(), "{\"holdMillis\":200,\"later\":{\"holdMillis\":0,\"warmUp\":false},\"warmUp\":true}");
+
+        assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(200));
+    }
+
+    @Test
+    void should_bound_the_hold_of_a_warm_up() {
+        assertThat(WarmUp.read(event("{\"warmUp\":true,\"holdMillis\":99999999999}")))
+                .isEqualTo(new WarmUp(10_000));
+        assertThat(WarmUp.read(event("{\"warmUp\":true,\"holdMillis\":-5}"))).isEqualTo(new WarmUp(0));
+        assertThat(WarmUp.read(event("{\"warmUp\":false}"))).isNull();
+        assertThat(WarmUp.read(event("{\"nested\":{\"warmUp\":true}}"))).isNull();
+        assertThat(WarmUp.read(event("[true]"))).isNull();
+        assertThat(WarmUp.read(event("{\"warmUp\":true"))).isNull();
+    }
+
+    private static byte[] event(String json) {
+        return json.getBytes(StandardCharsets.UTF_8);
+    }
+
     @Test
     void should_name_the_variable_that_names_no_handler() {
         assertThatThrownBy(() -> HandlerLoader.load("no.such.Class"))

@@ -81,6 +81,11 @@ class TlsTest {
     }
 
     @Test
+    void should_trust_authorities_that_came_with_the_payload() throws Exception {
+        assertServes(server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.pemText(SELF_SIGNED.getCertificatePEM()));
+    }
+
+    @Test
     void should_not_talk_to_a_dispatcher_it_does_not_trust() throws Exception {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher(server(ClientAuth.NONE, SELF_SIGNED));
         WorkerTls otherCertificate = WorkerTls.fingerprint(fingerprint(selfSigned("other")));

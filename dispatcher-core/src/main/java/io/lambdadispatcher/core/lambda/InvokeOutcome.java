@@ -51,8 +51,8 @@ final class InvokeOutcome {
         return new WorkerExit(
                 Cause.FAILED,
                 oneLine(response.functionError() + ": " + (type == null ? "" : type + ": ")
-                        + (message == null ? payload : message)
-                        + (lastWords.isEmpty() ? "" : "; last log line: " + lastWords)));
+                                + (message == null ? payload : message))
+                        + (lastWords.isEmpty() ? "" : "; last log line: " + oneLine(lastWords)));
     }
 
     static WorkerExit of(Throwable error) {
@@ -102,14 +102,22 @@ final class InvokeOutcome {
             return "";
         }
         String last = "";
-        String log = new String(Base64.getMimeDecoder().decode(base64), StandardCharsets.UTF_8);
-        for (String line : log.split("\n")) {
+        for (String line : decoded(base64).split("\n")) {
             boolean lambdasOwn = line.startsWith("START ") || line.startsWith("END ") || line.startsWith("REPORT ");
             if (!lambdasOwn && !line.isBlank()) {
                 last = line;
             }
         }
         return last;
+    }
+
+    /** Its loss must not cost the outcome. */
+    private static String decoded(String base64) {
+        try {
+            return new String(Base64.getMimeDecoder().decode(base64), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            return "";
+        }
     }
 
     private static String oneLine(String text) {

@@ -2,7 +2,11 @@ package io.lambdadispatcher.core.lambda;
 
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioChannelOption;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.URI;
 import java.time.Duration;
 import java.util.HashMap;
@@ -14,6 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,6 +32,7 @@ import software.amazon.awssdk.retries.DefaultRetryStrategy;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
 import software.amazon.awssdk.services.lambda.model.InvocationType;
+import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LogType;
 
 /**
@@ -48,18 +54,28 @@ public final class LambdaLauncher implements WorkerLauncher {
     private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
     private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
 
+    private static final int CLOSE_SECONDS = 5;
+
     private final Map<String, String> lambdas;
     private final @Nullable String trustPem;
+    private final EventLoopGroup eventLoop = eventLoop();
     private final LambdaAsyncClient client;
     private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     private LambdaLauncher(Builder from) {
         lambdas = Map.copyOf(from.lambdas);
         trustPem = from.trustPem;
-        client = client(from);
+        client = client(from, eventLoop);
     }
 
-    private static LambdaAsyncClient client(Builder from) {
+    /** Of the only class that the SDK, made for Netty 4.1, knows. */
+    @SuppressWarnings("deprecation")
+    private static EventLoopGroup eventLoop() {
+        return new NioEventLoopGroup(1, new DefaultThreadFactory("lambda", true));
+    }
+
+    private static LambdaAsyncClient client(Builder from, EventLoopGroup eventLoop) {
         NettyNioAsyncHttpClient.Builder http = NettyNioAsyncHttpClient.builder()
                 .maxConcurrency(from.maxInvokes)
                 .maxPendingConnectionAcquires(from.maxInvokes)
@@ -69,7 +85,8 @@ public final class LambdaLauncher implements WorkerLauncher {
                 .writeTimeout(Duration.ofSeconds(30))
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
                 .tcpKeepAlive(true)
-                .eventLoopGroupBuilder(SdkEventLoopGroup.builder().numberOfThreads(1));
+                // Not the SDK's own, whose end takes two seconds.
+                .eventLoopGroup(SdkEventLoopGroup.create(eventLoop, NioSocketChannel::new));
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
         LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
@@ -96,23 +113,27 @@ public final class LambdaLauncher implements WorkerLauncher {
     public LaunchedWorker launch(LaunchRequest request) {
         String lambda = lambda(request.function());
         CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-        CompletableFuture<?> call;
-        try {
-            call = client.invoke(invoke -> invoke.functionName(lambda)
-                            .invocationType(InvocationType.REQUEST_RESPONSE)
-                            .logType(LogType.TAIL)
-                            .payload(SdkBytes.fromUtf8String(LaunchPayload.json(request, trustPem))))
-                    .whenComplete((response, error) ->
-                            exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
-        } catch (RuntimeException e) {
-            // The client refuses before it sends, e.g. after it was closed.
-            call = CompletableFuture.failedFuture(e);
-            exit.complete(InvokeOutcome.of(e));
-        }
+        // The client's own future, for only cancelling that one cuts the connection.
+        CompletableFuture<InvokeResponse> call = call(lambda, LaunchPayload.json(request, trustPem));
+        call.whenComplete((response, error) ->
+                exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
         Invoke invoke = new Invoke(call, exit);
         underWay.add(invoke);
         exit.whenComplete((ended, never) -> underWay.remove(invoke));
         return invoke;
+    }
+
+    /** Fails by its future only. */
+    private CompletableFuture<InvokeResponse> call(String lambda, String payload) {
+        try {
+            return client.invoke(invoke -> invoke.functionName(lambda)
+                    .invocationType(InvocationType.REQUEST_RESPONSE)
+                    .logType(LogType.TAIL)
+                    .payload(SdkBytes.fromUtf8String(payload)));
+        } catch (RuntimeException e) {
+            // The client refuses before it sends, e.g. after it was closed.
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private String lambda(String function) {
@@ -127,27 +148,24 @@ public final class LambdaLauncher implements WorkerLauncher {
     @Override
     public void warmUp(String function, int count) {
         String lambda = lambda(function);
-        SdkBytes payload = SdkBytes.fromUtf8String("{\"warmUp\":true,\"holdMillis\":" + WARM_UP_HOLD_MILLIS + "}");
+        String payload = "{\"warmUp\":true,\"holdMillis\":" + WARM_UP_HOLD_MILLIS + "}";
+        AtomicBoolean told = new AtomicBoolean();
         for (int i = 0; i < count; i++) {
-            client.invoke(invoke -> invoke.functionName(lambda).payload(payload))
-                    .whenComplete((response, error) -> {
-                        if (error != null) {
-                            log.warn(
-                                    "warm-up of {}: {}",
-                                    lambda,
-                                    InvokeOutcome.of(error).detail());
-                        } else if (response.functionError() != null) {
-                            log.warn(
-                                    "warm-up of {}: {}",
-                                    lambda,
-                                    InvokeOutcome.of(response).detail());
-                        }
-                    });
+            call(lambda, payload).whenComplete((response, error) -> {
+                WorkerExit exit = error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error);
+                // All fail for the same reason, or nearly so: one line is enough.
+                if (exit.failed() && told.compareAndSet(false, true)) {
+                    log.warn("warm-up of {}: {}: {}", lambda, exit.cause(), exit.detail());
+                }
+            });
         }
     }
 
     @Override
     public void close(Duration grace) {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
         List<Invoke> left = List.copyOf(underWay);
         CompletableFuture<?>[] exits = left.stream().map(invoke -> invoke.exit).toArray(CompletableFuture<?>[]::new);
         try {
@@ -161,6 +179,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
         left.forEach(Invoke::kill);
         client.close();
+        eventLoop.shutdownGracefully(0, CLOSE_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 
     private record Invoke(CompletableFuture<?> call, CompletableFuture<WorkerExit> exit) implements LaunchedWorker {

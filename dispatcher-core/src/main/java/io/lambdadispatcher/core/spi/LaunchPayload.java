@@ -11,8 +11,8 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * The JSON that tells a worker who it is and whom to dial: the event of a worker's Lambda invoke, and what other launchers pass on. Its fields
- * are described in {@code docs/PROTOCOL.md}.
+ * The JSON that tells a worker who it is and whom to dial: the event of a worker's Lambda invoke, and what other launchers pass on. The
+ * worker's {@code InvokePayload} says what each field means.
  */
 public final class LaunchPayload {
     private static final JsonFactory JSON = new JsonFactory();

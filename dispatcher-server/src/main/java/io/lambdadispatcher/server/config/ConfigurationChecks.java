@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.lambda.FunctionName;
 import io.lambdadispatcher.wire.LaunchToken;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -9,6 +10,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 
@@ -138,18 +140,33 @@ final class ConfigurationChecks {
     }
 
     private void functionsDiffer() {
-        differ(Settings.FUNCTION_NAME);
-        differ(Settings.FUNCTION_PATH);
-    }
-
-    private void differ(Setting<String> setting) {
-        Map<String, String> seen = new HashMap<>();
+        Map<String, String> names = new HashMap<>();
+        Map<Route, String> routes = new HashMap<>();
         functions.forEach((place, entry) -> {
-            String other = seen.putIfAbsent(entry.get(setting), place);
+            String namesake = names.putIfAbsent(entry.get(Settings.FUNCTION_NAME), place);
+            if (namesake != null) {
+                refuse(place, entry, Settings.FUNCTION_NAME, "another one than " + namesake + " has");
+            }
+            String other = routes.putIfAbsent(FunctionConfiguration.route(entry).withoutWeight(), place);
             if (other != null) {
-                refuse(place, entry, setting, "another one than " + other + " has");
+                routeMayBeShared(place, entry, other);
             }
         });
+    }
+
+    /** By mistake two functions have one route; on purpose they have weights. */
+    private void routeMayBeShared(String place, EffectiveValues entry, String other) {
+        if (hasNoWeight(entry) || hasNoWeight(Objects.requireNonNull(functions.get(other)))) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_PATH,
+                    "another one than " + other + " has, or another host or header, or a weight for both");
+        }
+    }
+
+    private static boolean hasNoWeight(EffectiveValues entry) {
+        return entry.effective(Settings.FUNCTION_WEIGHT).source().kind() == Source.Kind.DEFAULT;
     }
 
     private void functionIsWhole(String place, EffectiveValues entry) {
@@ -160,10 +177,39 @@ final class ConfigurationChecks {
         if (entry.get(Settings.FUNCTION_NO_SHOW_AFTER).isZero()) {
             refuse(place, entry, Settings.FUNCTION_NO_SHOW_AFTER, "more than 0");
         }
+        if (entry.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
+            directFunctionIsWhole(place, entry, workers);
+            return;
+        }
+        overflowIsWhole(place, entry);
         switch (entry.get(Settings.FUNCTION_LAUNCHER)) {
             case LOCAL -> localFunctionIsWhole(place, entry, workers);
             case LAMBDA -> lambdaFunctionIsWhole(place, entry, workers);
             case SELF -> selfFunctionIsWhole(place, entry, workers);
+        }
+    }
+
+    private void directFunctionIsWhole(String place, EffectiveValues entry, int workers) {
+        if (workers != 0) {
+            refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "0 with the mode direct: it has no workers");
+        }
+        if (entry.get(Settings.FUNCTION_DIRECT_OVERFLOW)) {
+            refuse(place, entry, Settings.FUNCTION_DIRECT_OVERFLOW, "false with the mode direct: all requests go so");
+        }
+    }
+
+    private void overflowIsWhole(String place, EffectiveValues entry) {
+        if (!entry.get(Settings.FUNCTION_DIRECT_OVERFLOW)) {
+            return;
+        }
+        Duration after = entry.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER);
+        Duration pending = entry.get(Settings.FUNCTION_PENDING_TIMEOUT);
+        if (after.toMillis() < 10 || after.compareTo(pending) >= 0) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                    "at least 10ms, and less than function.pending-timeout");
         }
     }
 
@@ -184,6 +230,21 @@ final class ConfigurationChecks {
     private void lambdaFunctionIsWhole(String place, EffectiveValues entry, int workers) {
         if (workers == 0) {
             refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "1 or more with the launcher lambda");
+        }
+        String lambda = entry.find(Settings.FUNCTION_LAMBDA);
+        if (lambda == null && !FunctionName.isOne(entry.get(Settings.FUNCTION_NAME))) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_NAME,
+                    "a name that Lambda functions can have, or function.lambda as well");
+        }
+        if (lambda != null && !FunctionName.isOne(lambda)) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_LAMBDA,
+                    Settings.FUNCTION_LAMBDA.type().expected());
         }
     }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.LaunchLimits;
 import org.jspecify.annotations.Nullable;
@@ -8,15 +9,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * One function as configured. Immutable.
  *
- * @param path requests below it are for this function
+ * @param route which requests are for this function
+ * @param direct {@code null} = only workers serve it
  * @param lambda the Lambda function of the launcher lambda
+ * @param directLambda the Lambda function of direct requests
  * @param handler class that local workers run; {@code null} = not needed
  */
 public record FunctionConfiguration(
         FunctionOptions options,
-        String path,
+        Route route,
+        @Nullable DirectOptions direct,
         LauncherKind launcher,
         String lambda,
+        String directLambda,
         @Nullable String handler) {
 
     static FunctionConfiguration of(EffectiveValues values) {
@@ -31,15 +36,41 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_REQUEST_TIMEOUT));
         return new FunctionConfiguration(
                 options,
-                values.get(Settings.FUNCTION_PATH),
+                route(values),
+                direct(values),
                 values.get(Settings.FUNCTION_LAUNCHER),
                 lambda(values),
+                directLambda(values),
                 values.find(Settings.FUNCTION_HANDLER));
+    }
+
+    static Route route(EffectiveValues values) {
+        return Route.of(
+                values.find(Settings.FUNCTION_HOST),
+                values.find(Settings.FUNCTION_HEADER),
+                values.get(Settings.FUNCTION_PATH),
+                values.get(Settings.FUNCTION_WEIGHT));
+    }
+
+    private static @Nullable DirectOptions direct(EffectiveValues values) {
+        DirectOptions options = DirectOptions.of(values.get(Settings.FUNCTION_EVENT_SHAPE))
+                .withMaxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
+        if (values.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
+            return options;
+        }
+        return values.get(Settings.FUNCTION_DIRECT_OVERFLOW)
+                ? options.withOverflowAfter(values.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER))
+                : null;
     }
 
     private static String lambda(EffectiveValues values) {
         String named = values.find(Settings.FUNCTION_LAMBDA);
         return named == null ? values.get(Settings.FUNCTION_NAME) : named;
+    }
+
+    private static String directLambda(EffectiveValues values) {
+        String named = values.find(Settings.FUNCTION_DIRECT_LAMBDA);
+        return named == null ? lambda(values) : named;
     }
 
     private static CapacityPolicy capacity(EffectiveValues values) {

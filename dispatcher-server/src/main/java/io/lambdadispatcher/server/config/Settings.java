@@ -8,6 +8,8 @@ import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
+import static io.lambdadispatcher.server.config.ValueType.header;
+import static io.lambdadispatcher.server.config.ValueType.host;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
@@ -18,6 +20,7 @@ import static io.lambdadispatcher.server.config.ValueType.text;
 import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
+import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.ForwardingPolicy;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -91,6 +94,48 @@ public final class Settings {
             pathPrefix(),
             "/",
             "requests whose path starts with it, whole segments, are for this function; the longest wins");
+    public static final Setting<String> FUNCTION_HOST = optional(
+            "function.host",
+            host(),
+            "and whose host is this one, or below the rest where it starts with *.; wins over functions for any host");
+    public static final Setting<Route.Header> FUNCTION_HEADER = optional(
+            "function.header",
+            header(),
+            "and which have this header, with this value if one is given; wins over functions of the same host without");
+    public static final Setting<Integer> FUNCTION_WEIGHT = of(
+            "function.weight",
+            number(1, 10_000),
+            "100",
+            "share of the requests among functions of equal host, header and path; set for all of them or for none");
+    public static final Setting<Mode> FUNCTION_MODE = of(
+            "function.mode",
+            choice(Mode.class),
+            "dispatch",
+            "dispatch: workers serve; direct: each request is one Lambda invocation, see DIRECT.md");
+    public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = of(
+            "function.event-shape",
+            choice(EventShape.class),
+            "http-api-v2",
+            "direct requests: as whose event the function sees them, and whose limits they have");
+    public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = of(
+            "function.direct-overflow",
+            bool(),
+            "false",
+            "in the mode dispatch: a safe request that waits too long for a worker goes directly");
+    public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = of(
+            "function.direct-overflow-after",
+            duration(),
+            "1s",
+            "when that is; at least 10ms, less than pending-timeout");
+    public static final Setting<String> FUNCTION_DIRECT_LAMBDA = optional(
+            "function.direct-lambda",
+            text("the name or ARN of a Lambda function, with or without :alias or :version", 170),
+            "invoked by direct requests; by default function.lambda, which must then take events and, for workers, launches");
+    public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = of(
+            "function.direct-limit",
+            number(1, 100_000),
+            "1000",
+            "direct requests at once, bodies that still arrive included; more get 503");
     public static final Setting<LauncherKind> FUNCTION_LAUNCHER = of(
             "function.launcher",
             choice(LauncherKind.class),
@@ -280,6 +325,15 @@ public final class Settings {
             WORKERS_PING_TIMEOUT,
             FUNCTION_NAME,
             FUNCTION_PATH,
+            FUNCTION_HOST,
+            FUNCTION_HEADER,
+            FUNCTION_WEIGHT,
+            FUNCTION_MODE,
+            FUNCTION_EVENT_SHAPE,
+            FUNCTION_DIRECT_OVERFLOW,
+            FUNCTION_DIRECT_OVERFLOW_AFTER,
+            FUNCTION_DIRECT_LAMBDA,
+            FUNCTION_DIRECT_LIMIT,
             FUNCTION_LAUNCHER,
             FUNCTION_LAMBDA,
             FUNCTION_MIN_WORKERS,

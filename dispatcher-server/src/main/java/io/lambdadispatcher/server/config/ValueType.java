@@ -186,6 +186,14 @@ public record ValueType<T>(
         });
     }
 
+    static ValueType<String> host() {
+        return single("a host such as www.example.org or *.example.org, without a port", Route::parseHost);
+    }
+
+    static ValueType<Route.Header> header() {
+        return single("a header such as x-canary or 'x-canary: yes'", Route.Header::parse);
+    }
+
     static ValueType<String> className() {
         return single("the full name of a class", text -> {
             require(CLASS_NAME.matcher(text).matches());

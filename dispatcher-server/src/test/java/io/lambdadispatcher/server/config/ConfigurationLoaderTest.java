@@ -250,7 +250,7 @@ class ConfigurationLoaderTest {
         List<FunctionConfiguration> functions = loadWithSecret().functions();
 
         assertThat(functions).extracting(f -> f.options().name()).containsExactly("api", "images");
-        assertThat(functions).extracting(FunctionConfiguration::path).containsExactly("/", "/images");
+        assertThat(functions).extracting(function -> function.route().path()).containsExactly("", "/images");
         assertThat(functions)
                 .extracting(FunctionConfiguration::launcher)
                 .containsExactly(LauncherKind.LOCAL, LauncherKind.SELF);
@@ -314,6 +314,50 @@ class ConfigurationLoaderTest {
                 .containsExactly(
                         "function.max-workers: '0' (default): expected 1 or more with the launcher local",
                         "function.handler: unset: expected a handler class, or local.command, with the launcher local");
+    }
+
+    @Test
+    void should_demand_workers_and_a_function_for_the_lambda_launcher() {
+        flags.put("--function-launcher", "lambda");
+        flags.put("--function-lambda", "arn:aws:s3:::bucket");
+
+        assertThat(problems())
+                .containsExactly(
+                        "function.max-workers: '0' (default): expected 1 or more with the launcher lambda",
+                        "function.lambda: 'arn:aws:s3:::bucket' (flag --function-lambda): expected the name or ARN of a"
+                                + " Lambda function, with or without :alias or :version");
+    }
+
+    @Test
+    void should_demand_a_name_that_lambda_takes_when_the_function_names_no_other() throws Exception {
+        flags.put("--function-launcher", "lambda");
+        flags.put("--function-max-workers", "1");
+        flags.put("--function-name", "my function");
+
+        assertThat(problems())
+                .containsExactly("function.name: 'my function' (flag --function-name): expected a name that Lambda"
+                        + " functions can have, or function.lambda as well");
+
+        flags.put("--function-lambda", "hello:live");
+        assertThat(loadWithSecret().functions().get(0).lambda()).isEqualTo("hello:live");
+    }
+
+    @Test
+    void should_take_the_name_of_the_function_for_lambda_unless_told_otherwise() throws Exception {
+        write(
+                "functions:",
+                "  - name: api",
+                "    launcher: lambda",
+                "    max-workers: 3",
+                "  - name: images",
+                "    path: /images",
+                "    launcher: lambda",
+                "    lambda: 123456789012:function:resize:live",
+                "    max-workers: 3");
+
+        assertThat(loadWithSecret().functions())
+                .extracting(FunctionConfiguration::lambda)
+                .containsExactly("api", "123456789012:function:resize:live");
     }
 
     @Test

@@ -3,8 +3,10 @@ package io.lambdadispatcher.server.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -52,8 +54,15 @@ class ValueTypeTest {
                 .isInstanceOfAny(IllegalArgumentException.class, ArithmeticException.class);
     }
 
+    /** It stands for the worker port. */
+    @Test
+    void should_take_port_zero_of_an_address() {
+        assertThat(parse(ValueType.addresses(), "host:0"))
+                .containsExactly(InetSocketAddress.createUnresolved("host", 0));
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"host", ":1", "host:", "host:0", "host:65536", "host:x", "::1:1", "a:1,b"})
+    @ValueSource(strings = {"host", ":1", "host:", "host:-1", "host:65536", "host:x", "::1:1", "a:1,b"})
     void should_refuse_what_is_no_address(String text) {
         assertThatThrownBy(() -> parse(ValueType.addresses(), text)).isInstanceOf(IllegalArgumentException.class);
     }

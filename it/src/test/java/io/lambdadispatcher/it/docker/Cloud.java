@@ -1,9 +1,12 @@
 package io.lambdadispatcher.it.docker;
 
+import com.github.dockerjava.api.model.Container;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.localstack.LocalStackContainer;
@@ -93,12 +96,12 @@ final class Cloud implements AutoCloseable {
         lambda.deleteFunction(delete -> delete.functionName(name)).join();
     }
 
-    /** Function containers that run now. */
-    static List<String> workerContainers() {
+    /** Ids of the containers that a function runs in now. LocalStack names them after it. */
+    static List<String> containersOf(String function) {
         return DockerClientFactory.lazyClient().listContainersCmd().exec().stream()
-                .filter(container ->
-                        container.getImage().equals(Image.LAMBDA.imageName().asCanonicalNameString()))
-                .map(container -> container.getId())
+                .filter(container -> Arrays.stream(container.getNames())
+                        .anyMatch(name -> name.contains("-lambda-" + function.toLowerCase(Locale.ROOT) + "-")))
+                .map(Container::getId)
                 .toList();
     }
 

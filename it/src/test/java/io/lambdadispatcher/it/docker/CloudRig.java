@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -32,16 +33,27 @@ final class CloudRig implements AutoCloseable {
     }
 
     CloudRig(URI lambdaEndpoint, FunctionOptions function, DispatcherObserver observer) {
+        this(
+                LambdaLauncher.builder()
+                        .function(function.name(), function.name())
+                        .region(Cloud.REGION)
+                        .endpoint(lambdaEndpoint)
+                        .build(),
+                function,
+                observer);
+    }
+
+    CloudRig(WorkerLauncher launcher, FunctionOptions function) {
+        this(launcher, function, DispatcherObserver.NONE);
+    }
+
+    CloudRig(WorkerLauncher launcher, FunctionOptions function, DispatcherObserver observer) {
         dispatcher = Dispatcher.builder()
                 .function(function)
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                 .workerListener(ListenerOptions.plain("0.0.0.0", 0))
                 .dialBack(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
-                .launcher(LambdaLauncher.builder()
-                        .function(function.name(), function.name())
-                        .region(Cloud.REGION)
-                        .endpoint(lambdaEndpoint)
-                        .build())
+                .launcher(launcher)
                 .observer(observer)
                 .liveness(Duration.ofSeconds(1), Duration.ofSeconds(2))
                 .start();
@@ -64,8 +76,12 @@ final class CloudRig implements AutoCloseable {
         return client.sendAsync(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofString());
     }
 
+    /** Over HTTP/2: an echo answers while the request is still coming, and the JDK's HTTP/1.1 client does not listen until it has gone. */
     HttpResponse<byte[]> post(String path, byte[] body) throws Exception {
-        return client.send(
+        HttpClient duplex =
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
+        duplex.send(HttpRequest.newBuilder(uri("/ping")).build(), BodyHandlers.discarding());
+        return duplex.send(
                 HttpRequest.newBuilder(uri(path))
                         .POST(HttpRequest.BodyPublishers.ofByteArray(body))
                         .build(),

@@ -59,10 +59,10 @@ public final class EnvironmentConfig {
         settings.connections = number("CONNECTIONS");
         settings.streams = number("STREAMS");
         settings.tlsFingerprint = text("TLS_FINGERPRINT");
-        settings.tlsTrustPem = trustFile();
+        settings.tlsTrustFile = trustFile();
         settings.tlsCertificate = text("TLS_CERTIFICATE");
         settings.tlsKey = text("TLS_KEY");
-        settings.tls = flag("TLS") || settings.tlsFingerprint != null || settings.tlsTrustPem != null;
+        settings.tls = flag("TLS") || settings.tlsFingerprint != null || settings.tlsTrustFile != null;
         settings.deadline = millis("DEADLINE_MILLIS");
         settings.deadlineMargin = millis("DEADLINE_MARGIN_MILLIS");
         settings.idleTimeout = millis("IDLE_TIMEOUT_MILLIS");

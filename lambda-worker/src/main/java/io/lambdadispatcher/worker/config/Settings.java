@@ -60,6 +60,9 @@ final class Settings {
     String tlsTrustPem;
 
     @Nullable
+    String tlsTrustFile;
+
+    @Nullable
     String tlsCertificate;
 
     @Nullable
@@ -117,7 +120,9 @@ final class Settings {
         if (tlsFingerprint != null) {
             trust = WorkerTls.fingerprint(tlsFingerprint);
         } else if (tlsTrustPem != null) {
-            trust = WorkerTls.pem(Path.of(tlsTrustPem));
+            trust = WorkerTls.pemText(tlsTrustPem);
+        } else if (tlsTrustFile != null) {
+            trust = WorkerTls.pem(Path.of(tlsTrustFile));
         }
         if (tlsCertificate == null || tlsKey == null) {
             return trust;

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * How the worker port's certificate is judged, and what is shown in return.
  *
  * @param trust SYSTEM, or what {@code trustDetail} names
- * @param trustDetail PEM file for PEM, hexadecimal SHA-256 of the certificate for FINGERPRINT, empty for SYSTEM
+ * @param trustDetail PEM file for PEM, certificates in PEM for PEM_TEXT, hexadecimal SHA-256 of the certificate for FINGERPRINT, empty for SYSTEM
  * @param certificate PEM chain of the client's certificate; {@code null} = none
  * @param key PEM of its private key (PKCS #8); {@code null} = none
  */
@@ -17,6 +17,7 @@ public record WorkerTls(
         String trustDetail,
         @Nullable Path certificate,
         @Nullable Path key) {
+    private static final String PEM_BEGINS = "-----BEGIN CERTIFICATE-----";
     private static final Pattern SHA_256 = Pattern.compile("[0-9a-fA-F]{64}");
 
     /** What makes a certificate good. */
@@ -25,6 +26,8 @@ public record WorkerTls(
         SYSTEM,
         /** The authorities in a PEM file, and the host's name. */
         PEM,
+        /** The authorities given in PEM, as an invoke payload has them, and the host's name. */
+        PEM_TEXT,
         /** Exactly one certificate, whatever its names; for self-signed ones on loopback. */
         FINGERPRINT
     }
@@ -36,6 +39,10 @@ public record WorkerTls(
         }
         if (trust == Trust.PEM && trustDetail.isEmpty()) {
             throw new IllegalArgumentException("trust by PEM without a file, expected its path");
+        }
+        if (trust == Trust.PEM_TEXT && !trustDetail.contains(PEM_BEGINS)) {
+            throw new IllegalArgumentException(
+                    "trust by PEM of " + trustDetail.length() + " characters, expected '" + PEM_BEGINS + "' in it");
         }
         if (trust == Trust.FINGERPRINT && !SHA_256.matcher(trustDetail).matches()) {
             throw new IllegalArgumentException(
@@ -49,6 +56,11 @@ public record WorkerTls(
 
     public static WorkerTls pem(Path authorities) {
         return new WorkerTls(Trust.PEM, authorities.toString(), null, null);
+    }
+
+    /** @param certificates in PEM, not a file of them */
+    public static WorkerTls pemText(String certificates) {
+        return new WorkerTls(Trust.PEM_TEXT, certificates, null, null);
     }
 
     /** @param sha256 of the DER certificate; colons between the octets are allowed */

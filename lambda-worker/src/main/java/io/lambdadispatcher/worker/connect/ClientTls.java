@@ -13,8 +13,10 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import io.netty.handler.ssl.util.FingerprintTrustManagerFactory;
+import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
@@ -50,6 +52,8 @@ public final class ClientTls {
     private static void trust(SslContextBuilder builder, WorkerTls tls) {
         switch (tls.trust()) {
             case PEM -> builder.trustManager(new File(tls.trustDetail()));
+            case PEM_TEXT ->
+                builder.trustManager(new ByteArrayInputStream(tls.trustDetail().getBytes(StandardCharsets.US_ASCII)));
             case FINGERPRINT ->
                 builder.trustManager(FingerprintTrustManagerFactory.builder("SHA-256")
                         .fingerprints(tls.trustDetail())

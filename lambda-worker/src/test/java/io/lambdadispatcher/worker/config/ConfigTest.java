@@ -40,6 +40,7 @@ class ConfigTest {
                 "\"addresses\":[\"nohost\"]|addresses is 'nohost', expected host:port",
                 "\"addresses\":[\"h:70000\"]|addresses is 'h:70000', expected host:port",
                 "\"deadlineMillis\":-1|deadlineMillis is",
+                "\"tls\":true,\"tlsTrustPem\":\"/etc/trust.pem\"|trust by PEM of 14 characters, expected '-----BEGIN",
             })
     void should_name_the_bad_field_its_value_and_what_was_expected(String field, String message) {
         assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + "," + field + "}"))

@@ -76,6 +76,7 @@ public final class CapacityController {
     private final LaunchGuard guard;
     private final SpendMeter spend;
     private final OfferedLoad load = new OfferedLoad();
+    private final Backlog backlog = new Backlog();
     private final ServiceTimes serviceTimes = new ServiceTimes();
     private final WindowMax recentlyWanted;
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
@@ -86,7 +87,9 @@ public final class CapacityController {
     private boolean everRequested;
     private long arrivedBefore;
     private long meanStartNanos = DEFAULT_START_NANOS;
-    private long p99Nanos;
+    /** What all but one response in a thousand take less than. */
+    private long slowNanos;
+
     private int wanted;
     private boolean closed;
 
@@ -208,6 +211,7 @@ public final class CapacityController {
     /** Looks at everything and acts. To be called every second or so, and soon after requests have begun to wait. */
     public void evaluate(long nowNanos, Demand demand) {
         load.onSample(nowNanos, demand);
+        backlog.onSample(nowNanos, demand.pending());
         rememberServiceTimes(demand.serviceTimes());
         spend.advance(nowNanos, alive());
         rememberRequests(nowNanos, demand);
@@ -217,6 +221,7 @@ public final class CapacityController {
             secondNanos = nowNanos;
             everySecond(nowNanos, demand.workers());
         }
+        expire(nowNanos);
         wanted = wantedWorkers(nowNanos, demand);
         int kept = recentlyWanted.add(nowNanos, wanted);
         if (closed) {
@@ -245,7 +250,7 @@ public final class CapacityController {
     }
 
     private void everySecond(long nowNanos, List<WorkerDemand> seen) {
-        p99Nanos = serviceTimes.quantileNanos(0.99);
+        slowNanos = serviceTimes.quantileNanos(0.999);
         for (WorkerDemand one : seen) {
             WorkerLife worker = worker(one.workerId());
             if (worker != null) {
@@ -302,7 +307,8 @@ public final class CapacityController {
         if (!everRequested || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand)) {
             return 0;
         }
-        double streams = Math.max(load.streams() * (1 + policy.headRoom()), demand.busy() + demand.pending());
+        double streams = Math.max(
+                load.streams() * (1 + policy.headRoom()), demand.busy() + backlog.streams(load.meanServiceNanos()));
         return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(streams / streamsPerWorker())));
     }
 
@@ -325,10 +331,12 @@ public final class CapacityController {
 
     private void launchMissing(long nowNanos) {
         int coming = 0;
+        int starting = 0;
         for (WorkerLife worker : workers.values()) {
             coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
+            starting += worker.ours && !worker.everReady() ? 1 : 0;
         }
-        int count = guard.permitted(nowNanos, wanted - coming);
+        int count = guard.permitted(nowNanos, wanted - coming, starting);
         for (int i = 0; i < count; i++) {
             String id = actions.launch();
             workers.put(id, WorkerLife.launched(id, nowNanos, function.streamsPerWorker()));
@@ -340,19 +348,24 @@ public final class CapacityController {
         return switch (worker.state()) {
             case LAUNCHED -> !worker.everReady() || worker.inStateNanos(nowNanos) < REDIAL_NANOS;
             case DIALLED -> true;
-            case READY -> !worker.isEjected() && !isExpiring(nowNanos, worker);
+            case READY -> !worker.isEjected() && !worker.isExpiring();
             case DRAINING, GONE -> false;
         };
     }
 
     // Replacement.
 
-    /** Its replacement should be launched by now. */
-    private boolean isExpiring(long nowNanos, WorkerLife worker) {
-        if (!worker.ours || !worker.hasDeadline()) {
-            return false;
+    private void expire(long nowNanos) {
+        for (WorkerLife worker : workers.values()) {
+            if (worker.is(State.READY) && worker.ours && worker.hasDeadline() && needsReplacement(nowNanos, worker)) {
+                worker.expire();
+            }
         }
-        long lead = 2 * meanStartNanos + p99Nanos + 2 * SECOND;
+    }
+
+    /** Its replacement should be launched by now. */
+    private boolean needsReplacement(long nowNanos, WorkerLife worker) {
+        long lead = 2 * meanStartNanos + slowNanos + 2 * SECOND;
         long spread = (long) (worker.lot() * worker.lifeNanos() / 10);
         long bounded = Math.min(Math.max(lead, 3 * SECOND), worker.lifeNanos() / 3);
         return worker.leftNanos(nowNanos) <= partingNanos(worker) + bounded + spread;
@@ -360,7 +373,7 @@ public final class CapacityController {
 
     /** Before the deadline: room for nearly every response to end. */
     private long partingNanos(WorkerLife worker) {
-        long room = SECOND + p99Nanos + p99Nanos / 4;
+        long room = SECOND + slowNanos + slowNanos / 4;
         return Math.min(Math.max(room, SECOND), worker.lifeNanos() / 4);
     }
 
@@ -369,7 +382,7 @@ public final class CapacityController {
         List<WorkerLife> expiring = new ArrayList<>();
         int fresh = 0;
         for (WorkerLife worker : in(State.READY)) {
-            if (isExpiring(nowNanos, worker)) {
+            if (worker.isExpiring()) {
                 expiring.add(worker);
             } else {
                 fresh += worker.isEjected() ? 0 : 1;

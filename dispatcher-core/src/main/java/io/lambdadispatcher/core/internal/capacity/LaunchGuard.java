@@ -62,22 +62,25 @@ final class LaunchGuard {
         stopped = value;
     }
 
-    /** @return how many of {@code wanted} launches may go out now; those that do are told by {@link #onLaunched} */
-    int permitted(long nowNanos, int wanted) {
+    /**
+     * @param starting launched before and not ready yet
+     * @return how many of {@code wanted} launches may go out now; those that do are told by {@link #onLaunched}
+     */
+    int permitted(long nowNanos, int wanted, int starting) {
         if (wanted <= 0 || stopped || isHeld(nowNanos) || circuit == Circuit.PROBING) {
             return 0;
         }
         int left = limits.launchesPerMinute() - launchesInLastMinute(nowNanos);
-        return Math.max(0, Math.min(left, cautious(wanted)));
+        return Math.max(0, Math.min(left, cautious(wanted, starting)));
     }
 
-    /** Until a launch has been seen to work again, each failure and each throttle halves what goes out at once. */
-    private int cautious(int wanted) {
+    /** Until a launch has been seen to work again, each failure and each throttle halves what may be out at once. */
+    private int cautious(int wanted, int starting) {
         if (circuit == Circuit.OPEN) {
             return 1;
         }
         int halvings = throttles + (readySinceFailure ? 0 : failures);
-        return Math.max(1, wanted >> Math.min(halvings, 30));
+        return halvings == 0 ? wanted : Math.max(1, (wanted + starting) >> Math.min(halvings, 30)) - starting;
     }
 
     private boolean isHeld(long nowNanos) {

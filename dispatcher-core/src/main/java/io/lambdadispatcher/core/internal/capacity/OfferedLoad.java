@@ -18,7 +18,9 @@ final class OfferedLoad {
     private long serviceNanos;
     private double fastPerNano;
     private double slowPerNano;
-    private double meanServiceNanos;
+    // Decaying sums: a few long requests that end last do not outweigh the many that ended before.
+    private double recentServiceNanos;
+    private double recentCompleted;
 
     void onSample(long nowNanos, Demand demand) {
         if (!started) {
@@ -33,11 +35,9 @@ final class OfferedLoad {
         double perNano = (double) (demand.arrived() - arrived) / elapsed;
         fastPerNano = blend(fastPerNano, perNano, elapsed, FAST_NANOS);
         slowPerNano = blend(slowPerNano, perNano, elapsed, SLOW_NANOS);
-        long ended = demand.completed() - completed;
-        if (ended > 0) {
-            double mean = (double) (demand.serviceNanos() - serviceNanos) / ended;
-            meanServiceNanos = meanServiceNanos == 0 ? mean : blend(meanServiceNanos, mean, elapsed, SLOW_NANOS);
-        }
+        double kept = Math.exp(-elapsed / SLOW_NANOS);
+        recentServiceNanos = recentServiceNanos * kept + demand.serviceNanos() - serviceNanos;
+        recentCompleted = recentCompleted * kept + demand.completed() - completed;
         remember(nowNanos, demand);
     }
 
@@ -54,7 +54,12 @@ final class OfferedLoad {
 
     /** Worker streams that are busy on average, if there are enough. */
     double streams() {
-        return Math.max(fastPerNano, slowPerNano) * meanServiceNanos;
+        return Math.max(fastPerNano, slowPerNano) * meanServiceNanos();
+    }
+
+    /** Of the requests of late; 0 as long as none has ended. */
+    double meanServiceNanos() {
+        return recentCompleted == 0 ? 0 : recentServiceNanos / recentCompleted;
     }
 
     double arrivalsPerSecond() {

@@ -43,6 +43,7 @@ final class WorkerLife {
     private boolean settled;
     private boolean killed;
     private boolean exited;
+    private boolean expiring;
 
     // How it fares: a second's share of the totals, blended.
     private @Nullable WorkerDemand last;
@@ -164,6 +165,15 @@ final class WorkerLife {
     }
 
     // Its end.
+
+    /** It is being replaced, and there is no way back: what it was judged by may change, but its replacement is on its way. */
+    void expire() {
+        expiring = true;
+    }
+
+    boolean isExpiring() {
+        return expiring;
+    }
 
     boolean hasDeadline() {
         return deadlineNanos != NEVER;

@@ -7,6 +7,8 @@ import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.Transport;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
+import io.lambdadispatcher.core.internal.direct.DirectFunction;
+import io.lambdadispatcher.core.internal.direct.DirectShard;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
@@ -69,6 +71,7 @@ public final class Engine implements WorkerRegistry.Listener {
             @Nullable EventLoopGroup given,
             int eventLoops,
             List<FunctionOptions> functions,
+            Map<String, DirectFunction> direct,
             RequestRouter router,
             DispatcherObserver observer) {
         this.transport = transport;
@@ -87,14 +90,29 @@ public final class Engine implements WorkerRegistry.Listener {
             pools.put(function.name(), new FunctionPool(function, handovers, observer));
         }
         for (int i = 0; i < handovers.size(); i++) {
-            openers.add(new LoopDispatch(router, shardsOf(i), observer));
+            openers.add(new LoopDispatch(router, openersOf(i, direct, observer), observer));
         }
     }
 
-    private Map<String, PoolShard> shardsOf(int loopIndex) {
-        Map<String, PoolShard> shards = new HashMap<>();
-        pools.forEach((name, pool) -> shards.put(name, pool.shard(loopIndex)));
-        return shards;
+    private Map<String, ExchangeOpener> openersOf(
+            int loopIndex, Map<String, DirectFunction> direct, DispatcherObserver observer) {
+        Map<String, ExchangeOpener> all = new HashMap<>();
+        pools.forEach((name, pool) -> all.put(name, openerOf(pool.shard(loopIndex), direct.get(name), observer)));
+        return all;
+    }
+
+    private static ExchangeOpener openerOf(
+            PoolShard shard, @Nullable DirectFunction function, DispatcherObserver observer) {
+        if (function == null) {
+            return shard::open;
+        }
+        DirectShard direct = new DirectShard(shard.pool().options(), function, shard.handover(), observer);
+        Duration overflowAfter = function.options().overflowAfter();
+        if (overflowAfter == null) {
+            return direct;
+        }
+        shard.overflow(overflowAfter, direct::newCall);
+        return shard::open;
     }
 
     public Map<String, FunctionPool> functionPools() {

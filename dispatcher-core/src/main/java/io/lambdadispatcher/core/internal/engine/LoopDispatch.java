@@ -7,7 +7,6 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -15,26 +14,26 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the pool for a request. One per event loop, confined to it. */
+/** Finds the function for a request. One per event loop, confined to it. */
 final class LoopDispatch implements ExchangeOpener {
     private static final RequestSink NOWHERE = new Nowhere();
 
     private final RequestRouter router;
-    private final Map<String, PoolShard> shards;
+    private final Map<String, ExchangeOpener> functions;
     private final DispatcherObserver observer;
 
-    LoopDispatch(RequestRouter router, Map<String, PoolShard> shards, DispatcherObserver observer) {
+    LoopDispatch(RequestRouter router, Map<String, ExchangeOpener> functions, DispatcherObserver observer) {
         this.router = router;
-        this.shards = shards;
+        this.functions = functions;
         this.observer = observer;
     }
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         String function = router.route(head);
-        PoolShard shard = function == null ? null : shards.get(function);
-        if (shard != null) {
-            return shard.open(head, end, response);
+        ExchangeOpener opener = function == null ? null : functions.get(function);
+        if (opener != null) {
+            return opener.open(head, end, response);
         }
         Failure failure = new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path());
         reportUnrouted(function, head, failure);

@@ -296,7 +296,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         fail(failure);
     }
 
-    private boolean isIdempotent() {
+    /** The request is here to its end, and no larger than that. */
+    public boolean isHeldWhole(int maxBodyBytes) {
+        return requestBytes <= maxBodyBytes && (bodyless || earlyEnd || earlyTrailers != null);
+    }
+
+    /** RFC 9110 section 9.2.2: doing it twice is no worse than doing it once. */
+    public boolean isIdempotent() {
         CharSequence method = head.method();
         for (AsciiString idempotent : IDEMPOTENT) {
             if (idempotent.contentEquals(method)) {

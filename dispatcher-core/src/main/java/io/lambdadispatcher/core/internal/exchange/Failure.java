@@ -18,6 +18,14 @@ public record Failure(Kind kind, String detail) {
         BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
         QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         QUEUE_TIMEOUT(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** The direct path: the body, or the event made of it, is larger than a function can take. */
+        TOO_LARGE(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, false),
+        /** The direct path: the function has not begun, for too many run at once. */
+        THROTTLED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** The direct path: the function ended with an error, its own time-out included. */
+        FUNCTION_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
+        /** The direct path: the function could not be invoked. */
+        INVOKE_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
         SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false);
 

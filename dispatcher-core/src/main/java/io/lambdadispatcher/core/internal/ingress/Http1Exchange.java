@@ -450,6 +450,9 @@ final class Http1Exchange implements ResponseSink {
         if (retryAfter) {
             response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }
+        // RFC 9112 section 9.6: what is left of the body is not waited for, and the next request would come to a closed
+        // connection.
+        keepAlive &= bodyEnded;
         frame(response, false);
         connection.write(response);
         if (headRequest) {

@@ -92,6 +92,10 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         return (E) oldest;
     }
 
+    public boolean contains(E entry) {
+        return ((Entry) entry).queue == this;
+    }
+
     /** @return false if the entry is not in this queue */
     public boolean remove(E entry) {
         if (((Entry) entry).queue != this) {

@@ -19,6 +19,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,7 @@ public final class PoolShard implements ExchangeOwner {
     private final DeadlineQueue<Exchange> underWay;
     private final long requestTimeoutNanos;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
+    private @Nullable Overflow overflow;
 
     // Worker connections of this loop, and what the capacity controller wants to know.
     private final Set<Member> all = new LinkedHashSet<>();
@@ -108,6 +110,9 @@ public final class PoolShard implements ExchangeOwner {
         }
         exchange.onWaiting();
         waiting.add(exchange, exchange.startNanos());
+        if (overflow != null) {
+            overflow.onWaiting(exchange);
+        }
         serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
@@ -141,6 +146,24 @@ public final class PoolShard implements ExchangeOwner {
         Crossing crossing = new Crossing(exchange, this, other);
         underWay.add(exchange, exchange.onCarrierFound(crossing));
         exchange.crossOver(crossing);
+    }
+
+    /** Requests that have waited for {@code after} may go {@code way} from now on, if they are safe. Before the first request. */
+    public void overflow(Duration after, Supplier<@Nullable Carrier> way) {
+        overflow = new Overflow(loop, after, way, this::onOverflowDue);
+    }
+
+    private void onOverflowDue(Exchange exchange) {
+        if (overflow == null || !waiting.contains(exchange)) {
+            return;
+        }
+        Carrier carrier = overflow.carrierFor(exchange);
+        if (carrier == null) {
+            overflow.onWaiting(exchange);
+        } else if (waiting.remove(exchange)) {
+            pool.pending.decrementAndGet();
+            carry(exchange, carrier);
+        }
     }
 
     /** Gives waiting requests what there are permits for. */

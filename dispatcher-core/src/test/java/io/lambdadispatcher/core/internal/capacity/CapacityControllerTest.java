@@ -125,6 +125,24 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_not_take_what_piles_up_while_workers_start_for_as_many_at_once() {
+        controller = controller(CapacityPolicy.between(1, 100));
+        look();
+        readyAll();
+        traffic(10, Duration.ofMillis(100), Duration.ofSeconds(10));
+        // Then 100 a second, of which none is served until the workers that they need have started.
+        for (int i = 0; i < 30; i++) {
+            now += SECOND / 10;
+            arrived += 10;
+            pending += 10;
+            look();
+        }
+
+        // One is busy, 20 came together, and 280 of 0.1 s each are worth 28; five to a worker.
+        assertThat(told.launched).hasSize(10);
+    }
+
+    @Test
     void should_not_ask_twice_for_what_is_coming() {
         arrived = 12;
         pending = 12;
@@ -259,6 +277,25 @@ class CapacityControllerTest {
         ready("w1");
         look();
         assertThat(told.drained).containsEntry("w0", DrainReason.DEADLINE);
+    }
+
+    @Test
+    void should_not_think_better_of_a_replacement_that_is_on_its_way() {
+        controller = controller(CapacityPolicy.fixed(2));
+        look();
+        now += 20 * SECOND; // slow to start: replacements are launched early
+        told.launched.forEach(id -> controller.onReady(now, id, now + 60 * SECOND));
+        while (told.launched.size() < 4) {
+            pass(Duration.ofSeconds(1));
+        }
+        ready("w2", "w3"); // fast to start: later would do next time
+        pass(Duration.ofSeconds(3));
+
+        assertThat(told.drained)
+                .containsOnly(Map.entry("w0", DrainReason.DEADLINE), Map.entry("w1", DrainReason.DEADLINE));
+        pass(Duration.ofSeconds(90));
+        assertThat(told.drained).hasSize(2);
+        assertThat(told.launched).hasSize(4);
     }
 
     @Test

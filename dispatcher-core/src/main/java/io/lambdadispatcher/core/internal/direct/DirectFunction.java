@@ -1,0 +1,101 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import io.lambdadispatcher.core.DirectOptions;
+import io.lambdadispatcher.core.EventShape;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.InvokeException;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the direct calls of one function share. Any thread. */
+public final class DirectFunction {
+    private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
+
+    private final String name;
+    private final DirectOptions options;
+    private final FunctionInvoker invoker;
+    private final EventWriter events;
+    private final ResponseReader responses;
+    private final AtomicInteger calls = new AtomicInteger();
+    private final AtomicReference<InvokeException.@Nullable Reason> lastProblem = new AtomicReference<>();
+
+    public DirectFunction(String name, DirectOptions options, FunctionInvoker invoker) {
+        this.name = name;
+        this.options = options;
+        this.invoker = invoker;
+        this.events = options.shape() == EventShape.HTTP_API_V2
+                ? new HttpApiEvent()
+                : new AlbEvent(name, options.shape() == EventShape.ALB_MULTI_VALUE);
+        this.responses = new ResponseReader(options.shape());
+    }
+
+    String name() {
+        return name;
+    }
+
+    public DirectOptions options() {
+        return options;
+    }
+
+    FunctionInvoker invoker() {
+        return invoker;
+    }
+
+    EventWriter events() {
+        return events;
+    }
+
+    ResponseReader responses() {
+        return responses;
+    }
+
+    /** @return false: there are as many calls as may be; else {@link #onCallEnded} is due once */
+    boolean tryBeginCall() {
+        int now = calls.incrementAndGet();
+        if (now > options.maxConcurrent()) {
+            calls.decrementAndGet();
+            return false;
+        }
+        return true;
+    }
+
+    void onCallEnded() {
+        calls.decrementAndGet();
+    }
+
+    /** Calls that are gathered or invoked now. */
+    int calls() {
+        return calls.get();
+    }
+
+    void onInvoked() {
+        if (lastProblem.get() != null) {
+            lastProblem.set(null);
+        }
+    }
+
+    /** What the client is told; operators are told of the first of a row of equal problems. */
+    Failure failure(Throwable error) {
+        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        InvokeException.Reason reason =
+                cause instanceof InvokeException problem ? problem.reason() : InvokeException.Reason.UNAVAILABLE;
+        boolean ofTheRequest = reason == InvokeException.Reason.TOO_LARGE;
+        if (!ofTheRequest && lastProblem.getAndSet(reason) != reason) {
+            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, cause.toString());
+        } else {
+            log.debug("function {} cannot be invoked directly, {}", name, reason, cause);
+        }
+        return switch (reason) {
+            case THROTTLED -> new Failure(Failure.Kind.THROTTLED, "function " + name + " is throttled");
+            case TOO_LARGE -> new Failure(Failure.Kind.TOO_LARGE, "the request is too large for function " + name);
+            case TIMED_OUT -> new Failure(Failure.Kind.TIMEOUT, "no answer of function " + name + " in time");
+            case NOT_FOUND, REFUSED, UNAVAILABLE ->
+                new Failure(Failure.Kind.INVOKE_FAILED, "function " + name + " could not be invoked");
+        };
+    }
+}

@@ -1,0 +1,88 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.netty.handler.codec.http2.Http2Headers;
+import org.jspecify.annotations.Nullable;
+
+/** The requests of one event loop's clients that go directly to a function. Confined to that loop. */
+public final class DirectShard implements ExchangeOpener, ExchangeOwner {
+    private final FunctionOptions options;
+    private final DirectFunction function;
+    private final Handover handover;
+    private final DispatcherObserver observer;
+    private final boolean observed;
+    private final DeadlineQueue<Exchange> underWay;
+
+    public DirectShard(
+            FunctionOptions options, DirectFunction function, Handover handover, DispatcherObserver observer) {
+        this.options = options;
+        this.function = function;
+        this.handover = handover;
+        this.observer = observer;
+        this.observed = observer.wantsExchanges();
+        this.underWay = new DeadlineQueue<>(handover.loop(), requestTimeoutNanos(), this::onRequestTimeout);
+    }
+
+    @Override
+    public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        assert handover.loop().inEventLoop();
+        Exchange exchange = new Exchange(this, head, end, response);
+        Carrier call = newCall();
+        if (call == null) {
+            exchange.fail(new Failure(
+                    Failure.Kind.QUEUE_FULL,
+                    "function " + options.name() + " has " + function.options().maxConcurrent()
+                            + " direct requests already"));
+        } else {
+            underWay.add(exchange, exchange.onCarrierFound(call));
+            exchange.carryOn(call);
+        }
+        return exchange;
+    }
+
+    /** Also for requests that have waited for a worker long enough. @return {@code null} if there are too many calls already */
+    public @Nullable Carrier newCall() {
+        return function.tryBeginCall() ? new DirectCall(function, handover) : null;
+    }
+
+    /** The function may have begun, or is throttled: trying once more would make either worse. */
+    @Override
+    public boolean retry(Exchange exchange) {
+        return false;
+    }
+
+    @Override
+    public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
+        underWay.remove(exchange);
+        if (observed) {
+            observer.onExchangeEnd(exchange.describe(options.name(), outcome, failure));
+        }
+    }
+
+    private void onRequestTimeout(Exchange exchange) {
+        exchange.fail(new Failure(
+                Failure.Kind.TIMEOUT,
+                "no whole response within " + options.requestTimeout().toMillis() + " ms"));
+    }
+
+    @Override
+    public long nanoTime() {
+        return handover.loop().ticker().nanoTime();
+    }
+
+    @Override
+    public long requestTimeoutNanos() {
+        return options.requestTimeout().toNanos();
+    }
+}

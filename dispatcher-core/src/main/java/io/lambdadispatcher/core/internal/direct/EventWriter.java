@@ -1,0 +1,139 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.CharsetUtil;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.Base64Variants;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.json.JsonFactory;
+
+/** Writes requests as JSON events of one shape. Immutable; any thread. */
+abstract class EventWriter {
+    private static final JsonFactory JSON = new JsonFactory();
+    private static final int HEAD_BYTES = 2048;
+    private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
+    private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
+
+    /**
+     * @param head of the request, as an exchange has it
+     * @param body stays the caller's, and its reader index where it is; on the heap
+     * @throws EventTooLargeException beyond {@code limitBytes}
+     */
+    final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
+        boolean base64 = body.isReadable() && !isText(head, body);
+        int bodyBytes = base64 ? (body.readableBytes() + 2) / 3 * 4 : body.readableBytes();
+        EventBuffer buffer = new EventBuffer(HEAD_BYTES + bodyBytes, limitBytes);
+        try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), buffer)) {
+            json.writeStartObject();
+            writeRequest(json, head);
+            writeBody(json, body, base64);
+            json.writeEndObject();
+        }
+        return buffer.octets();
+    }
+
+    /** Everything but {@code body} and {@code isBase64Encoded}. */
+    abstract void writeRequest(JsonGenerator json, Http2Headers head);
+
+    /** May be a JSON string as it is, going by its type; {@code type} is lower case and without parameters. */
+    abstract boolean isTextType(String type);
+
+    /** What stands for an empty body. */
+    abstract void writeEmptyBody(JsonGenerator json);
+
+    /**
+     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace octets of it, and the function could not know.
+     */
+    private boolean isText(Http2Headers head, ByteBuf body) {
+        CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
+        return !head.contains(HttpHeaderNames.CONTENT_ENCODING)
+                && type != null
+                && isTextType(withoutParameters(type.toString()))
+                && ByteBufUtil.isText(body, CharsetUtil.UTF_8);
+    }
+
+    private static String withoutParameters(String type) {
+        int semicolon = type.indexOf(';');
+        return AsciiString.of(semicolon < 0 ? type : type.substring(0, semicolon))
+                .trim()
+                .toLowerCase()
+                .toString();
+    }
+
+    private void writeBody(JsonGenerator json, ByteBuf body, boolean base64) {
+        if (!body.isReadable()) {
+            writeEmptyBody(json);
+        } else {
+            json.writeName("body");
+            int offset = body.arrayOffset() + body.readerIndex();
+            if (base64) {
+                json.writeBinary(Base64Variants.MIME_NO_LINEFEEDS, body.array(), offset, body.readableBytes());
+            } else {
+                json.writeUTF8String(body.array(), offset, body.readableBytes());
+            }
+        }
+        json.writeBooleanProperty("isBase64Encoded", base64);
+    }
+
+    // For the shapes.
+
+    static String path(Http2Headers head) {
+        String target = head.path().toString();
+        int question = target.indexOf('?');
+        return question < 0 ? target : target.substring(0, question);
+    }
+
+    /** Without the question mark; empty if there is none. */
+    static String query(Http2Headers head) {
+        String target = head.path().toString();
+        int question = target.indexOf('?');
+        return question < 0 ? "" : target.substring(question + 1);
+    }
+
+    /** Header fields as AWS shows them: no pseudo-header fields but a {@code host}, and the port that the client came to. */
+    static Map<String, Values> fields(Http2Headers head) {
+        Map<String, Values> fields = new LinkedHashMap<>();
+        CharSequence authority = head.authority();
+        if (authority != null) {
+            Values.put(fields, "host", authority.toString());
+        }
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            CharSequence name = field.getKey();
+            if (name.charAt(0) != ':') {
+                Values.put(fields, name.toString(), field.getValue().toString());
+            }
+        }
+        CharSequence scheme = head.get(X_FORWARDED_PROTO);
+        if (scheme != null && !fields.containsKey("x-forwarded-port")) {
+            Values.put(fields, "x-forwarded-port", port(authority, scheme));
+        }
+        return fields;
+    }
+
+    private static String port(@Nullable CharSequence authority, CharSequence scheme) {
+        String text = authority == null ? "" : authority.toString();
+        int colon = text.lastIndexOf(':');
+        // The colons of an IPv6 address are inside its brackets.
+        if (colon > text.lastIndexOf(']') && colon < text.length() - 1) {
+            return text.substring(colon + 1);
+        }
+        return "https".contentEquals(scheme) ? "443" : "80";
+    }
+
+    /** Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours. */
+    static String sourceAddress(Http2Headers head) {
+        CharSequence chain = head.get(X_FORWARDED_FOR);
+        if (chain == null) {
+            return "unknown";
+        }
+        String all = chain.toString();
+        return all.substring(all.lastIndexOf(',') + 1).trim();
+    }
+}

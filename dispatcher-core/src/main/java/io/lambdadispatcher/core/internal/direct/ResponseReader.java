@@ -1,0 +1,202 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import io.lambdadispatcher.core.EventShape;
+import io.netty.util.CharsetUtil;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * Reads what a function returned. Immutable; any thread. A member that the shape does not know is passed over, as AWS does it: {@code headers}
+ * of a target group with multi-value headers, {@code cookies} of one without.
+ */
+final class ResponseReader {
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private final EventShape shape;
+
+    ResponseReader(EventShape shape) {
+        this.shape = shape;
+    }
+
+    /** @param method of the request */
+    FunctionResponse read(byte[] payload, CharSequence method) throws BadResponseException {
+        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), payload)) {
+            Members members = new Members();
+            String text = readValue(json, members);
+            if (json.nextToken() != null) {
+                throw new BadResponseException("JSON goes on after its end");
+            }
+            return members.hasStatus ? explicit(members, method) : inferred(payload, text, method);
+        } catch (JacksonException e) {
+            throw new BadResponseException("malformed JSON");
+        }
+    }
+
+    /** @return a string's text; {@code null} for everything else */
+    private @Nullable String readValue(JsonParser json, Members into) throws BadResponseException {
+        JsonToken first = json.nextToken();
+        if (first == null) {
+            throw new BadResponseException("empty");
+        }
+        if (first == JsonToken.VALUE_STRING) {
+            return json.getString();
+        }
+        if (first == JsonToken.START_OBJECT) {
+            while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+                String name = json.currentName();
+                json.nextToken();
+                readMember(name, json, into);
+            }
+        } else {
+            // Jackson reads scalars as it goes; a malformed one must not pass for lack of a look.
+            json.skipChildren();
+            json.getString();
+        }
+        return null;
+    }
+
+    private void readMember(String name, JsonParser json, Members into) throws BadResponseException {
+        switch (name) {
+            case "statusCode" -> into.status(json);
+            case "body" -> into.body = text(json, name);
+            case "isBase64Encoded" -> into.base64 = bool(json, name);
+            case "headers" -> {
+                if (shape == EventShape.ALB_MULTI_VALUE) {
+                    json.skipChildren();
+                } else {
+                    readFields(json, into.head, false);
+                }
+            }
+            case "multiValueHeaders" -> {
+                if (shape == EventShape.ALB_MULTI_VALUE) {
+                    readFields(json, into.head, true);
+                } else {
+                    json.skipChildren();
+                }
+            }
+            case "cookies" -> {
+                if (shape == EventShape.HTTP_API_V2) {
+                    readItems(json, "set-cookie", into.head);
+                } else {
+                    json.skipChildren();
+                }
+            }
+            default -> json.skipChildren();
+        }
+    }
+
+    private static void readFields(JsonParser json, ResponseHead head, boolean multiValue) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            throw new BadResponseException("headers are no object");
+        }
+        while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+            String name = json.currentName();
+            json.nextToken();
+            if (multiValue) {
+                readItems(json, name, head);
+            } else {
+                add(json, name, head);
+            }
+        }
+    }
+
+    private static void readItems(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (json.currentToken() != JsonToken.START_ARRAY) {
+            throw new BadResponseException("the values of " + ResponseHead.shown(name) + " are no array");
+        }
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            add(json, name, head);
+        }
+    }
+
+    private static void add(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (!json.currentToken().isScalarValue()) {
+            throw new BadResponseException("the value of " + ResponseHead.shown(name) + " is no string");
+        }
+        head.add(name, json.getString());
+    }
+
+    private static @Nullable String text(JsonParser json, String name) throws BadResponseException {
+        return switch (json.currentToken()) {
+            case VALUE_STRING -> json.getString();
+            case VALUE_NULL -> null;
+            default -> throw new BadResponseException(name + " is no string");
+        };
+    }
+
+    private static boolean bool(JsonParser json, String name) throws BadResponseException {
+        return switch (json.currentToken()) {
+            case VALUE_TRUE -> true;
+            case VALUE_FALSE, VALUE_NULL -> false;
+            default -> throw new BadResponseException(name + " is neither true nor false");
+        };
+    }
+
+    private static FunctionResponse explicit(Members members, CharSequence method) throws BadResponseException {
+        return members.head.response(members.status, octets(members), method);
+    }
+
+    private static byte[] octets(Members members) throws BadResponseException {
+        String body = members.body;
+        if (body == null) {
+            return new byte[0];
+        }
+        if (!members.base64) {
+            return body.getBytes(CharsetUtil.UTF_8);
+        }
+        try {
+            return Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1));
+        } catch (IllegalArgumentException e) {
+            throw new BadResponseException("body is no base64");
+        }
+    }
+
+    /** Format 2.0 takes any other JSON for a body. */
+    private FunctionResponse inferred(byte[] payload, @Nullable String text, CharSequence method)
+            throws BadResponseException {
+        if (shape != EventShape.HTTP_API_V2) {
+            throw new BadResponseException("no statusCode");
+        }
+        ResponseHead head = new ResponseHead();
+        head.add("content-type", "application/json");
+        return head.response(200, text == null ? payload : text.getBytes(CharsetUtil.UTF_8), method);
+    }
+
+    /** What has been read so far of a response object. */
+    private static final class Members {
+        final ResponseHead head = new ResponseHead();
+        boolean hasStatus;
+        int status;
+        boolean base64;
+
+        @Nullable
+        String body;
+
+        void status(JsonParser json) throws BadResponseException {
+            String text = switch (json.currentToken()) {
+                case VALUE_NUMBER_INT, VALUE_STRING -> json.getString();
+                default -> throw new BadResponseException("statusCode is no number");
+            };
+            if (!text.matches("[2-5]\\d\\d")) {
+                throw new BadResponseException("statusCode is not between 200 and 599");
+            }
+            hasStatus = true;
+            status = Integer.parseInt(text);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+package io.lambdadispatcher.core.lambda;
+
+import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.InvokeException;
+import io.lambdadispatcher.core.spi.InvokeException.Reason;
+import java.net.URI;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.retries.DefaultRetryStrategy;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
+import software.amazon.awssdk.services.lambda.model.InvocationType;
+import software.amazon.awssdk.services.lambda.model.InvokeResponse;
+import software.amazon.awssdk.services.lambda.model.LambdaException;
+import software.amazon.awssdk.services.lambda.model.RequestTooLargeException;
+
+/**
+ * Invokes Lambda functions for direct requests. Only functions named in the builder are ever invoked; nothing is tried again. Results come on
+ * threads of the SDK's, not on its event loop, for their JSON is read there. Thread-safe.
+ *
+ * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
+ */
+public final class LambdaInvoker implements FunctionInvoker {
+    /** Lambda's longest life, and a minute for the answer to come; a request's own time-out is the dispatcher's to keep. */
+    private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
+
+    private final Map<String, String> lambdas;
+    private final LambdaAsyncClient client;
+
+    private LambdaInvoker(Builder from) {
+        lambdas = Map.copyOf(from.lambdas);
+        client = client(from);
+    }
+
+    private static LambdaAsyncClient client(Builder from) {
+        LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
+                .httpClientBuilder(NettyNioAsyncHttpClient.builder()
+                        .maxConcurrency(from.maxInvokes)
+                        .maxPendingConnectionAcquires(from.maxInvokes)
+                        .connectionAcquisitionTimeout(Duration.ofSeconds(10))
+                        .connectionTimeout(Duration.ofSeconds(5))
+                        .readTimeout(LONGEST_INVOKE)
+                        .writeTimeout(Duration.ofSeconds(30))
+                        .tcpKeepAlive(true))
+                .overrideConfiguration(calls -> calls.retryStrategy(DefaultRetryStrategy.doNotRetry()));
+        if (from.region != null) {
+            builder.region(Region.of(from.region));
+        }
+        if (from.endpoint != null) {
+            builder.endpointOverride(from.endpoint);
+        }
+        return builder.build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    public CompletionStage<InvokeResult> invoke(String function, byte[] event) {
+        String lambda = lambdas.get(function);
+        if (lambda == null) {
+            throw new IllegalArgumentException("function: " + function + ", expected one of " + lambdas.keySet());
+        }
+        CompletableFuture<InvokeResponse> call = client.invoke(invoke -> invoke.functionName(lambda)
+                .invocationType(InvocationType.REQUEST_RESPONSE)
+                .payload(SdkBytes.fromByteArrayUnsafe(event)));
+        CompletableFuture<InvokeResult> result = new CompletableFuture<>();
+        call.whenComplete((response, error) -> {
+            if (error == null) {
+                result.complete(result(response));
+            } else {
+                result.completeExceptionally(exception(lambda, error));
+            }
+        });
+        result.whenComplete((done, error) -> {
+            if (result.isCancelled()) {
+                call.cancel(true);
+            }
+        });
+        return result;
+    }
+
+    private static InvokeResult result(InvokeResponse response) {
+        byte[] payload =
+                response.payload() == null ? new byte[0] : response.payload().asByteArrayUnsafe();
+        return new InvokeResult(response.statusCode(), response.functionError(), payload);
+    }
+
+    private static InvokeException exception(String lambda, Throwable error) {
+        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        return new InvokeException(reason(cause), lambda + ": " + cause.getMessage(), cause);
+    }
+
+    private static Reason reason(Throwable cause) {
+        if (cause instanceof RequestTooLargeException) {
+            return Reason.TOO_LARGE;
+        }
+        if (cause instanceof LambdaException answer) {
+            return ofStatus(answer);
+        }
+        return cause instanceof TimeoutException || cause instanceof ApiCallTimeoutException
+                ? Reason.TIMED_OUT
+                : Reason.UNAVAILABLE;
+    }
+
+    /** As AWS Lambda's API reference lists the errors of Invoke. */
+    private static Reason ofStatus(LambdaException answer) {
+        String code =
+                answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode();
+        int status = answer.statusCode();
+        if (status == 429 || "EC2ThrottledException".equals(code)) {
+            return Reason.THROTTLED;
+        }
+        return switch (status) {
+            case 404 -> Reason.NOT_FOUND;
+            case 413 -> Reason.TOO_LARGE;
+            default -> status >= 400 && status < 500 && status != 409 ? Reason.REFUSED : Reason.UNAVAILABLE;
+        };
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+
+    /** Not thread-safe. */
+    public static final class Builder {
+        private final Map<String, String> lambdas = new HashMap<>();
+        private @Nullable String region;
+        private @Nullable URI endpoint;
+        private int maxInvokes = 1000;
+
+        private Builder() {}
+
+        /**
+         * @param function the dispatcher's name for it
+         * @param lambda name, partial or whole ARN, with {@code :alias} or {@code :version} or without
+         * @throws IllegalArgumentException if {@code lambda} is none of these
+         */
+        public Builder function(String function, String lambda) {
+            lambdas.put(function, FunctionName.verified(lambda));
+            return this;
+        }
+
+        /** By default as the SDK finds it. */
+        public Builder region(String value) {
+            region = value;
+            return this;
+        }
+
+        /** Instead of AWS's own. */
+        public Builder endpoint(URI value) {
+            endpoint = value;
+            return this;
+        }
+
+        /** Invokes at once, over all functions; 1000 by default. */
+        public Builder maxInvokes(int value) {
+            maxInvokes = value;
+            return this;
+        }
+
+        public LambdaInvoker build() {
+            return new LambdaInvoker(this);
+        }
+    }
+}

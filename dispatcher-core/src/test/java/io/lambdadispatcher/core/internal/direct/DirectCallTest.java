@@ -1,0 +1,301 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DirectOptions;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.EventShape;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.InvokeException;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.CharsetUtil;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Direct requests on an event loop that the test steps by hand; the function answers when the test says so. */
+class DirectCallTest {
+    private final EmbeddedChannel loop = new EmbeddedChannel();
+    private final FakeFunction invoker = new FakeFunction(null);
+    private final DirectOptions options = new DirectOptions(EventShape.ALB, 10, 4096, 1024, 2, null);
+    private final DirectFunction function = new DirectFunction("f", options, invoker);
+    private final DirectShard shard = shard(function);
+    private final Client client = new Client();
+
+    private DirectShard shard(DirectFunction of) {
+        return new DirectShard(
+                FunctionOptions.of("f").withRequestTimeout(Duration.ofSeconds(1)),
+                of,
+                new Handover(loop.eventLoop()),
+                DispatcherObserver.NONE);
+    }
+
+    private static final class Client implements ResponseSink {
+        final List<String> log = new ArrayList<>();
+
+        @Override
+        public void onInterim(Http2Headers head) {
+            log.add("interim");
+        }
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {
+            log.add(head.status() + (end ? " end" : ""));
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            log.add(data.toString(CharsetUtil.UTF_8) + (end ? " end" : ""));
+            data.release();
+        }
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {
+            log.add("trailers");
+        }
+
+        @Override
+        public void onFailure(Failure failure) {
+            log.add(failure.kind() + " " + failure.kind().status().code());
+        }
+
+        @Override
+        public void onRequestTaken(int bytes) {
+            log.add("taken " + bytes);
+        }
+    }
+
+    @BeforeEach
+    void freeze() {
+        loop.freezeTime();
+    }
+
+    private RequestSink open(String method, boolean end) {
+        return shard.open(head(method), end, client);
+    }
+
+    private static Http2Headers head(String method) {
+        return new DefaultHttp2Headers()
+                .method(method)
+                .scheme("http")
+                .authority("a")
+                .path("/");
+    }
+
+    private static ByteBuf octets(int count) {
+        return ByteBufAllocator.DEFAULT.buffer().writeZero(count);
+    }
+
+    private void complete(String json) {
+        invoker.open.get(0).complete(FakeFunction.returned(json));
+        loop.runPendingTasks();
+    }
+
+    private void assertOver() {
+        assertThat(function.calls()).isZero();
+    }
+
+    @Test
+    void should_answer_with_what_the_function_returned() {
+        open("GET", true);
+        assertThat(client.log).isEmpty();
+
+        complete("{\"statusCode\":201,\"body\":\"made\"}");
+
+        assertThat(client.log).containsExactly("201", "made end");
+        assertOver();
+    }
+
+    @Test
+    void should_give_the_window_back_while_it_gathers_and_invoke_at_the_end() {
+        RequestSink request = open("POST", false);
+        request.data(octets(4), false);
+        request.data(octets(6), false);
+        assertThat(client.log).containsExactly("taken 4", "taken 6");
+        assertThat(invoker.invoked).isEmpty();
+
+        request.data(octets(0), true);
+
+        assertThat(invoker.invoked).containsExactly("f");
+        complete("{\"statusCode\":204}");
+        assertThat(client.log).containsExactly("taken 4", "taken 6", "taken 0", "204 end");
+        assertOver();
+    }
+
+    @Test
+    void should_invoke_at_the_trailers() {
+        RequestSink request = open("POST", false);
+        request.data(octets(1), false);
+        request.trailers(new DefaultHttp2Headers().add("a", "b"));
+
+        assertThat(invoker.invoked).hasSize(1);
+        complete("{\"statusCode\":200}");
+        assertOver();
+    }
+
+    @Test
+    void should_refuse_the_first_octet_too_many() {
+        RequestSink request = open("POST", false);
+        request.data(octets(10), false);
+        request.data(octets(1), false);
+        request.data(octets(1), true);
+
+        assertThat(client.log).containsExactly("taken 10", "taken 1", "TOO_LARGE 413");
+        assertThat(invoker.invoked).isEmpty();
+        assertOver();
+    }
+
+    @Test
+    void should_refuse_a_body_that_is_announced_as_too_large_before_it_comes() {
+        shard.open(head("POST").addInt("content-length", 11), false, client).data(octets(3), false);
+
+        assertThat(client.log).containsExactly("TOO_LARGE 413");
+        assertOver();
+    }
+
+    @Test
+    void should_refuse_an_event_that_is_too_large_though_its_body_is_not() {
+        shard.open(head("GET").add("x", "x".repeat(5000)), true, client);
+
+        assertThat(client.log).containsExactly("TOO_LARGE 413");
+        assertThat(invoker.invoked).isEmpty();
+        assertOver();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"992, '200'", "993, BAD_RESPONSE 502"})
+    void should_refuse_a_response_of_one_octet_too_many(int bodyBytes, String seen) {
+        String frame = "{\"statusCode\":200,\"body\":\"\"}    ";
+        assertThat(frame).hasSize(32);
+        open("GET", true);
+
+        complete(frame.replace("\"\"", "\"" + "x".repeat(bodyBytes) + "\""));
+
+        assertThat(client.log.get(0)).isEqualTo(seen);
+        assertOver();
+    }
+
+    @Test
+    void should_answer_502_for_a_function_that_failed_and_not_tell_why() {
+        open("GET", true);
+        invoker.open
+                .get(0)
+                .complete(new FunctionInvoker.InvokeResult(
+                        200,
+                        "Unhandled",
+                        "{\"statusCode\":200,\"errorMessage\":\"secret\"}".getBytes(CharsetUtil.UTF_8)));
+        loop.runPendingTasks();
+
+        assertThat(client.log).containsExactly("FUNCTION_FAILED 502");
+        assertOver();
+    }
+
+    @Test
+    void should_answer_502_for_a_response_that_is_none() {
+        open("GET", true);
+        complete("\"hello\"");
+
+        assertThat(client.log).containsExactly("BAD_RESPONSE 502");
+        assertOver();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "THROTTLED, THROTTLED 503",
+        "NOT_FOUND, INVOKE_FAILED 502",
+        "REFUSED, INVOKE_FAILED 502",
+        "TOO_LARGE, TOO_LARGE 413",
+        "TIMED_OUT, TIMEOUT 504",
+        "UNAVAILABLE, INVOKE_FAILED 502"
+    })
+    void should_answer_by_the_reason_why_there_is_no_result(InvokeException.Reason reason, String seen) {
+        open("GET", true);
+        InvokeException error = new InvokeException(reason, "test", null);
+        invoker.open.get(0).completeExceptionally(new CompletionException(error));
+        loop.runPendingTasks();
+
+        assertThat(client.log).containsExactly(seen);
+        assertOver();
+    }
+
+    @Test
+    void should_answer_for_an_invoker_that_throws() {
+        DirectFunction throwing = new DirectFunction("f", options, (name, event) -> {
+            throw new IllegalStateException("closed");
+        });
+        shard(throwing).open(head("GET"), true, client);
+
+        assertThat(client.log).containsExactly("INVOKE_FAILED 502");
+        assertThat(throwing.calls()).isZero();
+    }
+
+    @Test
+    void should_end_the_invocation_when_the_client_goes() {
+        RequestSink gathering = open("POST", false);
+        gathering.data(octets(7), false);
+        gathering.cancel(ErrorCode.CANCELLED);
+        RequestSink invoked = open("GET", true);
+        invoked.cancel(ErrorCode.CANCELLED);
+
+        assertThat(invoker.open.get(0)).isCancelled();
+        loop.runPendingTasks();
+        assertThat(client.log).containsExactly("taken 7");
+        assertOver();
+    }
+
+    @Test
+    void should_ignore_what_the_function_returns_after_the_client_has_gone() {
+        RequestSink request = open("GET", true);
+        invoker.open.get(0).complete(FakeFunction.returned("{\"statusCode\":200,\"body\":\"late\"}"));
+        request.cancel(ErrorCode.CANCELLED);
+        loop.runPendingTasks();
+
+        assertThat(client.log).isEmpty();
+        assertOver();
+    }
+
+    @Test
+    void should_answer_504_and_end_the_invocation_at_the_time_out() {
+        open("GET", true);
+        loop.advanceTimeBy(999, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+        assertThat(client.log).isEmpty();
+
+        loop.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+
+        assertThat(client.log).containsExactly("TIMEOUT 504");
+        assertThat(invoker.open.get(0)).isCancelled();
+        assertOver();
+    }
+
+    @Test
+    void should_have_no_more_calls_at_once_than_it_may() {
+        open("GET", true);
+        open("GET", true);
+        open("GET", true);
+        assertThat(client.log).containsExactly("QUEUE_FULL 503");
+
+        complete("{\"statusCode\":204}");
+        open("GET", true);
+
+        assertThat(client.log).containsExactly("QUEUE_FULL 503", "204 end");
+        assertThat(function.calls()).isEqualTo(2);
+    }
+}

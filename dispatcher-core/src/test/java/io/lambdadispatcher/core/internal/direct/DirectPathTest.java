@@ -1,0 +1,298 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.DirectOptions;
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.EventShape;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.TlsOptions;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
+
+/** Real clients of HTTP/1.1 and HTTP/2, a dispatcher, and a function in this process instead of AWS. */
+class DirectPathTest {
+    private static final int MIB = 1024 * 1024;
+
+    @TempDir
+    private Path directory;
+
+    private final FakeFunction function = new FakeFunction(FakeFunction::echo);
+    private final List<Dispatcher> started = new ArrayList<>();
+    private X509Bundle certificate;
+
+    @BeforeEach
+    void certify() throws Exception {
+        certificate = new CertificateBuilder()
+                .subject("CN=localhost")
+                .ecp256()
+                .setIsCertificateAuthority(true)
+                .addSanDnsName("localhost")
+                .buildSelfSigned();
+        Files.writeString(directory.resolve("cert.pem"), certificate.getCertificatePathPEM());
+        Files.writeString(directory.resolve("key.pem"), certificate.getPrivateKeyPEM());
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        for (Dispatcher dispatcher : started) {
+            dispatcher.close(Duration.ofSeconds(2)).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    private URI start(DirectOptions options) {
+        TlsOptions tls = new TlsOptions(directory.resolve("cert.pem"), directory.resolve("key.pem"), null);
+        Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.of("f").withRequestTimeout(Duration.ofSeconds(20)))
+                .direct("f", options)
+                .invoker(function)
+                .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .eventLoops(2)
+                .start();
+        started.add(dispatcher);
+        return URI.create(
+                "https://localhost:" + dispatcher.publicAddresses().get(0).getPort());
+    }
+
+    private URI start(EventShape shape) {
+        return start(DirectOptions.of(shape));
+    }
+
+    private HttpClient client(Version version) throws Exception {
+        KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+        store.load(null, null);
+        store.setCertificateEntry("dispatcher", certificate.getCertificate());
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(store);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trust.getTrustManagers(), null);
+        return HttpClient.newBuilder().version(version).sslContext(context).build();
+    }
+
+    private static HttpRequest.Builder request(URI base, String path) {
+        return HttpRequest.newBuilder(base.resolve(path)).timeout(Duration.ofSeconds(20));
+    }
+
+    private static byte[] random(int length) {
+        byte[] octets = new byte[length];
+        new Random(length).nextBytes(octets);
+        return octets;
+    }
+
+    static Stream<Arguments> shapesAndVersions() {
+        return Stream.of(EventShape.values())
+                .flatMap(shape -> Stream.of(Version.HTTP_1_1, Version.HTTP_2).map(v -> Arguments.of(shape, v)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("shapesAndVersions")
+    void should_give_back_every_octet(EventShape shape, Version version) throws Exception {
+        HttpClient client = client(version);
+        URI base = start(shape);
+        byte[] text = "grün \u2028 \"\\\n\0 😀".repeat(3000).getBytes(StandardCharsets.UTF_8);
+        for (byte[] body : List.of(new byte[0], random(1), random(70_001), random(750_000), text)) {
+            for (String type : List.of("application/octet-stream", "text/plain;charset=utf-8", "application/json")) {
+                HttpResponse<byte[]> response = client.send(
+                        request(base, "/echo")
+                                .header("Content-Type", type)
+                                .POST(BodyPublishers.ofByteArray(body))
+                                .build(),
+                        BodyHandlers.ofByteArray());
+
+                assertThat(response.version()).isEqualTo(version);
+                assertThat(response.statusCode()).isEqualTo(200);
+                assertThat(response.headers().firstValue("content-type")).hasValue(type);
+                assertThat(response.body()).isEqualTo(body);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
+    void should_refuse_at_the_limits_and_serve_the_next_request(Version version) throws Exception {
+        HttpClient client = client(version);
+        URI base = start(EventShape.HTTP_API_V2);
+        int fits = (6 * MIB - 4096) / 4 * 3;
+
+        assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
+        assertThat(post(client, base, 6 * MIB / 4 * 3).statusCode()).isEqualTo(413);
+        if (version == Version.HTTP_1_1) {
+            // Java's HTTP/2 client waits for ever when a response comes before it has sent its body (RFC 9113 section
+            // 8.1).
+            assertThat(post(client, base, 6 * MIB + 1).statusCode()).isEqualTo(413);
+        }
+        assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
+    }
+
+    private static HttpResponse<byte[]> post(HttpClient client, URI base, int length) throws Exception {
+        return client.send(
+                request(base, "/")
+                        .POST(BodyPublishers.ofByteArray(random(length)))
+                        .build(),
+                BodyHandlers.ofByteArray());
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
+    void should_refuse_a_response_that_is_too_large(Version version) throws Exception {
+        HttpClient client = client(version);
+        URI base = start(EventShape.HTTP_API_V2);
+        String frame = "{\"statusCode\":200,\"body\":\"\"}";
+        int fits = 6 * MIB - frame.length();
+        function.handler = event -> {
+            int length = Integer.parseInt(event.at("/rawQueryString").asString());
+            return frame.replace("\"\"", "\"" + "x".repeat(length) + "\"");
+        };
+
+        assertThat(get(client, base, "/?" + fits).body()).hasSize(fits);
+        assertThat(get(client, base, "/?" + (fits + 1)).statusCode()).isEqualTo(502);
+    }
+
+    private static HttpResponse<String> get(HttpClient client, URI base, String path) throws Exception {
+        return client.send(request(base, path).build(), BodyHandlers.ofString());
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
+    void should_carry_cookies_and_headers_both_ways(Version version) throws Exception {
+        List<JsonNode> events = new ArrayList<>();
+        function.handler = event -> {
+            events.add(event);
+            return "{\"statusCode\":418,\"headers\":{\"X-A\":\"1, 2\",\"Connection\":\"close\"},"
+                    + "\"cookies\":[\"a=1; Path=/\",\"b=2\"],\"body\":\"tea\"}";
+        };
+        URI base = start(EventShape.HTTP_API_V2);
+        HttpResponse<String> response = client(version)
+                .send(
+                        request(base, "/p/a?x=1&x=2")
+                                .header("Cookie", "s=1; t=2")
+                                .header("X-Forwarded-For", "6.6.6.6")
+                                .build(),
+                        BodyHandlers.ofString());
+
+        assertThat(response.statusCode()).isEqualTo(418);
+        assertThat(response.body()).isEqualTo("tea");
+        assertThat(response.headers().allValues("set-cookie")).containsExactly("a=1; Path=/", "b=2");
+        assertThat(response.headers().firstValue("x-a")).hasValue("1, 2");
+        assertThat(response.headers().firstValue("connection")).isEmpty();
+        JsonNode event = events.get(0);
+        assertThat(event.at("/cookies").toString()).isEqualTo("[\"s=1\",\"t=2\"]");
+        assertThat(event.at("/requestContext/http/sourceIp").asString()).isEqualTo("127.0.0.1");
+        assertThat(event.at("/headers/host").asString()).isEqualTo(base.getAuthority());
+        assertThat(event.at("/headers/x-forwarded-proto").asString()).isEqualTo("https");
+        assertThat(event.at("/rawQueryString").asString()).isEqualTo("x=1&x=2");
+    }
+
+    @ParameterizedTest
+    @MethodSource("shapesAndVersions")
+    void should_send_no_body_where_there_is_none(EventShape shape, Version version) throws Exception {
+        function.handler = event -> "{\"statusCode\":" + path(event).substring(1) + ",\"body\":\"four\"}";
+        HttpClient client = client(version);
+        URI base = start(shape);
+
+        HttpResponse<String> head = client.send(
+                request(base, "/200").method("HEAD", BodyPublishers.noBody()).build(), BodyHandlers.ofString());
+
+        assertThat(head.headers().firstValue("content-length")).hasValue("4");
+        assertThat(head.body()).isEmpty();
+        assertThat(get(client, base, "/204").body()).isEmpty();
+        assertThat(get(client, base, "/304").body()).isEmpty();
+        assertThat(get(client, base, "/200").body()).isEqualTo("four");
+    }
+
+    private static String path(JsonNode event) {
+        return event.path("rawPath").asString(event.path("path").asString(""));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
+    void should_answer_502_for_a_response_that_is_none(Version version) throws Exception {
+        function.handler = event -> "{\"statusCode\":200,\"headers\":{\"a\":\"x\\r\\nset-cookie: evil=1\"}}";
+        HttpResponse<String> response = get(client(version), start(EventShape.ALB), "/");
+
+        assertThat(response.statusCode()).isEqualTo(502);
+        assertThat(response.headers().firstValue("set-cookie")).isEmpty();
+        assertThat(response.body()).isEqualTo("the response of function f: the value of 'a' cannot be in a header\n");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
+    void should_end_the_invocation_of_a_client_that_goes(Version version) throws Exception {
+        function.handler = null;
+        HttpClient client = client(version);
+        URI base = start(EventShape.ALB);
+        CompletableFuture<HttpResponse<String>> gone =
+                client.sendAsync(request(base, "/").build(), BodyHandlers.ofString());
+        await(() -> function.open.size() == 1);
+
+        gone.cancel(true);
+
+        assertThatThrownBy(() -> function.open.get(0).get(10, TimeUnit.SECONDS))
+                .isInstanceOf(java.util.concurrent.CancellationException.class);
+    }
+
+    private static void await(java.util.function.BooleanSupplier condition) {
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void should_overflow_where_there_is_no_worker() throws Exception {
+        URI base = start(DirectOptions.of(EventShape.ALB).withOverflowAfter(Duration.ofMillis(20)));
+
+        HttpResponse<String> response = get(client(Version.HTTP_2), base, "/");
+
+        assertThat(response.statusCode()).isEqualTo(200);
+        assertThat(function.invoked).containsExactly("f");
+    }
+
+    @Test
+    void should_say_what_is_missing() {
+        Function<Dispatcher.Builder, Dispatcher> start = builder -> builder.function(FunctionOptions.of("f"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .start();
+        DirectOptions options = DirectOptions.of(EventShape.ALB);
+
+        assertThatThrownBy(() -> start.apply(Dispatcher.builder().direct("f", options)))
+                .hasMessage("invoker: none given, expected one for direct 'f'");
+        assertThatThrownBy(
+                        () -> start.apply(Dispatcher.builder().invoker(function).direct("g", options)))
+                .hasMessage("direct: 'g', expected one of the functions given");
+    }
+}

@@ -1,0 +1,157 @@
+package io.lambdadispatcher.core.internal.direct;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.EventShape;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ResponseReaderTest {
+
+    private static FunctionResponse read(EventShape shape, String json, String method) throws BadResponseException {
+        return new ResponseReader(shape).read(json.getBytes(StandardCharsets.UTF_8), method);
+    }
+
+    private static FunctionResponse read(EventShape shape, String json) throws BadResponseException {
+        return read(shape, json, "GET");
+    }
+
+    private static String head(FunctionResponse response) {
+        return StreamSupport.stream(response.head().spliterator(), false)
+                .map((Map.Entry<CharSequence, CharSequence> field) -> field.getKey() + "=" + field.getValue())
+                .collect(Collectors.joining("|"));
+    }
+
+    private static String body(FunctionResponse response) {
+        return new String(response.body(), StandardCharsets.UTF_8);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_read_a_response_whatever_the_order_of_its_members(EventShape shape) throws Exception {
+        FunctionResponse response = read(
+                shape,
+                "{\"body\":\"Z3LDvG4=\",\"isBase64Encoded\":true,\"statusDescription\":\"201 Made\","
+                        + "\"unknown\":{\"a\":[1,{}]},\"statusCode\":201}");
+
+        assertThat(head(response)).isEqualTo(":status=201|content-length=5");
+        assertThat(body(response)).isEqualTo("grün");
+    }
+
+    @Test
+    void should_read_the_headers_that_the_shape_has() throws Exception {
+        String json = "{\"statusCode\":200,\"headers\":{\"X-One\":\"1\",\"N\":7,\"B\":true,\"Z\":null},"
+                + "\"multiValueHeaders\":{\"Set-Cookie\":[\"a=1\",\"b=2\"]},\"cookies\":[\"c=3\",\"d=4\"],\"body\":\"x\"}";
+
+        assertThat(head(read(EventShape.ALB, json))).isEqualTo(":status=200|x-one=1|n=7|b=true|content-length=1");
+        assertThat(head(read(EventShape.ALB_MULTI_VALUE, json)))
+                .isEqualTo(":status=200|set-cookie=a=1|set-cookie=b=2|content-length=1");
+        assertThat(head(read(EventShape.HTTP_API_V2, json)))
+                .isEqualTo(":status=200|x-one=1|n=7|b=true|set-cookie=c=3|set-cookie=d=4|content-length=1");
+    }
+
+    @Test
+    void should_drop_what_belongs_to_a_connection() throws Exception {
+        String json = "{\"statusCode\":200,\"headers\":{\"Connection\":\"close, X-Hop\",\"X-Hop\":\"1\","
+                + "\"Keep-Alive\":\"5\",\"Transfer-Encoding\":\"chunked\",\"Upgrade\":\"h2c\",\"Content-Length\":\"99\","
+                + "\"X-Kept\":\" v \"},\"body\":\"four\"}";
+
+        assertThat(head(read(EventShape.ALB, json))).isEqualTo(":status=200|x-kept=v|content-length=4");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "HEAD, 200, content-length=4",
+        "GET,  204, ''",
+        "GET,  304, content-length=77",
+        "HEAD, 304, content-length=77",
+        "HEAD, 204, ''"
+    })
+    void should_have_no_body_where_there_can_be_none(String method, int status, String length) throws Exception {
+        FunctionResponse response = read(
+                EventShape.ALB,
+                "{\"statusCode\":" + status + ",\"headers\":{\"content-length\":\"77\"},\"body\":\"four\"}",
+                method);
+
+        assertThat(response.body()).isEmpty();
+        assertThat(head(response)).isEqualTo(":status=" + status + (length.isEmpty() ? "" : "|" + length));
+    }
+
+    @Test
+    void should_keep_the_length_that_a_function_tells_for_head() throws Exception {
+        String json = "{\"statusCode\":200,\"headers\":{\"content-length\":\"77\"}}";
+
+        assertThat(head(read(EventShape.ALB, json, "HEAD"))).isEqualTo(":status=200|content-length=77");
+        assertThat(head(read(EventShape.ALB, json.replace("77", "-7"), "HEAD"))).isEqualTo(":status=200");
+        assertThat(head(read(EventShape.ALB, json))).isEqualTo(":status=200|content-length=0");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{\"message\": \"hi\"} | {\"message\": \"hi\"}",
+                "\"gr\\u00fcn\" | grün",
+                "[1, 2] | [1, 2]",
+                "null | null",
+                "7 | 7",
+                "{} | {}"
+            })
+    void should_take_any_other_json_for_the_body_in_format_2(String json, String body) throws Exception {
+        FunctionResponse response = read(EventShape.HTTP_API_V2, json);
+
+        assertThat(body(response)).isEqualTo(body);
+        assertThat(head(response)).startsWith(":status=200|content-type=application/json|content-length=");
+        assertThatThrownBy(() -> read(EventShape.ALB, json)).hasMessage("no statusCode");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_refuse_what_is_no_response(EventShape shape) {
+        assertThatThrownBy(() -> read(shape, "")).hasMessage("empty");
+        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200")).hasMessage("malformed JSON");
+        assertThatThrownBy(() -> read(shape, "<html>")).hasMessage("malformed JSON");
+        assertThatThrownBy(() -> read(shape, "nul")).hasMessage("malformed JSON");
+        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200}{}")).hasMessage("JSON goes on after its end");
+        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200,\"body\":{}}"))
+                .hasMessage("body is no string");
+        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200,\"body\":\"?\",\"isBase64Encoded\":true}"))
+                .hasMessage("body is no base64");
+        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200,\"isBase64Encoded\":\"yes\"}"))
+                .hasMessage("isBase64Encoded is neither true nor false");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"100", "199", "600", "2e2", "20", "-200", "\"OK\"", "true", "{}", "[200]", "null"})
+    void should_refuse_a_status_that_is_none(String status) {
+        assertThatThrownBy(() -> read(EventShape.ALB, "{\"statusCode\":" + status + "}"))
+                .isInstanceOf(BadResponseException.class)
+                .hasMessageStartingWith("statusCode is ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"\":\"v\"}",
+                "{\":status\":\"200\"}",
+                "{\"a b\":\"v\"}",
+                "{\"a\\r\\nx\":\"v\"}",
+                "{\"a\":\"v\\r\\nset-cookie: x=1\"}",
+                "{\"a\":\"\\u0000\"}",
+                "{\"a\":\"\\u20ac\"}",
+                "{\"a\":[\"v\"]}",
+                "[]"
+            })
+    void should_refuse_headers_that_no_message_can_hold(String headers) {
+        assertThatThrownBy(() -> read(EventShape.HTTP_API_V2, "{\"statusCode\":200,\"headers\":" + headers + "}"))
+                .isInstanceOf(BadResponseException.class);
+    }
+}

@@ -1,0 +1,211 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A pool without a worker whose requests may go another way after 100 ms, and give up after 350 ms. */
+class OverflowTest {
+    private final EmbeddedChannel loop = new EmbeddedChannel();
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.of("f").withPending(10, Duration.ofMillis(350)),
+            List.of(new Handover(loop.eventLoop())),
+            DispatcherObserver.NONE);
+    private final PoolShard shard = pool.shard(0);
+    private final List<String> carried = new ArrayList<>();
+    private final List<String> answers = new ArrayList<>();
+    private boolean full;
+
+    @Nullable
+    private Attempt attempt;
+
+    /** The other way. */
+    private final class Way implements Carrier, RequestSink {
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
+            carried.add(head.path() + (end ? " end" : ""));
+            attempt = forAttempt;
+            return this;
+        }
+
+        @Override
+        public @Nullable String workerId() {
+            return null;
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            carried.add(data.readableBytes() + (end ? " end" : ""));
+            data.release();
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {}
+
+        @Override
+        public void cancel(ErrorCode code) {
+            carried.add("cancel");
+        }
+
+        @Override
+        public void responseTaken(int bytes) {}
+    }
+
+    private final ResponseSink client = new ResponseSink() {
+        @Override
+        public void onInterim(Http2Headers head) {}
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {
+            answers.add(String.valueOf(head.status()));
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            data.release();
+        }
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {}
+
+        @Override
+        public void onFailure(Failure failure) {
+            answers.add(failure.kind().name());
+        }
+
+        @Override
+        public void onRequestTaken(int bytes) {}
+    };
+
+    @BeforeEach
+    void freeze() {
+        loop.freezeTime();
+        shard.overflow(Duration.ofMillis(100), () -> full ? null : new Way());
+    }
+
+    private Exchange open(String method, String path, boolean end) {
+        return shard.open(
+                new DefaultHttp2Headers()
+                        .method(method)
+                        .scheme("http")
+                        .authority("a")
+                        .path(path),
+                end,
+                client);
+    }
+
+    private void pass(long millis) {
+        loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+        loop.runPendingTasks();
+    }
+
+    private static ByteBuf octets(int count) {
+        return ByteBufAllocator.DEFAULT.buffer().writeZero(count);
+    }
+
+    @Test
+    void should_go_the_other_way_when_it_has_waited_long_enough() {
+        open("GET", "/a", true);
+        pass(99);
+        assertThat(carried).isEmpty();
+        assertThat(pool.pending()).isEqualTo(1);
+
+        pass(1);
+
+        assertThat(carried).containsExactly("/a end");
+        assertThat(pool.pending()).isZero();
+        pass(1000);
+        assertThat(answers).isEmpty();
+    }
+
+    @Test
+    void should_take_the_body_along_if_it_is_whole() {
+        Exchange whole = open("PUT", "/whole", false);
+        whole.data(octets(3), true);
+        Exchange half = open("PUT", "/half", false);
+        half.data(octets(3), false);
+        pass(100);
+        assertThat(carried).containsExactly("/whole", "3 end");
+
+        half.data(octets(1), true);
+        pass(100);
+
+        assertThat(carried).containsExactly("/whole", "3 end", "/half", "3", "1 end");
+    }
+
+    @Test
+    void should_wait_for_a_worker_with_what_is_not_safe_or_not_small() {
+        open("POST", "/order", true);
+        open("PUT", "/large", false).data(octets(Overflow.MAX_BODY_BYTES + 1), true);
+
+        pass(340);
+        assertThat(answers).isEmpty();
+        pass(10);
+
+        assertThat(carried).isEmpty();
+        assertThat(answers).containsExactly("QUEUE_TIMEOUT", "QUEUE_TIMEOUT");
+    }
+
+    @Test
+    void should_ask_again_when_the_other_way_was_full() {
+        full = true;
+        open("GET", "/a", true);
+        pass(100);
+        full = false;
+        pass(99);
+        assertThat(carried).isEmpty();
+
+        pass(1);
+
+        assertThat(carried).containsExactly("/a end");
+    }
+
+    @Test
+    void should_leave_alone_what_waits_no_more() {
+        Exchange gone = open("GET", "/gone", true);
+        gone.cancel(ErrorCode.CANCELLED);
+
+        pass(1000);
+
+        assertThat(carried).isEmpty();
+        assertThat(pool.pending()).isZero();
+    }
+
+    @Test
+    void should_wait_again_when_the_other_way_refuses() {
+        open("GET", "/a", true);
+        pass(100);
+
+        Attempt taken = attempt;
+        assertThat(taken).isNotNull();
+        taken.onRefused(new Failure(Failure.Kind.THROTTLED, "throttled"));
+
+        assertThat(answers).isEmpty();
+        assertThat(pool.pending()).isEqualTo(1);
+        pass(250);
+        assertThat(answers).containsExactly("QUEUE_TIMEOUT");
+        assertThat(pool.pending()).isZero();
+    }
+}

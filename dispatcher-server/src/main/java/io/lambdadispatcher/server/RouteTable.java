@@ -1,0 +1,174 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Route;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chooses the function whose route says most about a request: an exact host before one with a star (the longer one first) before none, then a header
+ * with a value before one without before none, then the longest path. Functions of the same route share its requests by weight. What it answers is
+ * always a configured name, never a part of the request. Immutable; runs for every request, allocates nothing of its own.
+ */
+final class RouteTable implements RequestRouter {
+    private static final Comparator<Route> MOST_SPECIFIC_FIRST = Comparator.comparingInt(RouteTable::hostRank)
+            .thenComparingInt(RouteTable::headerRank)
+            .thenComparingInt(route -> route.path().length())
+            .reversed();
+
+    private final Entry[] entries;
+
+    RouteTable(List<FunctionConfiguration> functions) {
+        Map<Route, List<FunctionConfiguration>> sharing = new LinkedHashMap<>();
+        for (FunctionConfiguration function : functions) {
+            sharing.computeIfAbsent(function.route().withoutWeight(), route -> new ArrayList<>())
+                    .add(function);
+        }
+        entries = sharing.entrySet().stream()
+                .sorted(Map.Entry.comparingByKey(MOST_SPECIFIC_FIRST))
+                .map(shared -> new Entry(shared.getKey(), shared.getValue()))
+                .toArray(Entry[]::new);
+    }
+
+    private static int hostRank(Route route) {
+        String host = route.host();
+        if (host == null) {
+            return 0;
+        }
+        return host.startsWith("*.") ? host.length() : Integer.MAX_VALUE;
+    }
+
+    private static int headerRank(Route route) {
+        Route.Header header = route.header();
+        if (header == null) {
+            return 0;
+        }
+        return header.value() == null ? 1 : 2;
+    }
+
+    @Override
+    public @Nullable String route(Http2Headers head) {
+        CharSequence path = head.path();
+        if (path == null) {
+            return null;
+        }
+        for (Entry entry : entries) {
+            if (entry.matches(head, path)) {
+                return entry.choose();
+            }
+        }
+        return null;
+    }
+
+    /** One route and who serves it. */
+    private static final class Entry {
+        private final String host;
+        private final boolean anyHost;
+        private final boolean below;
+        private final @Nullable AsciiString headerName;
+        private final @Nullable AsciiString headerValue;
+        private final String path;
+        private final String[] names;
+
+        /** Ascending; the share of {@code names[i]} ends before {@code bounds[i]}. */
+        private final int[] bounds;
+
+        Entry(Route route, List<FunctionConfiguration> functions) {
+            String given = route.host();
+            anyHost = given == null;
+            below = given != null && given.startsWith("*.");
+            host = given == null ? "" : below ? given.substring(1) : given;
+            Route.Header header = route.header();
+            headerName = header == null ? null : AsciiString.cached(header.name());
+            headerValue = header == null || header.value() == null ? null : AsciiString.cached(header.value());
+            path = route.path();
+            names = new String[functions.size()];
+            bounds = new int[names.length];
+            int sum = 0;
+            for (int i = 0; i < names.length; i++) {
+                names[i] = functions.get(i).options().name();
+                sum += functions.get(i).route().weight();
+                bounds[i] = sum;
+            }
+        }
+
+        boolean matches(Http2Headers head, CharSequence target) {
+            return isBelow(target, path) && (anyHost || matchesHost(head.authority())) && matchesHeader(head);
+        }
+
+        /** {@code /a} is above {@code /a}, {@code /a/b} and {@code /a?b}, not above {@code /ab}. */
+        private static boolean isBelow(CharSequence target, String prefix) {
+            int length = prefix.length();
+            if (!AsciiString.regionMatches(target, false, 0, prefix, 0, length)) {
+                return false;
+            }
+            return length == 0
+                    || target.length() == length
+                    || target.charAt(length) == '/'
+                    || target.charAt(length) == '?';
+        }
+
+        private boolean matchesHost(@Nullable CharSequence authority) {
+            if (authority == null) {
+                return false;
+            }
+            int end = hostEnd(authority);
+            int start = end - host.length();
+            return (below ? start > 0 : start == 0)
+                    && AsciiString.regionMatches(authority, true, start, host, 0, host.length());
+        }
+
+        /** Where the port begins, or the dot that some write at the end of a host (RFC 3986 section 3.2.2). */
+        private static int hostEnd(CharSequence authority) {
+            int end = authority.length();
+            int digits = end;
+            while (digits > 0 && isDigit(authority.charAt(digits - 1))) {
+                digits--;
+            }
+            if (digits > 0 && authority.charAt(digits - 1) == ':') {
+                end = digits - 1;
+            }
+            return end > 0 && authority.charAt(end - 1) == '.' ? end - 1 : end;
+        }
+
+        private static boolean isDigit(char c) {
+            return c >= '0' && c <= '9';
+        }
+
+        private boolean matchesHeader(Http2Headers head) {
+            if (headerName == null) {
+                return true;
+            }
+            if (headerValue == null) {
+                return head.contains(headerName);
+            }
+            for (Iterator<CharSequence> values = head.valueIterator(headerName); values.hasNext(); ) {
+                if (headerValue.contentEquals(values.next())) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        String choose() {
+            if (names.length == 1) {
+                return names[0];
+            }
+            int drawn = ThreadLocalRandom.current().nextInt(bounds[bounds.length - 1]);
+            int i = 0;
+            while (drawn >= bounds[i]) {
+                i++;
+            }
+            return names[i];
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package io.lambdadispatcher.server.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.lambdadispatcher.core.EventShape;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RouteTest {
+    @TempDir
+    Path directory;
+
+    private Configuration load(String... lines) throws Exception {
+        Path file = directory.resolve("dispatcher.yaml");
+        Files.write(file, List.of(lines));
+        return ConfigurationLoader.load(
+                Map.of(), file, Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", "0123456789abcdef"), Map.of(), List.of());
+    }
+
+    private List<String> problems(String... lines) {
+        return catchThrowableOfType(ConfigurationException.class, () -> load(lines)).problems().stream()
+                .map(problem -> problem.replace(directory + "/", ""))
+                .toList();
+    }
+
+    @Test
+    void should_read_routes() throws Exception {
+        Configuration configuration = load(
+                "functions:",
+                "- {name: a, host: WWW.Example.org, path: /api/, header: 'X-Canary: yes please'}",
+                "- {name: b, host: '*.example.org', header: X-Canary, weight: 7}");
+
+        assertThat(configuration.functions())
+                .extracting(FunctionConfiguration::route)
+                .containsExactly(
+                        new Route("www.example.org", new Route.Header("x-canary", "yes please"), "/api", 100),
+                        new Route("*.example.org", new Route.Header("x-canary", null), "", 7));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "*", "a.*", "*a.example", "a..b", "-a", "a:80", "a/b", "http://a", "a b", "ä.example"})
+    void should_refuse_what_is_no_host(String host) {
+        assertThatThrownBy(() -> Route.parseHost(host)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", ":authority", ": x", "a b", "a:", "a: ", "a: \u0001", "a: ü", "ä"})
+    void should_refuse_what_is_no_header(String header) {
+        assertThatThrownBy(() -> Route.Header.parse(header)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void should_refuse_equal_routes_unless_all_have_a_weight() throws Exception {
+        assertThat(problems("functions:", "- {name: a, path: /x}", "- {name: b, path: /x/}"))
+                .containsExactly("functions[1].path: '/x/' (dispatcher.yaml line 3): expected another one than"
+                        + " functions[0] has, or another host or header, or a weight for both");
+        assertThat(problems("functions:", "- {name: a, weight: 1}", "- {name: b}"))
+                .hasSize(1);
+        assertThat(load("functions:", "- {name: a, weight: 1}", "- {name: b, weight: 100}")
+                        .functions())
+                .hasSize(2);
+        assertThat(load("functions:", "- {name: a}", "- {name: b, host: x}", "- {name: c, header: x}")
+                        .functions())
+                .hasSize(3);
+    }
+
+    @Test
+    void should_read_how_requests_go_directly() throws Exception {
+        Configuration configuration = load(
+                "functions:",
+                "- {name: a, path: /a, mode: direct, event-shape: alb-multi-value, direct-limit: 5, lambda: l}",
+                "- {name: b, path: /b, direct-overflow: true, direct-overflow-after: 250ms, direct-lambda: d}",
+                "- {name: c, path: /c}");
+
+        List<FunctionConfiguration> functions = configuration.functions();
+        assertThat(functions.get(0).direct()).satisfies(direct -> {
+            assertThat(direct.shape()).isEqualTo(EventShape.ALB_MULTI_VALUE);
+            assertThat(direct.maxConcurrent()).isEqualTo(5);
+            assertThat(direct.overflowAfter()).isNull();
+        });
+        assertThat(functions.get(1).direct()).satisfies(direct -> {
+            assertThat(direct.shape()).isEqualTo(EventShape.HTTP_API_V2);
+            assertThat(direct.overflowAfter()).isEqualTo(Duration.ofMillis(250));
+        });
+        assertThat(functions.get(2).direct()).isNull();
+        assertThat(functions).extracting(FunctionConfiguration::directLambda).containsExactly("l", "d", "c");
+    }
+
+    @Test
+    void should_refuse_settings_that_contradict_the_mode() {
+        assertThat(problems("function.mode: direct", "function.max-workers: 3", "function.direct-overflow: true"))
+                .containsExactly(
+                        "function.max-workers: '3' (dispatcher.yaml line 2): expected 0 with the mode direct: it has no workers",
+                        "function.direct-overflow: 'true' (dispatcher.yaml line 3): expected false with the mode direct:"
+                                + " all requests go so");
+        assertThat(problems("function.direct-overflow: true", "function.direct-overflow-after: 10s"))
+                .containsExactly(
+                        "function.direct-overflow-after: '10s' (dispatcher.yaml line 2): expected at least 10ms,"
+                                + " and less than function.pending-timeout");
+    }
+
+    @Test
+    void should_need_no_secret_where_no_worker_comes() throws Exception {
+        Path file = directory.resolve("direct.yaml");
+        Files.writeString(file, "function.mode: direct\n");
+
+        assertThat(ConfigurationLoader.load(Map.of(), file, Map.of(), Map.of(), List.of())
+                        .functions())
+                .hasSize(1);
+    }
+}

@@ -1,0 +1,26 @@
+"""Creates the demo function in LocalStack, or gives it new code, and waits until it can be invoked. Used by compose.yaml."""
+
+import boto3
+
+NAME = "demo"
+
+lambda_ = boto3.client("lambda")
+with open("/function.zip", "rb") as archive:
+    code = archive.read()
+
+try:
+    lambda_.create_function(
+        FunctionName=NAME,
+        Runtime="java25",
+        Handler="io.lambdadispatcher.worker.LambdaHandler",
+        Role="arn:aws:iam::000000000000:role/" + NAME,
+        Timeout=900,
+        MemorySize=512,
+        Environment={"Variables": {"LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.worker.demo.DemoHandler"}},
+        Code={"ZipFile": code},
+    )
+    lambda_.get_waiter("function_active_v2").wait(FunctionName=NAME)
+except lambda_.exceptions.ResourceConflictException:
+    lambda_.update_function_code(FunctionName=NAME, ZipFile=code)
+    lambda_.get_waiter("function_updated_v2").wait(FunctionName=NAME)
+print(f"function {NAME}: {len(code)} bytes of code")

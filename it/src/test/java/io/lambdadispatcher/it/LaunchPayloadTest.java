@@ -1,0 +1,71 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.spi.LaunchPayload;
+import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
+import io.lambdadispatcher.worker.config.InvokePayload;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.config.WorkerTls;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The dispatcher writes what the worker reads. */
+class LaunchPayloadTest {
+    private static final String PEM = "-----BEGIN CERTIFICATE-----\nMIIB//+/\n-----END CERTIFICATE-----\n";
+
+    private static LaunchRequest request(boolean tls, Duration maxLife) {
+        return new LaunchRequest(
+                "a \"function\"",
+                "worker-1",
+                "v1.token",
+                List.of(
+                        InetSocketAddress.createUnresolved("dispatcher.internal", 8444),
+                        new InetSocketAddress("2001:db8::1", 8445),
+                        new InetSocketAddress("0.0.0.0", 8446)),
+                3,
+                70,
+                tls,
+                maxLife);
+    }
+
+    @Test
+    void should_tell_the_worker_all_it_needs() {
+        WorkerConfig read = InvokePayload.read(LaunchPayload.json(request(false, Duration.ofMinutes(14)), null));
+
+        assertThat(read.function()).isEqualTo("a \"function\"");
+        assertThat(read.workerId()).isEqualTo("worker-1");
+        assertThat(read.connections()).isEqualTo(3);
+        assertThat(read.streams()).isEqualTo(70);
+        assertThat(read.deadline()).isEqualTo(Duration.ofMinutes(14));
+        assertThat(read.tls()).isNull();
+        assertThat(read.addresses().stream().map(InetSocketAddress::getPort)).containsExactly(8444, 8445, 8446);
+        assertThat(read.addresses().stream().map(InetSocketAddress::getHostString))
+                .containsExactly("dispatcher.internal", "2001:db8:0:0:0:0:0:1", "127.0.0.1");
+    }
+
+    @Test
+    void should_leave_the_deadline_to_the_place_when_life_has_no_limit() {
+        WorkerConfig read = InvokePayload.read(LaunchPayload.json(request(false, Duration.ZERO), null));
+
+        assertThat(read.deadline()).isEqualTo(Duration.ZERO);
+    }
+
+    @Test
+    void should_hand_certificates_over_octet_by_octet() {
+        WorkerTls tls = InvokePayload.read(LaunchPayload.json(request(true, Duration.ZERO), PEM))
+                .tls();
+
+        assertThat(tls).isEqualTo(WorkerTls.pemText(PEM));
+    }
+
+    @Test
+    void should_trust_public_authorities_when_no_certificate_is_sent() {
+        WorkerTls tls = InvokePayload.read(LaunchPayload.json(request(true, Duration.ZERO), null))
+                .tls();
+
+        assertThat(tls).isEqualTo(WorkerTls.system());
+    }
+}

@@ -1,0 +1,166 @@
+package io.lambdadispatcher.it.docker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.github.dockerjava.api.DockerClient;
+import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.LaunchLimits;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.testcontainers.DockerClientFactory;
+
+/**
+ * What goes wrong between containers, under load: 12 clients that GET something that takes 100 ms from three workers. What became of every
+ * request is counted.
+ */
+@DockerTest({Image.LOCALSTACK, Image.LAMBDA})
+class ContainerFaultsIT {
+    private static final Logger log = LoggerFactory.getLogger(ContainerFaultsIT.class);
+    private static final DockerClient DOCKER = DockerClientFactory.lazyClient();
+
+    private static Cloud cloud;
+    private static int tests;
+
+    /** One for each test: LocalStack keeps containers for the next invoke of a function, dead ones too. */
+    private final String name = "faults" + ProcessHandle.current().pid() + "x" + ++tests;
+
+    private final Launches launches = new Launches();
+    private CloudRig rig;
+    private Load load;
+
+    @BeforeAll
+    static void start() {
+        cloud = Cloud.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        cloud.close();
+    }
+
+    @BeforeEach
+    void serve() {
+        cloud.createWorkerFunction(name, Duration.ofSeconds(180));
+        FunctionOptions function = FunctionOptions.of(name)
+                .withCapacity(CapacityPolicy.fixed(3).withScaleIn(Duration.ofMinutes(5), Duration.ofSeconds(5)))
+                .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(15)))
+                .withStreams(1, 10)
+                .withPending(1000, Duration.ofSeconds(30));
+        rig = new CloudRig(cloud.endpoint(), function, launches);
+        awaitThreeReady();
+        load = new Load(12, () -> rig.uri("/delay?delay=100"));
+        awaitAnswers(100);
+    }
+
+    @AfterEach
+    void end() {
+        load.stop();
+        rig.close();
+        cloud.deleteFunction(name);
+    }
+
+    private void awaitThreeReady() {
+        CloudRig.await(
+                "three workers are ready",
+                Duration.ofSeconds(60),
+                () -> rig.pool().readyWorkers() == 3);
+    }
+
+    private void awaitAnswers(int more) {
+        long before = load == null ? 0 : load.count("200");
+        CloudRig.await(more + " more answers", Duration.ofSeconds(60), () -> load.count("200") >= before + more);
+    }
+
+    private String oneWorker() {
+        List<String> containers = Cloud.containersOf(name);
+        assertThat(containers).hasSizeGreaterThanOrEqualTo(3);
+        return containers.get(0);
+    }
+
+    private void report(String what) {
+        load.stop();
+        log.info("{}: {}", what, load);
+    }
+
+    @Test
+    void should_answer_all_when_a_worker_is_killed() {
+        DOCKER.killContainerCmd(oneWorker()).exec();
+        awaitAnswers(200);
+        awaitThreeReady();
+        awaitAnswers(100);
+
+        report("one of three workers killed");
+        // GET may be sent again, and no response had begun.
+        assertThat(load.failures()).isZero();
+        assertThat(launches.started).hasSize(4);
+    }
+
+    @Test
+    void should_answer_all_when_a_worker_stops_responding_and_take_it_back_later() {
+        String frozen = oneWorker();
+        DOCKER.pauseContainerCmd(frozen).exec();
+        try {
+            CloudRig.await("it is out", Duration.ofSeconds(10), () -> rig.pool().workers() < 3);
+            awaitAnswers(100);
+            awaitThreeReady();
+        } finally {
+            DOCKER.unpauseContainerCmd(frozen).exec();
+        }
+        CloudRig.await(
+                "there are three of four again",
+                Duration.ofSeconds(40),
+                () -> launches.ended.size() == 1 && rig.pool().readyWorkers() == 3);
+        awaitAnswers(100);
+
+        report("one of three workers frozen for some seconds");
+        assertThat(load.failures()).isZero();
+    }
+
+    @Test
+    void should_answer_all_when_a_workers_network_is_cut_and_healed() {
+        String cut = oneWorker();
+        DOCKER.disconnectFromNetworkCmd()
+                .withNetworkId("bridge")
+                .withContainerId(cut)
+                .withForce(true)
+                .exec();
+        CloudRig.await("it is out", Duration.ofSeconds(10), () -> rig.pool().workers() < 3);
+        awaitAnswers(100);
+        DOCKER.connectToNetworkCmd()
+                .withNetworkId("bridge")
+                .withContainerId(cut)
+                .exec();
+        awaitThreeReady();
+        awaitAnswers(200);
+
+        report("network of one of three workers cut and healed");
+        assertThat(load.failures()).isZero();
+    }
+
+    @Test
+    void should_serve_on_while_lambda_itself_cannot_be_reached_for_a_minute() throws Exception {
+        String localStack = cloud.container().getContainerId();
+        DOCKER.pauseContainerCmd(localStack).exec();
+        try {
+            Thread.sleep(20_000);
+            DOCKER.killContainerCmd(oneWorker()).exec();
+            Thread.sleep(40_000);
+            assertThat(rig.pool().readyWorkers()).isEqualTo(2);
+        } finally {
+            DOCKER.unpauseContainerCmd(localStack).exec();
+        }
+        awaitThreeReady();
+        awaitAnswers(100);
+
+        report("LocalStack gone for a minute, a worker killed meanwhile");
+        assertThat(load.failures()).isZero();
+    }
+}

@@ -1,0 +1,91 @@
+package io.lambdadispatcher.it.docker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.FunctionOptions;
+import java.time.Duration;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.testcontainers.containers.GenericContainer;
+
+/** Workers behind Lambda's own runtime interface emulator and AWS's Java runtime client, with Lambda's time-outs, memory and processor. */
+@DockerTest(Image.EMULATOR)
+class EmulatorIT {
+    private static final Logger log = LoggerFactory.getLogger(EmulatorIT.class);
+
+    private static FunctionOptions function(CapacityPolicy capacity) {
+        return FunctionOptions.of("function")
+                .withCapacity(capacity)
+                .withStreams(1, 20)
+                .withPending(1000, Duration.ofSeconds(30));
+    }
+
+    @Test
+    void should_replace_workers_before_their_time_out_and_lose_no_request_under_load() throws Exception {
+        Emulator lambda = new Emulator("function", 4, Duration.ofSeconds(30), 512, 1);
+        Launches launches = new Launches();
+        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(2)), launches)) {
+            CloudRig.await(
+                    "two are ready", Duration.ofSeconds(30), () -> rig.pool().readyWorkers() == 2);
+            Load load = new Load(8, () -> rig.uri("/delay?delay=200"));
+            CloudRig.await("workers are replaced", Duration.ofSeconds(90), () -> launches.ended.size() >= 5);
+            load.stop();
+
+            log.info("8 clients while 5 workers of 30 s were replaced: {}; they ended: {}", load, launches.ended);
+            assertThat(load.failures()).isZero();
+            assertThat(load.count("200")).isGreaterThan(1000);
+            assertThat(launches.ended).allMatch(detail -> detail.startsWith("DEADLINE"));
+            for (GenericContainer<?> container : lambda.containers()) {
+                assertThat(container.getLogs()).doesNotContain("Task timed out");
+            }
+        }
+    }
+
+    @Test
+    void should_let_a_long_response_run_until_the_true_deadline() throws Exception {
+        Emulator lambda = new Emulator("function", 2, Duration.ofSeconds(30), 512, 1);
+        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(1)))) {
+            CloudRig.await(
+                    "one is ready", Duration.ofSeconds(30), () -> rig.pool().readyWorkers() == 1);
+            Thread.sleep(9_000);
+
+            // Begun when about 20 s are left, ended some 2 s before the end.
+            assertThat(rig.get("/delay?delay=17000").statusCode()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_serve_in_the_memory_and_the_processor_of_a_512_mb_environment() throws Exception {
+        Emulator lambda = new Emulator("function", 1, Duration.ofSeconds(300), 512, 512 / 1769.0);
+        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(1)))) {
+            long start = System.nanoTime();
+            CloudRig.await(
+                    "it is ready", Duration.ofSeconds(60), () -> rig.pool().readyWorkers() == 1);
+            log.info("ready after {} ms on {} of a processor", (System.nanoTime() - start) / 1_000_000, 512 / 1769.0);
+            try (Load load = new Load(10, () -> rig.uri("/public/silly-test-image.jpg"))) {
+                CloudRig.await("300 images", Duration.ofSeconds(60), () -> load.count("200") >= 300);
+                load.stop();
+                assertThat(load.failures()).isZero();
+                log.info("images: {}", load);
+            }
+            byte[] large = new byte[9_365_076];
+            new Random(2).nextBytes(large);
+            assertThat(rig.post("/echo", large).body()).isEqualTo(large);
+
+            GenericContainer<?> container = lambda.containers().get(0);
+            String most = container
+                    .execInContainer(
+                            "sh",
+                            "-c",
+                            "cat /sys/fs/cgroup/memory/memory.max_usage_in_bytes /sys/fs/cgroup/memory.peak 2>/dev/null")
+                    .getStdout()
+                    .strip();
+            log.info("the most memory it has used: {} octets", most);
+            assertThat(container.getCurrentContainerInfo().getState().getOOMKilled())
+                    .isFalse();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package io.lambdadispatcher.it.docker;
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/** The dispatcher's image, run as a user would. */
+final class ServerContainer extends GenericContainer<ServerContainer> {
+    static final String SECRET = "a secret of the container tests";
+    private static final int PUBLIC_PORT = 8080;
+    private static final int ADMIN_PORT = 9901;
+
+    private ServerContainer() {
+        super(Image.DISPATCHER.imageName());
+        withExposedPorts(PUBLIC_PORT, ADMIN_PORT);
+        withEnv("LAMBDA_DISPATCHER_ADMIN_HOST", "0.0.0.0");
+        withEnv("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        withEnv("LAMBDA_DISPATCHER_WORKERS_PING_INTERVAL", "1s");
+        withEnv("LAMBDA_DISPATCHER_WORKERS_PING_TIMEOUT", "2s");
+        waitingFor(Wait.forHttp("/ready").forPort(ADMIN_PORT).withStartupTimeout(Duration.ofSeconds(60)));
+    }
+
+    /** Two workers of the demo's handler in the same container. */
+    static ServerContainer withLocalWorkers() {
+        return new ServerContainer()
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "local")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", "2")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", "2")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_HANDLER", "io.lambdadispatcher.worker.demo.DemoHandler");
+    }
+
+    /** {@code workers} of a function in the cloud; functions find the dispatcher by its address on Docker's network. */
+    static ServerContainer withLambda(Cloud cloud, String function, int workers) {
+        return new ServerContainer()
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_NAME", function)
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "lambda")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", Integer.toString(workers))
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", Integer.toString(workers))
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_STREAMS", "10")
+                .withEnv("LAMBDA_DISPATCHER_AWS_ENDPOINT", "http://" + address(cloud.container()) + ":4566")
+                .withEnv("LAMBDA_DISPATCHER_AWS_REGION", Cloud.REGION)
+                .withEnv("AWS_EC2_METADATA_DISABLED", "true")
+                .withEnv("AWS_ACCESS_KEY_ID", "test")
+                .withEnv("AWS_SECRET_ACCESS_KEY", "test");
+    }
+
+    /** On Docker's default network. */
+    static String address(GenericContainer<?> container) {
+        return container.getCurrentContainerInfo().getNetworkSettings().getNetworks().values().stream()
+                .findFirst()
+                .orElseThrow()
+                .getIpAddress();
+    }
+
+    URI uri(String path) {
+        return URI.create("http://" + getHost() + ":" + getMappedPort(PUBLIC_PORT) + path);
+    }
+
+    URI admin(String path) {
+        return URI.create("http://" + getHost() + ":" + getMappedPort(ADMIN_PORT) + path);
+    }
+
+    ServerContainer with(Map<String, String> settings) {
+        return withEnv(settings);
+    }
+
+    /** {@code docker stop}: SIGTERM, and SIGKILL when the time is over. @return the exit code */
+    int stopGracefully(Duration time) {
+        getDockerClient()
+                .stopContainerCmd(getContainerId())
+                .withTimeout((int) time.toSeconds())
+                .exec();
+        Long code = getDockerClient()
+                .inspectContainerCmd(getContainerId())
+                .exec()
+                .getState()
+                .getExitCodeLong();
+        return code == null ? -1 : code.intValue();
+    }
+
+    /** SIGKILL. */
+    void kill() {
+        getDockerClient().killContainerCmd(getContainerId()).exec();
+    }
+
+    /** After {@link #kill}; ports may be mapped anew. */
+    void startAgain() {
+        getDockerClient().startContainerCmd(getContainerId()).exec();
+    }
+}

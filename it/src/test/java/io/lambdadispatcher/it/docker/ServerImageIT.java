@@ -1,0 +1,74 @@
+package io.lambdadispatcher.it.docker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The image of the server, as {@code docker run} and {@code docker stop} use it. */
+@DockerTest(Image.DISPATCHER)
+class ServerImageIT {
+    private final HttpClient client =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+    @Test
+    void should_start_without_root_become_healthy_and_serve() throws Exception {
+        try (ServerContainer server = ServerContainer.withLocalWorkers()) {
+            server.start();
+            HttpResponse<String> pong =
+                    client.send(HttpRequest.newBuilder(server.uri("/ping")).build(), BodyHandlers.ofString());
+
+            assertThat(pong.body()).isEqualTo("pong");
+            assertThat(server.execInContainer("id", "-u").getStdout().strip()).isEqualTo("10001");
+            CloudRig.await("Docker finds it healthy", Duration.ofSeconds(30), server::isHealthy);
+        }
+    }
+
+    @Test
+    void should_drain_on_docker_stop_without_losing_a_request() throws Exception {
+        ServerContainer server = ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "3s");
+        try (server) {
+            server.start();
+            // As behind a load balancer: it stops sending when /ready says so, and what it has sent is answered.
+            Load load = new Load(10, () -> server.uri("/delay?delay=100"));
+            Thread balancer = new Thread(() -> {
+                CloudRig.await("/ready says no", Duration.ofSeconds(20), () -> !isReady(server));
+                load.stop();
+            });
+            balancer.start();
+            List<CompletableFuture<HttpResponse<String>>> slow = new ArrayList<>();
+            for (int i = 0; i < 5; i++) {
+                slow.add(client.sendAsync(
+                        HttpRequest.newBuilder(server.uri("/delay?delay=6000")).build(), BodyHandlers.ofString()));
+            }
+            CloudRig.await("load is on", Duration.ofSeconds(20), () -> load.count("200") > 100);
+
+            int exitCode = server.stopGracefully(Duration.ofSeconds(40));
+            balancer.join();
+
+            assertThat(load.failures()).describedAs(load.toString()).isZero();
+            for (CompletableFuture<HttpResponse<String>> response : slow) {
+                assertThat(response.get(1, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+            }
+            assertThat(exitCode).isZero();
+        }
+    }
+
+    private boolean isReady(ServerContainer server) {
+        try {
+            return client.send(HttpRequest.newBuilder(server.admin("/ready")).build(), BodyHandlers.discarding())
+                            .statusCode()
+                    == 200;
+        } catch (Exception e) {
+            return false;
+        }
+    }
+}
