@@ -1,11 +1,7 @@
 package io.lambdadispatcher.it.docker;
 
 import com.github.dockerjava.api.model.Container;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -26,7 +22,8 @@ final class Cloud implements AutoCloseable {
     /** How function containers call the machine that the tests run on. */
     static final String HOST = "host.docker.internal";
 
-    private static final String WORKER = "io.lambdadispatcher.worker.LambdaHandler";
+    /** The class that Lambda calls; it serves with what {@code LAMBDA_DISPATCHER_HANDLER} names. */
+    static final String WORKER = "io.lambdadispatcher.worker.LambdaHandler";
 
     private final LocalStackContainer localStack;
     private final LambdaAsyncClient lambda;
@@ -76,6 +73,11 @@ final class Cloud implements AutoCloseable {
     }
 
     void createFunction(String name, Duration timeout, String handler, Map<String, String> variables) {
+        createFunction(name, timeout, handler, variables, FunctionArchive.worker());
+    }
+
+    /** @param code what {@link FunctionArchive} makes */
+    void createFunction(String name, Duration timeout, String handler, Map<String, String> variables, SdkBytes code) {
         Map<String, String> environment = new HashMap<>(variables);
         environment.put("JAVA_HEAP", "-Xmx128m");
         lambda.createFunction(create -> create.functionName(name)
@@ -85,17 +87,9 @@ final class Cloud implements AutoCloseable {
                         .timeout((int) timeout.toSeconds())
                         .memorySize(512)
                         .environment(variable -> variable.variables(environment))
-                        .code(FunctionCode.builder().zipFile(functionZip()).build()))
+                        .code(FunctionCode.builder().zipFile(code).build()))
                 .join();
         lambda.waiter().waitUntilFunctionActiveV2(get -> get.functionName(name)).join();
-    }
-
-    private static SdkBytes functionZip() {
-        try {
-            return SdkBytes.fromByteArray(Files.readAllBytes(Path.of(System.getProperty("it.function.zip"))));
-        } catch (IOException e) {
-            throw new UncheckedIOException("the function archive, which lambda-worker's package phase makes", e);
-        }
     }
 
     void deleteFunction(String name) {

@@ -1,0 +1,101 @@
+package io.lambdadispatcher.it.docker;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import java.util.zip.Deflater;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+import java.util.zip.ZipOutputStream;
+import software.amazon.awssdk.core.SdkBytes;
+
+/** A function's code as Lambda takes it: classes at the top, libraries in {@code lib}. */
+final class FunctionArchive {
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private final ZipOutputStream zip = new ZipOutputStream(bytes);
+
+    private FunctionArchive() {
+        // Nearly all of it is compressed already.
+        zip.setLevel(Deflater.NO_COMPRESSION);
+    }
+
+    /** The worker's own archive. */
+    static SdkBytes worker() {
+        try {
+            return SdkBytes.fromByteArrayUnsafe(Files.readAllBytes(workerFile()));
+        } catch (IOException e) {
+            throw absent(e);
+        }
+    }
+
+    /**
+     * The worker's own archive, a package of this class path, and libraries of it.
+     *
+     * @param sample any class of the package
+     * @param libraries chooses among the jars of this class path
+     */
+    static SdkBytes workerWith(Class<?> sample, Predicate<Path> libraries) {
+        FunctionArchive archive = new FunctionArchive();
+        try (archive.zip) {
+            archive.addAll(workerFile());
+            archive.addPackage(sample);
+            archive.addLibraries(libraries);
+        } catch (IOException e) {
+            throw absent(e);
+        }
+        return SdkBytes.fromByteArrayUnsafe(archive.bytes.toByteArray());
+    }
+
+    private static Path workerFile() {
+        return Path.of(System.getProperty("it.function.zip"));
+    }
+
+    private static UncheckedIOException absent(IOException e) {
+        return new UncheckedIOException("the function archive, which lambda-worker's package phase makes", e);
+    }
+
+    private void addAll(Path other) throws IOException {
+        try (ZipInputStream in = new ZipInputStream(Files.newInputStream(other))) {
+            for (ZipEntry entry = in.getNextEntry(); entry != null; entry = in.getNextEntry()) {
+                zip.putNextEntry(new ZipEntry(entry.getName()));
+                in.transferTo(zip);
+            }
+        }
+    }
+
+    private void addPackage(Class<?> sample) throws IOException {
+        String directory = sample.getPackageName().replace('.', '/') + "/";
+        for (Path file : classFiles(sample)) {
+            add(directory + file.getFileName(), file);
+        }
+    }
+
+    private static List<Path> classFiles(Class<?> sample) throws IOException {
+        try (Stream<Path> files = Files.list(Path.of(sample.getResource("").toURI()))) {
+            return files.filter(file -> file.toString().endsWith(".class")).toList();
+        } catch (URISyntaxException e) {
+            throw new IOException(e);
+        }
+    }
+
+    private void addLibraries(Predicate<Path> chosen) throws IOException {
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            Path library = Path.of(entry);
+            if (entry.endsWith(".jar") && chosen.test(library)) {
+                add("lib/" + library.getFileName(), library);
+            }
+        }
+    }
+
+    private void add(String name, Path file) throws IOException {
+        zip.putNextEntry(new ZipEntry(name));
+        Files.copy(file, zip);
+    }
+}
