@@ -151,7 +151,9 @@ final class DispatcherAssembly {
             if (certificate != null) {
                 builder.trust(Files.readString(certificate));
             }
-            return builder.build();
+            LambdaLauncher launcher = builder.build();
+            launcher.verify();
+            return launcher;
         } catch (IOException e) {
             throw new StartException("workers.tls.certificate: '" + certificate + "' cannot be read: " + e, e);
         } catch (RuntimeException e) {

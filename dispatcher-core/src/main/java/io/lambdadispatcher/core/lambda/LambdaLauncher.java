@@ -144,6 +144,28 @@ public final class LambdaLauncher implements WorkerLauncher {
         return lambda;
     }
 
+    /**
+     * Asks Lambda whether each function is there and may be invoked (a dry run: nothing is started, nothing is paid) and says in the log what
+     * is wrong. It also gets the client going, so that the first launches need not wait for that.
+     *
+     * @return completes, never exceptionally, when all answers are there
+     */
+    public CompletableFuture<Void> verify() {
+        return CompletableFuture.allOf(lambdas.values().stream()
+                .map(lambda -> client.invoke(
+                                dryRun -> dryRun.functionName(lambda).invocationType(InvocationType.DRY_RUN))
+                        .handle((response, error) -> {
+                            if (error != null) {
+                                log.warn(
+                                        "{} cannot be invoked: {}",
+                                        lambda,
+                                        InvokeOutcome.of(error).detail());
+                            }
+                            return lambda;
+                        }))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
     /** Init-only invokes, which the worker library answers without dialling in. */
     @Override
     public void warmUp(String function, int count) {

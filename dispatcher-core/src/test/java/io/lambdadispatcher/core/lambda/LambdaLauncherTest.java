@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -334,6 +335,17 @@ class LambdaLauncherTest {
         together.get(0).answer(200, Map.of(), "{\"warm\":true}");
         together.get(1).answer(200, Map.of("X-Amz-Function-Error", "Unhandled"), "{}");
         together.get(2).error(429, "TooManyRequestsException", "{}");
+    }
+
+    @Test
+    void should_ask_for_leave_without_starting_anything() throws Exception {
+        CompletableFuture<Void> verified = launcher.verify();
+        FakeLambda.Invoke dryRun = lambda.take();
+
+        assertThat(dryRun.header("X-Amz-Invocation-Type")).isEqualTo("DryRun");
+        dryRun.answer(
+                404, Map.of("X-Amzn-ErrorType", "ResourceNotFoundException"), "{\"Message\":\"no such function\"}");
+        verified.get(20, TimeUnit.SECONDS);
     }
 
     @Test

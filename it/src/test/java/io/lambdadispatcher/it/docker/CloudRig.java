@@ -33,14 +33,17 @@ final class CloudRig implements AutoCloseable {
     }
 
     CloudRig(URI lambdaEndpoint, FunctionOptions function, DispatcherObserver observer) {
-        this(
-                LambdaLauncher.builder()
-                        .function(function.name(), function.name())
-                        .region(Cloud.REGION)
-                        .endpoint(lambdaEndpoint)
-                        .build(),
-                function,
-                observer);
+        this(launcher(lambdaEndpoint, function), function, observer);
+    }
+
+    private static LambdaLauncher launcher(URI lambdaEndpoint, FunctionOptions function) {
+        LambdaLauncher launcher = LambdaLauncher.builder()
+                .function(function.name(), function.name())
+                .region(Cloud.REGION)
+                .endpoint(lambdaEndpoint)
+                .build();
+        launcher.verify().join();
+        return launcher;
     }
 
     CloudRig(WorkerLauncher launcher, FunctionOptions function) {

@@ -269,7 +269,7 @@ class CapacityControllerTest {
         pass(Duration.ofSeconds(700));
         assertThat(told.launched).hasSize(1);
 
-        pass(Duration.ofSeconds(190));
+        pass(Duration.ofSeconds(186));
         assertThat(told.launched).hasSize(2);
         assertThat(told.drained).isEmpty();
 
