@@ -198,7 +198,8 @@ public final class CapacityController {
 
     public void onLoad(long nowNanos, String workerId, int memoryPermille, int loopLagMicros) {
         WorkerLife worker = worker(workerId);
-        if (worker != null) {
+        // A JVM that has just started is late, however little is asked of it.
+        if (worker != null && worker.is(State.READY) && worker.inStateNanos(nowNanos) >= SETTLED_NANOS) {
             int before = worker.allowed();
             worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
             tellLimit(worker, before);

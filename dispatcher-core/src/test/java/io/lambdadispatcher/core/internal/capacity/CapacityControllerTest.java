@@ -610,6 +610,9 @@ class CapacityControllerTest {
         look();
         readyAll();
         controller.onLoad(now, "w0", 500, 400_000);
+        assertThat(told.limits).isEmpty();
+        pass(Duration.ofSeconds(10));
+        controller.onLoad(now, "w0", 500, 400_000);
         assertThat(told.limits).containsEntry("w0", 70);
 
         workers = List.of(new WorkerDemand("w0", 100, 100, 0, 0, 0, 0));
@@ -623,6 +626,9 @@ class CapacityControllerTest {
                 controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.between(1, 10)));
         look();
         readyAll();
+        controller.onLoad(now, "w0", 500, 400_000);
+        assertThat(told.limits).isEmpty();
+        pass(Duration.ofSeconds(10));
         controller.onLoad(now, "w0", 500, 400_000);
         arrived = 200;
         busy = 100;
