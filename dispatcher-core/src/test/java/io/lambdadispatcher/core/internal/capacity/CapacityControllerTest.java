@@ -76,7 +76,7 @@ class CapacityControllerTest {
 
     private void look() {
         controller.evaluate(
-                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers));
+                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers), true);
     }
 
     private void pass(Duration time) {
@@ -618,6 +618,20 @@ class CapacityControllerTest {
         workers = List.of(new WorkerDemand("w0", 100, 100, 0, 0, 0, 0));
         pass(Duration.ofSeconds(30));
         assertThat(told.limits).containsEntry("w0", 100);
+    }
+
+    @Test
+    void should_see_to_sick_workers_only_in_looks_that_show_workers() {
+        fourWorkers();
+        workers = List.of();
+        for (int i = 0; i < 100; i++) {
+            now += SECOND / 50;
+            controller.evaluate(
+                    now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), workers), false);
+        }
+        serve(5, 0.8, Duration.ofMillis(10));
+
+        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
     }
 
     @Test
