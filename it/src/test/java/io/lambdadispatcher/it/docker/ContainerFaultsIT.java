@@ -26,10 +26,6 @@ class ContainerFaultsIT {
     private static final Logger log = LoggerFactory.getLogger(ContainerFaultsIT.class);
     private static final DockerClient DOCKER = DockerClientFactory.lazyClient();
 
-    private static final int PERIOD_MICROS = 100_000;
-    private static final int SLICE_MICROS = 2_000;
-    private static final int NO_LIMIT = -1;
-
     private static Cloud cloud;
     private static int tests;
 
@@ -147,34 +143,6 @@ class ContainerFaultsIT {
 
         report("network of one of three workers cut and healed");
         assertThat(load.failures()).isZero();
-    }
-
-    @Test
-    void should_put_a_worker_aside_that_gets_hardly_any_processor_and_take_it_back() {
-        String slow = oneWorker();
-        processorOf(slow, SLICE_MICROS);
-        try {
-            CloudRig.await(
-                    "it is put aside",
-                    Duration.ofSeconds(60),
-                    () -> rig.capacity().ejected() == 1);
-            awaitThreeReady();
-        } finally {
-            processorOf(slow, NO_LIMIT);
-        }
-        CloudRig.await(
-                "it is back", Duration.ofSeconds(60), () -> rig.capacity().ejected() == 0);
-        awaitAnswers(100);
-
-        report("one of three workers with a fiftieth of a processor");
-        assertThat(load.failures()).isZero();
-    }
-
-    private static void processorOf(String container, int quotaMicros) {
-        DOCKER.updateContainerCmd(container)
-                .withCpuPeriod((long) PERIOD_MICROS)
-                .withCpuQuota((long) quotaMicros)
-                .exec();
     }
 
     @Test
