@@ -412,6 +412,22 @@ class CapacityControllerTest {
     // The guard.
 
     @Test
+    void should_launch_another_probe_when_one_fails_after_an_older_worker_has_settled() {
+        controller = controller(CapacityPolicy.fixed(2));
+        look();
+        ready("w0");
+        fail("w1", Cause.REFUSED);
+        while (told.launched.size() == 2) {
+            pass(Duration.ofSeconds(1));
+        }
+        pass(Duration.ofSeconds(11)); // w0 has worked for a while: failures count from one again
+        fail("w2", Cause.FAILED);
+        pass(Duration.ofMinutes(3));
+
+        assertThat(told.launched).hasSizeGreaterThan(3);
+    }
+
+    @Test
     void should_never_launch_more_in_a_minute_than_permitted_however_much_waits_and_fails() {
         controller = controller(FunctionOptions.of("f")
                 .withStreams(1, 1)
