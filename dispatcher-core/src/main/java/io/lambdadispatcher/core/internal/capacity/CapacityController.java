@@ -185,13 +185,13 @@ public final class CapacityController {
             worker.onGone(nowNanos);
             workers.remove(workerId);
         }
-        if (closed || before == State.DRAINING) {
+        if (closed) {
             return;
         }
         if (!worker.everReady()) {
             Cause cause = exit.cause() == Cause.ENDED ? Cause.FAILED : exit.cause();
             guard.onFailed(nowNanos, worker.launchedNanos, cause, exit.detail());
-        } else if (exit.failed() && !worker.isSettled()) {
+        } else if (before != State.DRAINING && exit.failed() && !worker.isSettled()) {
             guard.onFailed(nowNanos, worker.launchedNanos, exit.cause(), exit.detail());
         }
     }

@@ -412,6 +412,23 @@ class CapacityControllerTest {
     // The guard.
 
     @Test
+    void should_take_a_worker_that_says_goodbye_before_it_was_ready_for_a_failure() {
+        controller = controller(CapacityPolicy.fixed(10));
+        int seen = 0;
+        for (int second = 0; second < 600; second++) {
+            pass(Duration.ofSeconds(1));
+            for (; seen < told.launched.size(); seen++) {
+                controller.onDialled(now, told.launched.get(seen));
+                controller.onDisconnected(now, told.launched.get(seen), true);
+                fail(told.launched.get(seen), Cause.ENDED);
+            }
+        }
+
+        // First all, then half as many each time, then a probe now and then.
+        assertThat(told.launched).hasSizeBetween(25, 80);
+    }
+
+    @Test
     void should_launch_another_probe_when_one_fails_after_an_older_worker_has_settled() {
         controller = controller(CapacityPolicy.fixed(2));
         look();
