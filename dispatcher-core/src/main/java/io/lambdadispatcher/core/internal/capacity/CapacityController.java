@@ -337,7 +337,7 @@ public final class CapacityController {
         int starting = 0;
         for (WorkerLife worker : workers.values()) {
             coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
-            starting += worker.ours && !worker.everReady() ? 1 : 0;
+            starting += worker.ours && !worker.everReady() && !worker.hasExited() ? 1 : 0;
         }
         int count = guard.permitted(nowNanos, wanted - coming, starting);
         for (int i = 0; i < count; i++) {
@@ -350,7 +350,7 @@ public final class CapacityController {
     private boolean isCapacityToCome(long nowNanos, WorkerLife worker) {
         return switch (worker.state()) {
             case LAUNCHED -> !worker.everReady() || worker.inStateNanos(nowNanos) < REDIAL_NANOS;
-            case DIALLED -> true;
+            case DIALLED -> !worker.hasExited();
             case READY -> !worker.isEjected() && !worker.isExpiring();
             case DRAINING, GONE -> false;
         };

@@ -412,6 +412,19 @@ class CapacityControllerTest {
     // The guard.
 
     @Test
+    void should_launch_another_for_one_that_hangs_at_its_start_and_is_not_seen_to_end() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        controller.onDialled(now, "w0");
+        pass(Duration.ofSeconds(121));
+        assertThat(told.killed).containsExactly("w0");
+
+        fail("w0", Cause.FAILED); // given up by the launcher, but its connection is there
+        pass(Duration.ofSeconds(3));
+        assertThat(told.launched).hasSize(2);
+    }
+
+    @Test
     void should_take_a_worker_that_says_goodbye_before_it_was_ready_for_a_failure() {
         controller = controller(CapacityPolicy.fixed(10));
         int seen = 0;
