@@ -131,10 +131,19 @@ public final class CapacityController {
         if (worker == null) {
             return;
         }
+        if (worker.is(State.DRAINING)) {
+            // It lost its connections before it heard so.
+            tellToDrain(nowNanos, worker, DrainReason.REQUESTED);
+            return;
+        }
         boolean first = !worker.everReady();
         if (worker.onReady(nowNanos, earlier(deadlineNanos, worker)) && worker.ours && first) {
             meanStartNanos += (worker.startNanos() - meanStartNanos) / 4;
             guard.onReady(worker.launchedNanos);
+        }
+        if (worker.allowed() < function.streamsPerWorker()) {
+            // The connections that were told have gone.
+            actions.limit(worker.id, worker.allowed());
         }
     }
 
@@ -421,11 +430,15 @@ public final class CapacityController {
 
     private void drain(long nowNanos, WorkerLife worker, DrainReason reason) {
         if (worker.onDraining(nowNanos)) {
-            long grace = worker.hasDeadline()
-                    ? Math.max(0, Math.min(MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
-                    : MAX_GRACE_NANOS;
-            actions.drain(worker.id, reason, grace);
+            tellToDrain(nowNanos, worker, reason);
         }
+    }
+
+    private void tellToDrain(long nowNanos, WorkerLife worker, DrainReason reason) {
+        long grace = worker.hasDeadline()
+                ? Math.max(0, Math.min(MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
+                : MAX_GRACE_NANOS;
+        actions.drain(worker.id, reason, grace);
     }
 
     private Collection<WorkerLife> in(State state) {

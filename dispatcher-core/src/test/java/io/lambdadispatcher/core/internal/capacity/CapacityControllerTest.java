@@ -409,6 +409,39 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSize(1);
     }
 
+    @Test
+    void should_tell_a_worker_again_to_drain_that_dials_in_as_if_nothing_was() {
+        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofSeconds(5)));
+        arrived = 10;
+        busy = 10;
+        look();
+        readyAll();
+        busy = 1;
+        pass(Duration.ofSeconds(10));
+        assertThat(told.drained).containsOnlyKeys("w0");
+        told.drained.clear();
+
+        // The network was cut already when it was told.
+        controller.onDisconnected(now, "w0", false);
+        controller.onDialled(now, "w0");
+        ready("w0");
+        assertThat(told.drained).containsOnlyKeys("w0");
+    }
+
+    @Test
+    void should_limit_a_worker_again_that_has_dialled_in_again() {
+        controller = controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.fixed(1)));
+        look();
+        readyAll();
+        controller.onLoad(now, "w0", 500, 400_000);
+        told.limits.clear();
+        controller.onDisconnected(now, "w0", false);
+        controller.onDialled(now, "w0");
+        ready("w0");
+
+        assertThat(told.limits).containsEntry("w0", 70);
+    }
+
     // The guard.
 
     @Test
