@@ -417,11 +417,12 @@ public final class CapacityController {
                 .filter(worker -> worker.ours)
                 .sorted(Comparator.comparingInt(WorkerLife::busy))
                 .toList();
-        int coming = 0;
+        // Those that start are not counted: until they are ready they stand in for nobody.
+        int serving = 0;
         for (WorkerLife worker : workers.values()) {
-            coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
+            serving += worker.is(State.READY) && isCapacityToCome(nowNanos, worker) ? 1 : 0;
         }
-        int surplus = coming - kept;
+        int surplus = serving - kept;
         int atOnce = (int) Math.max(1, Math.ceil(ready.size() * SCALE_IN_SHARE));
         for (int i = 0; i < Math.min(Math.min(surplus, atOnce), ready.size()); i++) {
             drain(nowNanos, ready.get(i), DrainReason.SCALE_IN);

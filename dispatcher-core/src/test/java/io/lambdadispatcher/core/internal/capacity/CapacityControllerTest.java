@@ -442,6 +442,22 @@ class CapacityControllerTest {
         assertThat(told.limits).containsEntry("w0", 70);
     }
 
+    @Test
+    void should_keep_the_worker_that_serves_while_those_too_many_have_not_even_started() {
+        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofSeconds(5)));
+        arrived = 20;
+        busy = 20;
+        look();
+        ready("w0");
+        busy = 1;
+        pass(Duration.ofSeconds(20));
+        assertThat(told.drained).isEmpty();
+
+        ready("w1", "w2", "w3");
+        pass(Duration.ofSeconds(5));
+        assertThat(told.drained).hasSize(3);
+    }
+
     // The guard.
 
     @Test
