@@ -221,7 +221,7 @@ final class DispatchPath implements Path {
                                 .filter(worker -> worker.dialled)
                                 .map(SimulatedWorker::sample)
                                 .toList()
-                        : List.of());
+                        : null);
     }
 
     // The life of workers.

@@ -55,6 +55,8 @@ public final class CapacityController {
             @Nullable String obstacle) {}
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    /** Samples come a little early or late. */
+    private static final long NEARLY_A_SECOND = SECOND * 9 / 10;
     /** Ready for so long, a worker counts as having worked. */
     private static final long SETTLED_NANOS = 10 * SECOND;
 
@@ -220,18 +222,19 @@ public final class CapacityController {
 
     // What follows from it.
 
-    /** Looks at everything and acts. To be called every second or so, and soon after requests have begun to wait. */
+    /** Looks at everything and acts. To be called every second with a demand that names workers, and soon after requests have begun to wait. */
     public void evaluate(long nowNanos, Demand demand) {
         load.onSample(nowNanos, demand);
         backlog.onSample(nowNanos, demand.pending());
         rememberServiceTimes(demand.serviceTimes());
         spend.advance(nowNanos, alive());
         rememberRequests(nowNanos, demand);
-        boolean wholeSecond = !started || nowNanos - secondNanos >= SECOND;
+        List<WorkerDemand> seen = demand.workers();
+        boolean wholeSecond = seen != null && (!started || nowNanos - secondNanos >= NEARLY_A_SECOND);
         if (wholeSecond) {
             started = true;
             secondNanos = nowNanos;
-            everySecond(nowNanos, demand.workers());
+            everySecond(nowNanos, seen);
         }
         expire(nowNanos);
         wanted = wantedWorkers(nowNanos, demand);

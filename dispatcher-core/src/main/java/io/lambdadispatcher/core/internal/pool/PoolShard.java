@@ -382,8 +382,9 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         ServiceTimes recent = serviceTimes;
         serviceTimes = new ServiceTimes();
+        @Nullable
         List<WorkerDemand> workers =
-                withWorkers ? all.stream().map(Member::sample).toList() : List.of();
+                withWorkers ? all.stream().map(Member::sample).toList() : null;
         return new Demand(arrived, completed, serviceNanos, underWay.size(), waiting.size(), recent, workers);
     }
 

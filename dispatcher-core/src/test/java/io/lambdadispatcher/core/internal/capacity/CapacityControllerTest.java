@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The controller over a clock that the test turns, with workers that do as they are told. */
@@ -64,7 +65,7 @@ class CapacityControllerTest {
     private long serviceNanos;
     private int busy;
     private int pending;
-    private List<WorkerDemand> workers = List.of();
+    private @Nullable List<WorkerDemand> workers = List.of();
 
     private CapacityController controller(CapacityPolicy policy) {
         return controller(FUNCTION.withCapacity(policy));
@@ -689,6 +690,32 @@ class CapacityControllerTest {
         serve(5, 0, Duration.ofMillis(500));
 
         assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+    }
+
+    @Test
+    void should_look_at_workers_every_second_also_while_looks_without_them_come_in_between() {
+        fourWorkers();
+        for (int second = 1; second <= 8; second++) {
+            workers = null;
+            for (int i = 0; i < 40; i++) {
+                now += SECOND / 41;
+                look();
+            }
+            long ended = second * 20L;
+            List<WorkerDemand> seen = new ArrayList<>();
+            seen.add(new WorkerDemand("w0", 1, 1, ended, ended, 0, 0));
+            for (int i = 1; i < 4; i++) {
+                seen.add(new WorkerDemand("w" + i, 1, 1, ended, 0, 0, 0));
+            }
+            workers = seen;
+            // Ticks come a little early or late.
+            now += SECOND / 41 - (second % 2) * SECOND / 100;
+            look();
+            now += (second % 2) * SECOND / 100;
+            if (second == 4) {
+                assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+            }
+        }
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
@@ -464,8 +465,7 @@ class PoolTest {
         assertThat(demand.busy()).isEqualTo(1);
         assertThat(demand.pending()).isZero();
         assertThat(demand.serviceTimes().count()).isEqualTo(1);
-        assertThat(demand.workers()).hasSize(1);
-        assertThat(demand.workers().get(0).busy()).isEqualTo(1);
+        assertThat(demand.workers()).extracting(WorkerDemand::busy).containsExactly(1);
     }
 
     @Test
