@@ -315,6 +315,8 @@ public final class PoolShard implements ExchangeOwner {
             member.busy--;
         }
         settle(member);
+        // A worker at its limit may take one more on a free stream now.
+        offerIf(member.offered > 0);
     }
 
     /** The first sign of a worker connection. */
