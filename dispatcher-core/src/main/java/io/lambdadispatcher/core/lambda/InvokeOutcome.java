@@ -36,7 +36,10 @@ final class InvokeOutcome {
     private InvokeOutcome() {}
 
     static WorkerExit of(InvokeResponse response) {
-        String payload = response.payload() == null ? "" : response.payload().asUtf8String();
+        // The SDK's own decoding throws where octets are not UTF-8, which would cost the outcome.
+        String payload = response.payload() == null
+                ? ""
+                : new String(response.payload().asByteArrayUnsafe(), StandardCharsets.UTF_8);
         if (response.functionError() == null) {
             String reason = field(payload, "reason");
             String requests = field(payload, "requests");

@@ -59,7 +59,10 @@ final class FakeLambda implements AutoCloseable {
         }
 
         void answer(int status, Map<String, String> headers, String json) {
-            byte[] octets = json.getBytes(StandardCharsets.UTF_8);
+            answer(status, headers, json.getBytes(StandardCharsets.UTF_8));
+        }
+
+        void answer(int status, Map<String, String> headers, byte[] octets) {
             try (exchange) {
                 headers.forEach(exchange.getResponseHeaders()::set);
                 exchange.sendResponseHeaders(status, octets.length);

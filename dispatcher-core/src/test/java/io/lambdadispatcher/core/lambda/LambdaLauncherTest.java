@@ -111,6 +111,14 @@ class LambdaLauncherTest {
     }
 
     @Test
+    void should_tell_the_end_of_a_worker_whose_result_is_not_utf_8() throws Exception {
+        LaunchedWorker worker = launcher.launch(request("w1"));
+        lambda.take().answer(200, Map.of("X-Amz-Function-Error", "Unhandled"), new byte[] {'h', (byte) 0xE9, '!'});
+
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "Unhandled: h\uFFFD!"));
+    }
+
+    @Test
     void should_invoke_an_arn_of_another_account() throws Exception {
         String arn = "arn:aws:lambda:us-east-1:123456789012:function:hello:7";
         try (LambdaLauncher other = launcher(lambda.endpoint(), arn)) {

@@ -55,6 +55,8 @@ public final class CapacityController {
             @Nullable String obstacle) {}
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    /** Samples come a little early or late. */
+    private static final long NEARLY_A_SECOND = SECOND * 9 / 10;
     /** Ready for so long, a worker counts as having worked. */
     private static final long SETTLED_NANOS = 10 * SECOND;
 
@@ -91,6 +93,8 @@ public final class CapacityController {
     /** What all but one response in a thousand take less than. */
     private long slowNanos;
 
+    private boolean started;
+    private long secondNanos;
     private int wanted;
     private boolean closed;
 
@@ -129,10 +133,19 @@ public final class CapacityController {
         if (worker == null) {
             return;
         }
+        if (worker.is(State.DRAINING)) {
+            // It lost its connections before it heard so.
+            tellToDrain(nowNanos, worker, DrainReason.REQUESTED);
+            return;
+        }
         boolean first = !worker.everReady();
         if (worker.onReady(nowNanos, earlier(deadlineNanos, worker)) && worker.ours && first) {
             meanStartNanos += (worker.startNanos() - meanStartNanos) / 4;
             guard.onReady(worker.launchedNanos);
+        }
+        if (worker.allowed() < function.streamsPerWorker()) {
+            // The connections that were told have gone.
+            actions.limit(worker.id, worker.allowed());
         }
     }
 
@@ -183,13 +196,13 @@ public final class CapacityController {
             worker.onGone(nowNanos);
             workers.remove(workerId);
         }
-        if (closed || before == State.DRAINING) {
+        if (closed) {
             return;
         }
         if (!worker.everReady()) {
             Cause cause = exit.cause() == Cause.ENDED ? Cause.FAILED : exit.cause();
             guard.onFailed(nowNanos, worker.launchedNanos, cause, exit.detail());
-        } else if (exit.failed() && !worker.isSettled()) {
+        } else if (before != State.DRAINING && exit.failed() && !worker.isSettled()) {
             guard.onFailed(nowNanos, worker.launchedNanos, exit.cause(), exit.detail());
         }
     }
@@ -210,20 +223,19 @@ public final class CapacityController {
 
     // What follows from it.
 
-    /**
-     * Looks at everything and acts.
-     *
-     * @param regular one of the looks that are taken every second, with {@link Demand#workers}; the others are taken soon after requests have begun
-     *     to wait or a worker has changed, and see to capacity only
-     */
-    public void evaluate(long nowNanos, Demand demand, boolean regular) {
+    /** Looks at everything and acts. To be called every second with a demand that names workers, and soon after requests have begun to wait. */
+    public void evaluate(long nowNanos, Demand demand) {
         load.onSample(nowNanos, demand);
         backlog.onSample(nowNanos, demand.pending());
         rememberServiceTimes(demand.serviceTimes());
         spend.advance(nowNanos, alive());
         rememberRequests(nowNanos, demand);
-        if (regular) {
-            everySecond(nowNanos, demand.workers());
+        List<WorkerDemand> seen = demand.workers();
+        boolean wholeSecond = seen != null && (!started || nowNanos - secondNanos >= NEARLY_A_SECOND);
+        if (wholeSecond) {
+            started = true;
+            secondNanos = nowNanos;
+            everySecond(nowNanos, seen);
         }
         expire(nowNanos);
         wanted = wantedWorkers(nowNanos, demand);
@@ -233,7 +245,7 @@ public final class CapacityController {
         }
         launchMissing(nowNanos);
         replaceExpiring(nowNanos);
-        if (regular) {
+        if (wholeSecond) {
             letSurplusGo(nowNanos, Math.min(kept, spend.affordableWorkers()));
         }
     }
@@ -338,7 +350,7 @@ public final class CapacityController {
         int starting = 0;
         for (WorkerLife worker : workers.values()) {
             coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
-            starting += worker.ours && !worker.everReady() ? 1 : 0;
+            starting += worker.ours && !worker.everReady() && !worker.hasExited() ? 1 : 0;
         }
         int count = guard.permitted(nowNanos, wanted - coming, starting);
         for (int i = 0; i < count; i++) {
@@ -351,7 +363,7 @@ public final class CapacityController {
     private boolean isCapacityToCome(long nowNanos, WorkerLife worker) {
         return switch (worker.state()) {
             case LAUNCHED -> !worker.everReady() || worker.inStateNanos(nowNanos) < REDIAL_NANOS;
-            case DIALLED -> true;
+            case DIALLED -> !worker.hasExited();
             case READY -> !worker.isEjected() && !worker.isExpiring();
             case DRAINING, GONE -> false;
         };
@@ -409,11 +421,12 @@ public final class CapacityController {
                 .filter(worker -> worker.ours)
                 .sorted(Comparator.comparingInt(WorkerLife::busy))
                 .toList();
-        int coming = 0;
+        // Those that start are not counted: until they are ready they stand in for nobody.
+        int serving = 0;
         for (WorkerLife worker : workers.values()) {
-            coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
+            serving += worker.is(State.READY) && isCapacityToCome(nowNanos, worker) ? 1 : 0;
         }
-        int surplus = coming - kept;
+        int surplus = serving - kept;
         int atOnce = (int) Math.max(1, Math.ceil(ready.size() * SCALE_IN_SHARE));
         for (int i = 0; i < Math.min(Math.min(surplus, atOnce), ready.size()); i++) {
             drain(nowNanos, ready.get(i), DrainReason.SCALE_IN);
@@ -422,11 +435,15 @@ public final class CapacityController {
 
     private void drain(long nowNanos, WorkerLife worker, DrainReason reason) {
         if (worker.onDraining(nowNanos)) {
-            long grace = worker.hasDeadline()
-                    ? Math.max(0, Math.min(MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
-                    : MAX_GRACE_NANOS;
-            actions.drain(worker.id, reason, grace);
+            tellToDrain(nowNanos, worker, reason);
         }
+    }
+
+    private void tellToDrain(long nowNanos, WorkerLife worker, DrainReason reason) {
+        long grace = worker.hasDeadline()
+                ? Math.max(0, Math.min(MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
+                : MAX_GRACE_NANOS;
+        actions.drain(worker.id, reason, grace);
     }
 
     private Collection<WorkerLife> in(State state) {

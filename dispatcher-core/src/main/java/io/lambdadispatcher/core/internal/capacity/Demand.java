@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a pool looked like at a moment. Totals count from its start.
@@ -11,7 +12,7 @@ import java.util.List;
  * @param busy exchanges under way
  * @param pending requests that wait for a worker stream
  * @param serviceTimes of the exchanges since the last sample; the taker's own
- * @param workers those that have dialled in; empty where nobody looked
+ * @param workers those that have dialled in; {@code null} where nobody looked
  */
 public record Demand(
         long arrived,
@@ -20,7 +21,7 @@ public record Demand(
         int busy,
         int pending,
         ServiceTimes serviceTimes,
-        List<WorkerDemand> workers) {
+        @Nullable List<WorkerDemand> workers) {
 
     /**
      * One worker's part. Totals count from its first connection.

@@ -137,7 +137,7 @@ final class LaunchGuard {
         failedNanos = nowNanos;
         readySinceFailure = false;
         long pause = jitter(failures);
-        if (failures >= OPENS_AFTER) {
+        if (failures >= OPENS_AFTER || circuit == Circuit.PROBING) {
             circuit = Circuit.OPEN;
             pause = Math.max(MIN_OPEN_NANOS, pause);
         }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
@@ -17,11 +18,15 @@ import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +62,9 @@ public final class LaunchSupervisor {
     private final CapacityController controller;
     private final Map<String, LaunchedWorker> launched = new HashMap<>();
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
+    private final List<Future<?>> timers = new ArrayList<>();
     private @Nullable String obstacle;
+    private boolean switchedOff;
     private boolean closed;
     private volatile CapacityController.Status status = new CapacityController.Status(0, 0, 0, 0, 0, 0, 0, 0, null);
 
@@ -84,10 +91,15 @@ public final class LaunchSupervisor {
 
     public void start() {
         pool.onShortage(this::lookSoon);
-        executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        executor.execute(this::startTimers);
+    }
+
+    private void startTimers() {
+        timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
         int environments = function.capacity().warmEnvironments();
         if (environments > 0) {
-            executor.scheduleAtFixedRate(() -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS);
+            timers.add(executor.scheduleAtFixedRate(
+                    () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
         }
     }
 
@@ -96,12 +108,21 @@ public final class LaunchSupervisor {
         executor.execute(() -> {
             closed = true;
             controller.close();
+            endIfOver();
         });
+    }
+
+    /** The event loop may outlive the dispatcher. */
+    private void endIfOver() {
+        if (closed && launched.isEmpty()) {
+            timers.forEach(timer -> timer.cancel(false));
+        }
     }
 
     /** The kill switch. Any thread. */
     public void setLaunching(boolean value) {
         executor.execute(() -> {
+            switchedOff = !value;
             controller.setLaunching(value);
             look(true);
         });
@@ -162,6 +183,7 @@ public final class LaunchSupervisor {
         }
         controller.onExit(now(), workerId, exit);
         lookSoon();
+        endIfOver();
     }
 
     // Looking.
@@ -182,14 +204,14 @@ public final class LaunchSupervisor {
     private void look(boolean withWorkers) {
         pool.sample(withWorkers).thenAccept(demand -> {
             if (!executor.isShuttingDown()) {
-                executor.execute(() -> evaluate(demand, withWorkers));
+                executor.execute(() -> evaluate(demand));
             }
         });
     }
 
-    private void evaluate(Demand demand, boolean regular) {
+    private void evaluate(Demand demand) {
         long now = now();
-        controller.evaluate(now, demand, regular);
+        controller.evaluate(now, demand);
         CapacityController.Status seen = controller.status(now);
         status = seen;
         if (!Objects.equals(obstacle, seen.obstacle())) {
@@ -207,7 +229,7 @@ public final class LaunchSupervisor {
     }
 
     private void warmUp(int environments) {
-        if (!closed) {
+        if (!closed && !switchedOff) {
             launcher.warmUp(function.name(), environments);
         }
     }
@@ -219,7 +241,7 @@ public final class LaunchSupervisor {
             String id = UUID.randomUUID().toString();
             String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
             observer.onLaunch(function.name(), id);
-            LaunchedWorker worker = launcher.launch(new LaunchRequest(
+            LaunchedWorker worker = ask(new LaunchRequest(
                     function.name(),
                     id,
                     token,
@@ -231,6 +253,15 @@ public final class LaunchSupervisor {
             launched.put(id, worker);
             worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;
+        }
+
+        private LaunchedWorker ask(LaunchRequest request) {
+            try {
+                return launcher.launch(request);
+            } catch (RuntimeException e) {
+                log.warn("launcher of {} threw", function.name(), e);
+                return new NotLaunched(new WorkerExit(Cause.FAILED, "launcher threw " + e));
+            }
         }
 
         @Override
@@ -253,5 +284,15 @@ public final class LaunchSupervisor {
             log.info("worker {} of {} takes at most {} requests at once now", workerId, function.name(), exchanges);
             pool.limit(workerId, exchanges);
         }
+    }
+
+    private record NotLaunched(WorkerExit result) implements LaunchedWorker {
+        @Override
+        public CompletionStage<WorkerExit> exit() {
+            return CompletableFuture.completedStage(result);
+        }
+
+        @Override
+        public void kill() {}
     }
 }

@@ -315,6 +315,8 @@ public final class PoolShard implements ExchangeOwner {
             member.busy--;
         }
         settle(member);
+        // A worker at its limit may take one more on a free stream now.
+        offerIf(member.offered > 0);
     }
 
     /** The first sign of a worker connection. */
@@ -382,8 +384,9 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         ServiceTimes recent = serviceTimes;
         serviceTimes = new ServiceTimes();
+        @Nullable
         List<WorkerDemand> workers =
-                withWorkers ? all.stream().map(Member::sample).toList() : List.of();
+                withWorkers ? all.stream().map(Member::sample).toList() : null;
         return new Demand(arrived, completed, serviceNanos, underWay.size(), waiting.size(), recent, workers);
     }
 

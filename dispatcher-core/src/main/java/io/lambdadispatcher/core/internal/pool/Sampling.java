@@ -53,8 +53,17 @@ final class Sampling {
             busy += part.busy();
             pending += part.pending();
             serviceTimes.addAll(part.serviceTimes());
-            part.workers().forEach(worker -> workers.merge(worker.workerId(), worker, WorkerDemand::plus));
+            if (part.workers() != null) {
+                part.workers().forEach(worker -> workers.merge(worker.workerId(), worker, WorkerDemand::plus));
+            }
         }
-        return new Demand(arrived, completed, serviceNanos, busy, pending, serviceTimes, List.copyOf(workers.values()));
+        return new Demand(
+                arrived,
+                completed,
+                serviceNanos,
+                busy,
+                pending,
+                serviceTimes,
+                withWorkers ? List.copyOf(workers.values()) : null);
     }
 }

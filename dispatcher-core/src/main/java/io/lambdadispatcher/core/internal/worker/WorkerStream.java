@@ -99,6 +99,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             frame.release();
             // The worker's HPACK state no longer matches ours.
             connection.reset(stream);
+            state = State.AWAITING; // for it has been taken, and is not to be looked for among the free ones
             close(e.getMessage());
             forAttempt.onFailure(new Failure(Failure.Kind.BAD_REQUEST, "request head: " + e.getMessage()));
             return this;

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The controller over a clock that the test turns, with workers that do as they are told. */
@@ -64,7 +65,7 @@ class CapacityControllerTest {
     private long serviceNanos;
     private int busy;
     private int pending;
-    private List<WorkerDemand> workers = List.of();
+    private @Nullable List<WorkerDemand> workers = List.of();
 
     private CapacityController controller(CapacityPolicy policy) {
         return controller(FUNCTION.withCapacity(policy));
@@ -76,7 +77,7 @@ class CapacityControllerTest {
 
     private void look() {
         controller.evaluate(
-                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers), true);
+                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers));
     }
 
     private void pass(Duration time) {
@@ -409,7 +410,103 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSize(1);
     }
 
+    @Test
+    void should_tell_a_worker_again_to_drain_that_dials_in_as_if_nothing_was() {
+        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofSeconds(5)));
+        arrived = 10;
+        busy = 10;
+        look();
+        readyAll();
+        busy = 1;
+        pass(Duration.ofSeconds(10));
+        assertThat(told.drained).containsOnlyKeys("w0");
+        told.drained.clear();
+
+        // The network was cut already when it was told.
+        controller.onDisconnected(now, "w0", false);
+        controller.onDialled(now, "w0");
+        ready("w0");
+        assertThat(told.drained).containsOnlyKeys("w0");
+    }
+
+    @Test
+    void should_limit_a_worker_again_that_has_dialled_in_again() {
+        controller = controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.fixed(1)));
+        look();
+        readyAll();
+        pass(Duration.ofSeconds(10));
+        controller.onLoad(now, "w0", 500, 400_000);
+        told.limits.clear();
+        controller.onDisconnected(now, "w0", false);
+        controller.onDialled(now, "w0");
+        ready("w0");
+
+        assertThat(told.limits).containsEntry("w0", 70);
+    }
+
+    @Test
+    void should_keep_the_worker_that_serves_while_those_too_many_have_not_even_started() {
+        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofSeconds(5)));
+        arrived = 20;
+        busy = 20;
+        look();
+        ready("w0");
+        busy = 1;
+        pass(Duration.ofSeconds(20));
+        assertThat(told.drained).isEmpty();
+
+        ready("w1", "w2", "w3");
+        pass(Duration.ofSeconds(5));
+        assertThat(told.drained).hasSize(3);
+    }
+
     // The guard.
+
+    @Test
+    void should_launch_another_for_one_that_hangs_at_its_start_and_is_not_seen_to_end() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        controller.onDialled(now, "w0");
+        pass(Duration.ofSeconds(121));
+        assertThat(told.killed).containsExactly("w0");
+
+        fail("w0", Cause.FAILED); // given up by the launcher, but its connection is there
+        pass(Duration.ofSeconds(3));
+        assertThat(told.launched).hasSize(2);
+    }
+
+    @Test
+    void should_take_a_worker_that_says_goodbye_before_it_was_ready_for_a_failure() {
+        controller = controller(CapacityPolicy.fixed(10));
+        int seen = 0;
+        for (int second = 0; second < 600; second++) {
+            pass(Duration.ofSeconds(1));
+            for (; seen < told.launched.size(); seen++) {
+                controller.onDialled(now, told.launched.get(seen));
+                controller.onDisconnected(now, told.launched.get(seen), true);
+                fail(told.launched.get(seen), Cause.ENDED);
+            }
+        }
+
+        // First all, then half as many each time, then a probe now and then.
+        assertThat(told.launched).hasSizeBetween(25, 80);
+    }
+
+    @Test
+    void should_launch_another_probe_when_one_fails_after_an_older_worker_has_settled() {
+        controller = controller(CapacityPolicy.fixed(2));
+        look();
+        ready("w0");
+        fail("w1", Cause.REFUSED);
+        while (told.launched.size() == 2) {
+            pass(Duration.ofSeconds(1));
+        }
+        pass(Duration.ofSeconds(11)); // w0 has worked for a while: failures count from one again
+        fail("w2", Cause.FAILED);
+        pass(Duration.ofMinutes(3));
+
+        assertThat(told.launched).hasSizeGreaterThan(3);
+    }
 
     @Test
     void should_never_launch_more_in_a_minute_than_permitted_however_much_waits_and_fails() {
@@ -597,6 +694,32 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_look_at_workers_every_second_also_while_looks_without_them_come_in_between() {
+        fourWorkers();
+        for (int second = 1; second <= 8; second++) {
+            workers = null;
+            for (int i = 0; i < 40; i++) {
+                now += SECOND / 41;
+                look();
+            }
+            long ended = second * 20L;
+            List<WorkerDemand> seen = new ArrayList<>();
+            seen.add(new WorkerDemand("w0", 1, 1, ended, ended, 0, 0));
+            for (int i = 1; i < 4; i++) {
+                seen.add(new WorkerDemand("w" + i, 1, 1, ended, 0, 0, 0));
+            }
+            workers = seen;
+            // Ticks come a little early or late.
+            now += SECOND / 41 - (second % 2) * SECOND / 100;
+            look();
+            now += (second % 2) * SECOND / 100;
+            if (second == 4) {
+                assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+            }
+        }
+    }
+
+    @Test
     void should_not_put_a_worker_aside_that_is_a_little_slower() {
         fourWorkers();
         serve(20, 0.1, Duration.ofMillis(60));
@@ -626,8 +749,7 @@ class CapacityControllerTest {
         workers = List.of();
         for (int i = 0; i < 100; i++) {
             now += SECOND / 50;
-            controller.evaluate(
-                    now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), workers), false);
+            controller.evaluate(now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), null));
         }
         serve(5, 0.8, Duration.ofMillis(10));
 

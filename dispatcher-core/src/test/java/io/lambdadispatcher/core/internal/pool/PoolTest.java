@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
@@ -429,6 +430,23 @@ class PoolTest {
     }
 
     @Test
+    void should_give_the_next_request_to_a_worker_at_its_limit_when_its_busy_stream_closes() {
+        Stream first = new Stream(here);
+        Stream second = new Stream(here, first.member);
+        pool.limit("worker", 1);
+        turn();
+        here.open(head("POST", "/a"), true, new Client());
+        get(new Client(), "/b");
+        assertThat(second.log).containsExactly("/a end");
+        assertThat(first.log).isEmpty();
+
+        Attempt attempt = second.attempt();
+        here.onStreamClosed(second.member, second, false);
+        attempt.onLost(GONE);
+        assertThat(first.log).containsExactly("/b end");
+    }
+
+    @Test
     void should_give_nothing_to_a_worker_that_is_put_aside_and_count_its_permits_right_afterwards() {
         Stream stream = new Stream(here);
         Client client = new Client();
@@ -464,8 +482,7 @@ class PoolTest {
         assertThat(demand.busy()).isEqualTo(1);
         assertThat(demand.pending()).isZero();
         assertThat(demand.serviceTimes().count()).isEqualTo(1);
-        assertThat(demand.workers()).hasSize(1);
-        assertThat(demand.workers().get(0).busy()).isEqualTo(1);
+        assertThat(demand.workers()).extracting(WorkerDemand::busy).containsExactly(1);
     }
 
     @Test

@@ -237,6 +237,28 @@ class WorkerSideTest {
     }
 
     @Test
+    void should_not_take_a_worker_for_busy_with_a_request_that_could_not_be_sent() throws Exception {
+        try (Dispatcher ofOneLoop = Dispatcher.builder()
+                        .function(FunctionOptions.of("f"))
+                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .secret(SECRET)
+                        .eventLoops(1)
+                        .start();
+                ScriptedWorker first =
+                        new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(2);
+                ScriptedWorker second = new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w2", SECRET)) {
+            CompletableFuture<DispatchResponse> tooLong = ofOneLoop
+                    .dispatch(DispatchRequest.of("GET", "a", "/" + "x".repeat(300_000)))
+                    .toCompletableFuture();
+            first.expect("5 RST_STREAM 1");
+            assertThat(failure(tooLong)).returns("BAD_REQUEST", DispatchException::kind);
+            second.ready(1);
+            ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            first.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    @Test
     void should_turn_away_who_is_not_entitled() throws Exception {
         try (ScriptedWorker stranger = new ScriptedWorker(
                 loops,

@@ -1,0 +1,164 @@
+package io.lambdadispatcher.core.internal.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.ControlMessage;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The supervisor on an event loop that the test steps by hand, with a launcher that notes what it is asked for. */
+class LaunchSupervisorTest {
+    private final EmbeddedChannel loop = new EmbeddedChannel();
+    private final Launcher launcher = new Launcher();
+
+    @BeforeEach
+    void freeze() {
+        loop.freezeTime();
+    }
+
+    private static final class Launcher implements WorkerLauncher {
+        final List<CompletableFuture<WorkerExit>> exits = new ArrayList<>();
+        int asked;
+        int warmUps;
+        boolean broken;
+        boolean endsAtOnce;
+
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            asked++;
+            if (broken) {
+                throw new IllegalStateException("broken");
+            }
+            CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+            exits.add(exit);
+            if (endsAtOnce) {
+                exit.complete(new WorkerExit(Cause.REFUSED, "at once"));
+            }
+            return new LaunchedWorker() {
+                @Override
+                public CompletionStage<WorkerExit> exit() {
+                    return exit;
+                }
+
+                @Override
+                public void kill() {
+                    exit.complete(new WorkerExit(Cause.FAILED, "killed"));
+                }
+            };
+        }
+
+        @Override
+        public void warmUp(String function, int count) {
+            warmUps += count;
+        }
+
+        @Override
+        public void close(Duration grace) {}
+    }
+
+    private static final class Deaf implements WorkerRegistry.Listener {
+        @Override
+        public void onWorkerDialled(String function, String workerId) {}
+
+        @Override
+        public void onWorkerLoad(String function, String workerId, ControlMessage.Load load) {}
+
+        @Override
+        public void onWorkerReady(String function, String workerId, @Nullable Instant deadline) {}
+
+        @Override
+        public void onWorkerDraining(String function, String workerId) {}
+
+        @Override
+        public void onWorkerGone(String function, String workerId, boolean clean) {}
+    }
+
+    private LaunchSupervisor started(CapacityPolicy policy) {
+        FunctionPool pool = new FunctionPool(
+                FunctionOptions.of("f").withCapacity(policy),
+                List.of(new Handover(loop.eventLoop())),
+                DispatcherObserver.NONE);
+        LaunchSupervisor supervisor = new LaunchSupervisor(
+                pool,
+                launcher,
+                new WorkerRegistry(new Deaf()),
+                loop.eventLoop(),
+                new byte[16],
+                List.of(InetSocketAddress.createUnresolved("a", 1)),
+                false,
+                DispatcherObserver.NONE);
+        supervisor.start();
+        pass(Duration.ofSeconds(1));
+        return supervisor;
+    }
+
+    private void pass(Duration time) {
+        for (long left = time.toMillis(); left > 0; left -= 10) {
+            loop.advanceTimeBy(10, TimeUnit.MILLISECONDS);
+            loop.runScheduledPendingTasks();
+            loop.runPendingTasks();
+        }
+    }
+
+    @Test
+    void should_take_a_launcher_that_throws_for_a_failed_launch() {
+        launcher.broken = true;
+        LaunchSupervisor supervisor = started(CapacityPolicy.fixed(1));
+        pass(Duration.ofMinutes(3));
+
+        assertThat(launcher.asked).isBetween(3, 20);
+        assertThat(supervisor.status().obstacle()).contains("broken");
+    }
+
+    @Test
+    void should_count_workers_out_that_have_ended_when_their_launch_returns() {
+        launcher.endsAtOnce = true;
+        LaunchSupervisor supervisor = started(CapacityPolicy.fixed(2));
+
+        assertThat(supervisor.status().launched()).isZero();
+        assertThat(supervisor.status().obstacle()).contains("at once");
+    }
+
+    @Test
+    void should_keep_no_environment_warm_while_launching_is_switched_off() {
+        LaunchSupervisor supervisor = started(CapacityPolicy.between(0, 1).withWarmEnvironments(2));
+        assertThat(launcher.warmUps).isEqualTo(2);
+        supervisor.setLaunching(false);
+        pass(Duration.ofMinutes(9));
+        assertThat(launcher.warmUps).isEqualTo(2);
+
+        supervisor.setLaunching(true);
+        pass(Duration.ofMinutes(4));
+        assertThat(launcher.warmUps).isEqualTo(4);
+    }
+
+    @Test
+    void should_leave_nothing_behind_on_an_event_loop_that_is_not_its_own() {
+        LaunchSupervisor supervisor = started(CapacityPolicy.fixed(1).withWarmEnvironments(1));
+        supervisor.close();
+        pass(Duration.ofSeconds(2));
+        assertThat(loop.runScheduledPendingTasks()).isPositive();
+
+        launcher.exits.forEach(
+                exit -> exit.complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.ENDED, "drained")));
+        pass(Duration.ofSeconds(2));
+        assertThat(launcher.asked).isEqualTo(1);
+        assertThat(loop.runScheduledPendingTasks()).isEqualTo(-1);
+    }
+}

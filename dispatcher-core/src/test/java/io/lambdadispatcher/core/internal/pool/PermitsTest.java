@@ -1,0 +1,260 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Random operations on a pool of three event loops: workers come, go, are limited, put aside and gain and lose streams while requests come, cross,
+ * are answered, refused, cancelled. Whenever all loops rest, the permits of each shard must be what its workers can take, and
+ * nobody may wait while there is one.
+ */
+class PermitsTest {
+    private static final int LOOPS = 3;
+    private static final int STEPS = 4000;
+    private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
+
+    private final List<EmbeddedChannel> loops = new ArrayList<>();
+    private final List<Link> links = new ArrayList<>();
+    private final List<Exchange> exchanges = new ArrayList<>();
+    private FunctionPool pool;
+    private Random random;
+    private int carried;
+
+    /** A worker connection. */
+    private final class Link {
+        final PoolShard shard;
+        final EmbeddedChannel loop;
+        final Member member;
+        final List<Stream> streams = new ArrayList<>();
+
+        Link(int loopIndex, String workerId) {
+            shard = pool.shard(loopIndex);
+            loop = loops.get(loopIndex);
+            member = new Member(workerId);
+            shard.onMember(member);
+        }
+
+        void open() {
+            Stream stream = new Stream(this);
+            streams.add(stream);
+            shard.onStreamOpened(member, stream);
+        }
+
+        void go() {
+            shard.onMemberGone(member);
+            List.copyOf(streams).forEach(Stream::close);
+        }
+
+        int couldTake() {
+            long free = streams.stream().filter(stream -> !stream.busy).count();
+            long busy = streams.size() - free;
+            return member.open ? (int) Math.max(0, Math.min(free, member.limit - busy)) : 0;
+        }
+    }
+
+    private final class Stream implements Carrier, RequestSink {
+        final Link link;
+        boolean busy;
+
+        @Nullable
+        Attempt attempt;
+
+        Stream(Link link) {
+            this.link = link;
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
+            assertThat(busy).isFalse();
+            assertThat(link.streams).contains(this);
+            carried++;
+            busy = true;
+            attempt = forAttempt;
+            return this;
+        }
+
+        void end(boolean refuse) {
+            Attempt current = attempt;
+            attempt = null;
+            if (current != null && refuse) {
+                current.onRefused(GONE);
+            } else if (current != null) {
+                current.onHead(new DefaultHttp2Headers().status("200"), true);
+            }
+            busy = false;
+            link.shard.onStreamFree(link.member, this);
+        }
+
+        void close() {
+            Attempt current = attempt;
+            attempt = null;
+            link.streams.remove(this);
+            link.shard.onStreamClosed(link.member, this, !busy);
+            if (current != null) {
+                current.onLost(GONE);
+            }
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            data.release();
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {}
+
+        /** It stays busy until its answer has come. */
+        @Override
+        public void cancel(ErrorCode code) {
+            attempt = null;
+        }
+
+        @Override
+        public void responseTaken(int bytes) {}
+
+        @Override
+        public String workerId() {
+            return link.member.workerId();
+        }
+    }
+
+    private static final class Nobody implements ResponseSink {
+        @Override
+        public void onInterim(Http2Headers head) {}
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {}
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            data.release();
+        }
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {}
+
+        @Override
+        public void onFailure(Failure failure) {}
+
+        @Override
+        public void onRequestTaken(int bytes) {}
+    }
+
+    private void step() {
+        int what = random.nextInt(100);
+        if (links.isEmpty() || what < 3 && links.size() < 12) {
+            Link link = new Link(random.nextInt(LOOPS), "w" + random.nextInt(6));
+            links.add(link);
+        } else if (what < 5) {
+            links.remove(random.nextInt(links.size())).go();
+        } else if (what < 15) {
+            Link link = any();
+            link.shard.setOpen(link.member, random.nextInt(4) > 0);
+        } else if (what < 25) {
+            Link link = any();
+            if (link.streams.size() < 6) {
+                link.open();
+            }
+        } else if (what < 30) {
+            Link link = any();
+            if (!link.streams.isEmpty()) {
+                link.streams.get(random.nextInt(link.streams.size())).close();
+            }
+        } else if (what < 38) {
+            pool.limit("w" + random.nextInt(6), random.nextInt(7));
+        } else if (what < 65) {
+            exchanges.add(pool.shard(random.nextInt(LOOPS)).open(head(), true, new Nobody()));
+        } else if (what < 90) {
+            Link link = any();
+            link.streams.stream().filter(stream -> stream.busy).findAny().ifPresent(stream -> stream.end(what < 68));
+        } else if (what < 93 && !exchanges.isEmpty()) {
+            exchanges.remove(random.nextInt(exchanges.size())).cancel(ErrorCode.CANCELLED);
+        } else {
+            loops.get(random.nextInt(LOOPS)).runPendingTasks();
+        }
+    }
+
+    private Link any() {
+        return links.get(random.nextInt(links.size()));
+    }
+
+    private static Http2Headers head() {
+        return new DefaultHttp2Headers()
+                .method("GET")
+                .scheme("http")
+                .authority("a")
+                .path("/");
+    }
+
+    private void rest() {
+        for (int i = 0; i < 30; i++) {
+            loops.forEach(EmbeddedChannel::runPendingTasks);
+        }
+    }
+
+    private void check() {
+        int waiting = 0;
+        for (PoolShard shard : pool.shards()) {
+            int couldTake = links.stream()
+                    .filter(link -> link.shard == shard)
+                    .mapToInt(Link::couldTake)
+                    .sum();
+            assertThat(shard.permits()).isEqualTo(couldTake);
+            waiting += shard.sample(false).pending();
+        }
+        assertThat(pool.pending()).isEqualTo(waiting);
+        assertThat(pool.streams())
+                .isEqualTo(links.stream().mapToInt(link -> link.streams.size()).sum());
+        if (pool.free() > 0) {
+            assertThat(waiting).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    void should_have_as_many_permits_as_its_workers_can_take_whenever_it_rests(long seed) {
+        random = new Random(seed);
+        List<Handover> handovers = new ArrayList<>();
+        for (int i = 0; i < LOOPS; i++) {
+            EmbeddedChannel loop = new EmbeddedChannel();
+            loop.freezeTime();
+            loops.add(loop);
+            handovers.add(new Handover(loop.eventLoop()));
+        }
+        pool = new FunctionPool(
+                FunctionOptions.of("f").withStreams(1, 6).withPending(20, Duration.ofHours(1)),
+                handovers,
+                DispatcherObserver.NONE);
+        for (int i = 0; i < STEPS; i++) {
+            step();
+            if (random.nextInt(5) == 0) {
+                rest();
+                check();
+            }
+        }
+        rest();
+        check();
+        assertThat(carried).isGreaterThan(STEPS / 20);
+    }
+}
