@@ -111,6 +111,25 @@ class AdminServerTest {
     }
 
     @Test
+    void should_switch_nothing_on_a_path_that_only_begins_so() throws Exception {
+        assertThat(call("POST", "/launching/a?to=off").statusCode()).isEqualTo(404);
+        assertThat(call("POST", "/launchings?to=off").statusCode()).isEqualTo(404);
+        assertThat(call("PUT", "/launching?to=off").headers().firstValue("allow"))
+                .hasValue("GET, HEAD, POST");
+
+        assertThat(switched).isEmpty();
+    }
+
+    @Test
+    void should_take_any_name_of_a_function_in_percent_encoding() throws Exception {
+        assertThat(call("POST", "/launching?to=off&function=%61").statusCode()).isEqualTo(200);
+        assertThat(call("POST", "/launching?to=off&function=a%26to=on").body())
+                .isEqualTo("function: 'a&to=on', expected one of [a, b]\n");
+
+        assertThat(switched).containsExactly("a false");
+    }
+
+    @Test
     void should_show_metrics_in_prometheus_format() throws Exception {
         HttpResponse<String> response = call("GET", "/metrics");
 

@@ -109,6 +109,30 @@ class RouteTest {
     }
 
     @Test
+    void should_refuse_what_lambda_cannot_call_directly() {
+        String name = ": expected a name that Lambda functions can have, or function.lambda as well";
+        String lambda = ": expected the name or ARN of a Lambda function, with or without :alias or :version";
+        assertThat(problems("function: {name: my api, mode: direct}"))
+                .containsExactly("function.name: 'my api' (dispatcher.yaml line 1)" + name);
+        assertThat(problems("function: {name: my api, direct-overflow: true}"))
+                .containsExactly("function.name: 'my api' (dispatcher.yaml line 1)" + name);
+        assertThat(problems("function: {mode: direct, lambda: 'arn:aws:s3:::x'}"))
+                .containsExactly("function.lambda: 'arn:aws:s3:::x' (dispatcher.yaml line 1)" + lambda);
+        assertThat(problems("function: {name: my api, mode: direct, direct-lambda: a b, lambda: c}"))
+                .containsExactly("function.direct-lambda: 'a b' (dispatcher.yaml line 1)" + lambda);
+        assertThat(problems("function: {name: my api, launcher: lambda, max-workers: 1, direct-overflow: true}"))
+                .containsExactly("function.name: 'my api' (dispatcher.yaml line 1)" + name);
+    }
+
+    @Test
+    void should_refuse_a_launcher_of_a_function_without_workers() {
+        assertThat(problems("function: {mode: direct, launcher: lambda}"))
+                .containsExactly(
+                        "function.launcher: 'lambda' (dispatcher.yaml line 1): expected self with the mode direct:"
+                                + " it has no workers");
+    }
+
+    @Test
     void should_need_no_secret_where_no_worker_comes() throws Exception {
         Path file = directory.resolve("direct.yaml");
         Files.writeString(file, "function.mode: direct\n");
