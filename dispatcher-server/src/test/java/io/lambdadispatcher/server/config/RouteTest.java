@@ -58,6 +58,15 @@ class RouteTest {
         assertThatThrownBy(() -> Route.Header.parse(header)).isInstanceOf(IllegalArgumentException.class);
     }
 
+    /** A route that no request could ever fit. */
+    @ParameterizedTest
+    @ValueSource(strings = {"Host", "host: www.example.org", "Connection: upgrade", "expect"})
+    void should_refuse_a_header_that_is_gone_before_requests_are_routed(String header) {
+        assertThat(problems("function.header: '" + header + "'"))
+                .containsExactly("function.header: '" + header + "' (dispatcher.yaml line 1): expected a header such as"
+                        + " x-canary or 'x-canary: yes', not host nor one of the connection");
+    }
+
     @Test
     void should_refuse_equal_routes_unless_all_have_a_weight() throws Exception {
         assertThat(problems("functions:", "- {name: a, path: /x}", "- {name: b, path: /x/}"))
