@@ -115,7 +115,8 @@ public final class AdminServer implements AutoCloseable {
                 send(
                         exchange,
                         refusal == null
-                                ? new Answer(200, TEXT, launching.show())
+                                // How it stands is known after the next look at workers, not yet.
+                                ? new Answer(200, TEXT, "switched; GET /launching shows it in a moment\n")
                                 : new Answer(400, TEXT, refusal + "\n"));
             }
         };

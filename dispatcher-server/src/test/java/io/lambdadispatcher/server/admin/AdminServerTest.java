@@ -95,7 +95,11 @@ class AdminServerTest {
 
     @Test
     void should_switch_launching_off_and_on() throws Exception {
-        assertThat(call("POST", "/launching?to=off").statusCode()).isEqualTo(200);
+        HttpResponse<String> off = call("POST", "/launching?to=off");
+        assertThat(off.statusCode()).isEqualTo(200);
+        assertThat(off.body())
+                .as("what it knows is from before")
+                .isEqualTo("switched; GET /launching shows it in a moment\n");
         assertThat(call("POST", "/launching?function=b&to=on").statusCode()).isEqualTo(200);
 
         assertThat(switched).containsExactly("a false", "b false", "b true");
