@@ -149,7 +149,7 @@ final class DispatcherAssembly {
         Path certificate = configuration.find(Settings.WORKERS_TLS_CERTIFICATE);
         try {
             if (certificate != null) {
-                builder.trust(Files.readString(certificate));
+                builder.certificate(Files.readString(certificate));
             }
             LambdaLauncher launcher = builder.build();
             launcher.verify();

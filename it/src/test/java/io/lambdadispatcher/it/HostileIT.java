@@ -18,6 +18,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -352,10 +353,16 @@ class HostileIT {
     @Test
     void should_end_a_connection_that_pings_and_does_not_read() throws Exception {
         try (Http2 client = new Http2()) {
-            client.socket.setSoTimeout(1000);
+            // Each burst is answered before the next one comes, until the answers fill both sockets' buffers.
+            byte[] pings = new byte[100 * 17];
+            for (int i = 0; i < pings.length; i += 17) {
+                pings[i + 2] = 8;
+                pings[i + 3] = 6;
+            }
             assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
-                        for (int i = 0; i < 5_000_000; i++) {
-                            client.frame(6, 0, 0, new byte[8]);
+                        for (int i = 0; i < 30_000; i++) {
+                            client.socket.getOutputStream().write(pings);
+                            TimeUnit.MICROSECONDS.sleep(300);
                         }
                     }))
                     .isInstanceOf(SocketException.class);

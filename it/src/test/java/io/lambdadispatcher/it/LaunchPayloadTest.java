@@ -14,7 +14,6 @@ import org.junit.jupiter.api.Test;
 
 /** The dispatcher writes what the worker reads. */
 class LaunchPayloadTest {
-    private static final String PEM = "-----BEGIN CERTIFICATE-----\nMIIB//+/\n-----END CERTIFICATE-----\n";
 
     private static LaunchRequest request(boolean tls, Duration maxLife) {
         return new LaunchRequest(
@@ -54,11 +53,12 @@ class LaunchPayloadTest {
     }
 
     @Test
-    void should_hand_certificates_over_octet_by_octet() {
-        WorkerTls tls = InvokePayload.read(LaunchPayload.json(request(true, Duration.ZERO), PEM))
+    void should_have_the_worker_take_one_certificate_and_no_other() {
+        String fingerprint = "0123456789abcdef".repeat(4);
+        WorkerTls tls = InvokePayload.read(LaunchPayload.json(request(true, Duration.ZERO), fingerprint))
                 .tls();
 
-        assertThat(tls).isEqualTo(WorkerTls.pemText(PEM));
+        assertThat(tls).isEqualTo(WorkerTls.fingerprint(fingerprint));
     }
 
     @Test

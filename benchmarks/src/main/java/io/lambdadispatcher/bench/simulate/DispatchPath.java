@@ -193,7 +193,7 @@ final class DispatchPath implements Path {
 
     private void look(boolean withWorkers) {
         long now = time.nowNanos();
-        controller.evaluate(now, sample(withWorkers));
+        controller.evaluate(now, sample(withWorkers), withWorkers);
         CapacityController.Status status = controller.status(now);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,

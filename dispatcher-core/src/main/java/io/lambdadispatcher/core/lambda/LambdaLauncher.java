@@ -7,9 +7,17 @@ import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.ByteArrayInputStream;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -57,7 +65,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     private static final int CLOSE_SECONDS = 5;
 
     private final Map<String, String> lambdas;
-    private final @Nullable String trustPem;
+    private final @Nullable String fingerprint;
     private final EventLoopGroup eventLoop = eventLoop();
     private final LambdaAsyncClient client;
     private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
@@ -65,7 +73,7 @@ public final class LambdaLauncher implements WorkerLauncher {
 
     private LambdaLauncher(Builder from) {
         lambdas = Map.copyOf(from.lambdas);
-        trustPem = from.trustPem;
+        fingerprint = from.fingerprint;
         client = client(from, eventLoop);
     }
 
@@ -114,7 +122,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         String lambda = lambda(request.function());
         CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
         // The client's own future, for only cancelling that one cuts the connection.
-        CompletableFuture<InvokeResponse> call = call(lambda, LaunchPayload.json(request, trustPem));
+        CompletableFuture<InvokeResponse> call = call(lambda, LaunchPayload.json(request, fingerprint));
         call.whenComplete((response, error) ->
                 exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
         Invoke invoke = new Invoke(call, exit);
@@ -233,7 +241,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         private final Map<String, String> lambdas = new HashMap<>();
         private @Nullable String region;
         private @Nullable URI endpoint;
-        private @Nullable String trustPem;
+        private @Nullable String fingerprint;
         private int maxInvokes = 5000;
 
         private Builder() {}
@@ -260,10 +268,26 @@ public final class LambdaLauncher implements WorkerLauncher {
             return this;
         }
 
-        /** Certificates in PEM that workers trust at the worker port, where those are not of a public authority. */
-        public Builder trust(String pem) {
-            trustPem = pem;
-            return this;
+        /**
+         * The worker port's certificate: workers take exactly this one, whatever its names, for they dial an address that a certificate seldom
+         * bears. Without it they take what public authorities vouch for.
+         *
+         * @param pem a chain, own certificate first
+         * @throws IllegalArgumentException if it is none
+         */
+        public Builder certificate(String pem) {
+            try {
+                Certificate own = CertificateFactory.getInstance("X.509")
+                        .generateCertificate(new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII)));
+                fingerprint = HexFormat.of()
+                        .formatHex(MessageDigest.getInstance("SHA-256").digest(own.getEncoded()));
+                return this;
+            } catch (CertificateException e) {
+                throw new IllegalArgumentException(
+                        "certificate: " + pem.length() + " characters, expected a chain in PEM: " + e.getMessage(), e);
+            } catch (NoSuchAlgorithmException e) {
+                throw new IllegalStateException("every Java platform has SHA-256", e);
+            }
         }
 
         /** Workers at once, over all functions; each needs a connection. 5000 by default. */

@@ -19,8 +19,11 @@ public final class LaunchPayload {
 
     private LaunchPayload() {}
 
-    /** @param trustPem certificates that the worker trusts at the dispatcher, PEM; {@code null} = its own authorities */
-    public static String json(LaunchRequest request, @Nullable String trustPem) {
+    /**
+     * @param tlsFingerprint SHA-256 of the one certificate that the worker takes for the dispatcher's, hexadecimal; {@code null} = what its
+     *     authorities vouch for
+     */
+    public static String json(LaunchRequest request, @Nullable String tlsFingerprint) {
         StringWriter text = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), text)) {
             json.writeStartObject();
@@ -34,8 +37,8 @@ public final class LaunchPayload {
             json.writeNumberProperty("connections", request.connections());
             json.writeNumberProperty("streams", request.streamsPerConnection());
             json.writeBooleanProperty("tls", request.tls());
-            if (trustPem != null) {
-                json.writeStringProperty("tlsTrustPem", trustPem);
+            if (tlsFingerprint != null) {
+                json.writeStringProperty("tlsFingerprint", tlsFingerprint);
             }
             if (!request.maxLife().isZero()) {
                 json.writeNumberProperty("deadlineMillis", request.maxLife().toMillis());

@@ -75,7 +75,7 @@ public final class Launching {
                 }
             }
         }
-        if (!"on".equals(to) && !"off".equals(to)) {
+        if (to == null || !to.equals("on") && !to.equals("off")) {
             return "to: " + (to == null ? "missing" : "'" + to + "'") + ", expected on or off";
         }
         return toggle(function, to.equals("on"));

@@ -4,7 +4,9 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  * all sockets of the turn have been, with more to send. Event loop only.
  */
 public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
+    /** So long a peer has to take the GOAWAY that ends its connection. */
+    private static final long GOAWAY_MILLIS = 1000;
+
     private @Nullable CoalescedFlush flush;
     private boolean readCompleting;
 
@@ -40,6 +45,21 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
             super.channelReadComplete(ctx);
         } finally {
             readCompleting = false;
+        }
+    }
+
+    /**
+     * Ends a connection that has broken the rules even if its peer does not take our GOAWAY: nothing more is read from it, so that it cannot make
+     * us queue answers that nobody takes.
+     */
+    @Override
+    protected void onConnectionError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        super.onConnectionError(ctx, outbound, cause, error);
+        if (ctx.channel().isActive()) {
+            ctx.channel().config().setAutoRead(false);
+            // Past our own close(), which waits for streams to end.
+            ctx.executor().schedule(() -> ctx.close(), GOAWAY_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.TlsOptions;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import java.net.InetSocketAddress;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 
 /** A dispatcher in this JVM that launches its workers in a {@link Cloud}. */
 final class CloudRig implements AutoCloseable {
@@ -51,10 +53,15 @@ final class CloudRig implements AutoCloseable {
     }
 
     CloudRig(WorkerLauncher launcher, FunctionOptions function, DispatcherObserver observer) {
+        this(launcher, function, observer, null);
+    }
+
+    /** @param tls of the worker port; {@code null} = plain */
+    CloudRig(WorkerLauncher launcher, FunctionOptions function, DispatcherObserver observer, @Nullable TlsOptions tls) {
         dispatcher = Dispatcher.builder()
                 .function(function)
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
-                .workerListener(ListenerOptions.plain("0.0.0.0", 0))
+                .workerListener(new ListenerOptions(new InetSocketAddress("0.0.0.0", 0), tls))
                 .dialBack(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
                 .launcher(launcher)
                 .observer(observer)

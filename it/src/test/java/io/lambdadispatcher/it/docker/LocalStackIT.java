@@ -3,8 +3,15 @@ package io.lambdadispatcher.it.docker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.CapacityPolicy;
+import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.TlsOptions;
+import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Workers that LocalStack runs as Lambda functions, each in its own container, invoked through the AWS SDK. */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
@@ -85,6 +93,30 @@ class LocalStackIT {
 
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
             assertThat(launches.started).hasSize(7);
+        }
+    }
+
+    @Test
+    void should_have_workers_dial_over_tls_whatever_names_the_certificate_bears(@TempDir Path directory)
+            throws Exception {
+        cloud.createWorkerFunction("secure", Duration.ofSeconds(60));
+        X509Bundle bundle = new CertificateBuilder()
+                .subject("CN=nobody dials this name")
+                .ecp256()
+                .setIsCertificateAuthority(true)
+                .buildSelfSigned();
+        Path certificate = Files.writeString(directory.resolve("cert.pem"), bundle.getCertificatePathPEM());
+        Path key = Files.writeString(directory.resolve("key.pem"), bundle.getPrivateKeyPEM());
+        LambdaLauncher launcher = LambdaLauncher.builder()
+                .function("secure", "secure")
+                .region(Cloud.REGION)
+                .endpoint(cloud.endpoint())
+                .certificate(bundle.getCertificatePathPEM())
+                .build();
+        FunctionOptions function = function("secure", CapacityPolicy.between(0, 1));
+        TlsOptions tls = new TlsOptions(certificate, key, null);
+        try (CloudRig rig = new CloudRig(launcher, function, DispatcherObserver.NONE, tls)) {
+            assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
         }
     }
 

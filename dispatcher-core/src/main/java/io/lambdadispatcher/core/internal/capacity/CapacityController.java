@@ -84,8 +84,6 @@ public final class CapacityController {
     private final WindowMax recentlyWanted;
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
 
-    private boolean started;
-    private long secondNanos;
     private long lastRequestNanos;
     private boolean everRequested;
     private long arrivedBefore;
@@ -198,7 +196,8 @@ public final class CapacityController {
 
     public void onLoad(long nowNanos, String workerId, int memoryPermille, int loopLagMicros) {
         WorkerLife worker = worker(workerId);
-        if (worker != null) {
+        // A JVM that has just started is late, however little is asked of it.
+        if (worker != null && worker.is(State.READY) && worker.inStateNanos(nowNanos) >= SETTLED_NANOS) {
             int before = worker.allowed();
             worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
             tellLimit(worker, before);
@@ -211,17 +210,19 @@ public final class CapacityController {
 
     // What follows from it.
 
-    /** Looks at everything and acts. To be called every second or so, and soon after requests have begun to wait. */
-    public void evaluate(long nowNanos, Demand demand) {
+    /**
+     * Looks at everything and acts.
+     *
+     * @param regular one of the looks that are taken every second, with {@link Demand#workers}; the others are taken soon after requests have begun
+     *     to wait or a worker has changed, and see to capacity only
+     */
+    public void evaluate(long nowNanos, Demand demand, boolean regular) {
         load.onSample(nowNanos, demand);
         backlog.onSample(nowNanos, demand.pending());
         rememberServiceTimes(demand.serviceTimes());
         spend.advance(nowNanos, alive());
         rememberRequests(nowNanos, demand);
-        boolean wholeSecond = !started || nowNanos - secondNanos >= SECOND;
-        if (wholeSecond) {
-            started = true;
-            secondNanos = nowNanos;
+        if (regular) {
             everySecond(nowNanos, demand.workers());
         }
         expire(nowNanos);
@@ -232,7 +233,7 @@ public final class CapacityController {
         }
         launchMissing(nowNanos);
         replaceExpiring(nowNanos);
-        if (wholeSecond) {
+        if (regular) {
             letSurplusGo(nowNanos, Math.min(kept, spend.affordableWorkers()));
         }
     }

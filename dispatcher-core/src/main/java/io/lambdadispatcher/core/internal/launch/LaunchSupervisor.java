@@ -182,14 +182,14 @@ public final class LaunchSupervisor {
     private void look(boolean withWorkers) {
         pool.sample(withWorkers).thenAccept(demand -> {
             if (!executor.isShuttingDown()) {
-                executor.execute(() -> evaluate(demand));
+                executor.execute(() -> evaluate(demand, withWorkers));
             }
         });
     }
 
-    private void evaluate(Demand demand) {
+    private void evaluate(Demand demand, boolean regular) {
         long now = now();
-        controller.evaluate(now, demand);
+        controller.evaluate(now, demand, regular);
         CapacityController.Status seen = controller.status(now);
         status = seen;
         if (!Objects.equals(obstacle, seen.obstacle())) {

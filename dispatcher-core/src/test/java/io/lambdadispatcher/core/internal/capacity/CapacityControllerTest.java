@@ -76,7 +76,7 @@ class CapacityControllerTest {
 
     private void look() {
         controller.evaluate(
-                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers));
+                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers), true);
     }
 
     private void pass(Duration time) {
@@ -610,6 +610,9 @@ class CapacityControllerTest {
         look();
         readyAll();
         controller.onLoad(now, "w0", 500, 400_000);
+        assertThat(told.limits).isEmpty();
+        pass(Duration.ofSeconds(10));
+        controller.onLoad(now, "w0", 500, 400_000);
         assertThat(told.limits).containsEntry("w0", 70);
 
         workers = List.of(new WorkerDemand("w0", 100, 100, 0, 0, 0, 0));
@@ -618,11 +621,28 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_see_to_sick_workers_only_in_looks_that_show_workers() {
+        fourWorkers();
+        workers = List.of();
+        for (int i = 0; i < 100; i++) {
+            now += SECOND / 50;
+            controller.evaluate(
+                    now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), workers), false);
+        }
+        serve(5, 0.8, Duration.ofMillis(10));
+
+        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+    }
+
+    @Test
     void should_launch_more_workers_where_each_can_cope_with_less() {
         controller =
                 controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.between(1, 10)));
         look();
         readyAll();
+        controller.onLoad(now, "w0", 500, 400_000);
+        assertThat(told.limits).isEmpty();
+        pass(Duration.ofSeconds(10));
         controller.onLoad(now, "w0", 500, 400_000);
         arrived = 200;
         busy = 100;

@@ -1,0 +1,5 @@
+/** A Lambda function that knows nothing of the dispatcher, for the direct path. */
+@NullMarked
+package io.lambdadispatcher.it.directdemo;
+
+import org.jspecify.annotations.NullMarked;
