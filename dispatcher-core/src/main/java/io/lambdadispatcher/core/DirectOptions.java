@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxBodyBytes of a request, before base64; a larger one gets 413
  * @param maxEventBytes of the JSON event; a larger one gets 413
  * @param maxResponseBytes of the JSON that the function returns; larger is 502
- * @param maxConcurrent requests that are gathered or invoked at once, over all event loops; more get 503. Each may hold a body and its event
+ * @param maxConcurrent requests at once, over all event loops, until the response is taken; more get 503. Each may hold a body and its event, or a response
  * @param overflowAfter how long a request that may go either way waits for a worker first; {@code null} = there are no workers, every request goes
  *     directly
  */

@@ -72,36 +72,41 @@ public final class AdminServer implements AutoCloseable {
     }
 
     private static HttpHandler exact(String path, Supplier<Answer> answer) {
+        return exact(path, "GET, HEAD", answer);
+    }
+
+    private static HttpHandler exact(String path, String methods, Supplier<Answer> answer) {
         return exchange -> {
             try (exchange) {
-                send(exchange, answer(exchange, path, answer));
+                send(exchange, answer(exchange, path, methods, answer));
             } catch (RuntimeException e) {
                 log.warn("admin {} failed", path, e);
             }
         };
     }
 
-    private static Answer answer(HttpExchange exchange, String path, Supplier<Answer> answer) {
+    private static Answer answer(HttpExchange exchange, String path, String methods, Supplier<Answer> answer) {
         String method = exchange.getRequestMethod();
         if (!exchange.getRequestURI().getPath().equals(path)) {
             return new Answer(404, TEXT, "expected /health, /ready, /metrics or /launching\n");
         }
         if (!method.equals("GET") && !method.equals("HEAD")) {
-            exchange.getResponseHeaders().set("Allow", "GET, HEAD");
-            return new Answer(405, TEXT, "expected GET or HEAD\n");
+            exchange.getResponseHeaders().set("Allow", methods);
+            return new Answer(405, TEXT, "expected " + methods + "\n");
         }
         return answer.get();
     }
 
     private static HttpHandler launching(Launching launching) {
-        HttpHandler show = exact("/launching", () -> new Answer(200, TEXT, launching.show()));
+        HttpHandler show = exact("/launching", "GET, HEAD, POST", () -> new Answer(200, TEXT, launching.show()));
         return exchange -> {
-            if (!exchange.getRequestMethod().equals("POST")) {
+            boolean here = exchange.getRequestURI().getPath().equals("/launching");
+            if (!here || !exchange.getRequestMethod().equals("POST")) {
                 show.handle(exchange);
                 return;
             }
             try (exchange) {
-                String refusal = launching.toggle(exchange.getRequestURI().getQuery());
+                String refusal = launching.toggle(exchange.getRequestURI().getRawQuery());
                 log.warn(
                         "admin POST {} from {}: {}",
                         exchange.getRequestURI(),
@@ -110,7 +115,8 @@ public final class AdminServer implements AutoCloseable {
                 send(
                         exchange,
                         refusal == null
-                                ? new Answer(200, TEXT, launching.show())
+                                // How it stands is known after the next look at workers, not yet.
+                                ? new Answer(200, TEXT, "switched; GET /launching shows it in a moment\n")
                                 : new Answer(400, TEXT, refusal + "\n"));
             }
         };

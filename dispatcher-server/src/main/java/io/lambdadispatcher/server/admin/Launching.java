@@ -2,6 +2,8 @@ package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.BiConsumer;
@@ -49,7 +51,7 @@ public final class Launching {
     }
 
     /**
-     * @param query {@code to=on} or {@code to=off}, and {@code function=NAME} unless all are meant
+     * @param query as it was written: {@code to=on} or {@code to=off}, and {@code function=NAME} unless all are meant
      * @return what was wrong with it, in one line; {@code null} = it is done
      */
     @Nullable
@@ -59,7 +61,12 @@ public final class Launching {
         for (String part : query == null ? new String[0] : query.split("&")) {
             int equals = part.indexOf('=');
             String name = equals < 0 ? part : part.substring(0, equals);
-            String value = part.substring(equals + 1);
+            String value;
+            try {
+                value = URLDecoder.decode(part.substring(equals + 1), StandardCharsets.UTF_8);
+            } catch (IllegalArgumentException e) {
+                return name + ": '" + part.substring(equals + 1) + "', expected percent signs with two digits";
+            }
             switch (name) {
                 case "function" -> function = value;
                 case "to" -> to = value;

@@ -193,8 +193,35 @@ final class ConfigurationChecks {
         if (workers != 0) {
             refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "0 with the mode direct: it has no workers");
         }
+        if (entry.get(Settings.FUNCTION_LAUNCHER) != LauncherKind.SELF) {
+            refuse(place, entry, Settings.FUNCTION_LAUNCHER, "self with the mode direct: it has no workers");
+        }
         if (entry.get(Settings.FUNCTION_DIRECT_OVERFLOW)) {
             refuse(place, entry, Settings.FUNCTION_DIRECT_OVERFLOW, "false with the mode direct: all requests go so");
+        }
+        directLambdaIsOne(place, entry);
+    }
+
+    private void directLambdaIsOne(String place, EffectiveValues entry) {
+        if (entry.find(Settings.FUNCTION_DIRECT_LAMBDA) == null) {
+            lambdaIsOne(place, entry, Settings.FUNCTION_LAMBDA);
+        } else {
+            lambdaIsOne(place, entry, Settings.FUNCTION_DIRECT_LAMBDA);
+        }
+    }
+
+    /** What is invoked has the name of the function where {@code setting} is unset. */
+    private void lambdaIsOne(String place, EffectiveValues entry, Setting<String> setting) {
+        String lambda = entry.find(setting);
+        if (lambda == null && !FunctionName.isOne(entry.get(Settings.FUNCTION_NAME))) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_NAME,
+                    "a name that Lambda functions can have, or function.lambda as well");
+        }
+        if (lambda != null && !FunctionName.isOne(lambda)) {
+            refuse(place, entry, setting, setting.type().expected());
         }
     }
 
@@ -210,6 +237,10 @@ final class ConfigurationChecks {
                     entry,
                     Settings.FUNCTION_DIRECT_OVERFLOW_AFTER,
                     "at least 10ms, and less than function.pending-timeout");
+        }
+        boolean looksAtLambda = entry.get(Settings.FUNCTION_LAUNCHER) == LauncherKind.LAMBDA;
+        if (!looksAtLambda || entry.find(Settings.FUNCTION_DIRECT_LAMBDA) != null) {
+            directLambdaIsOne(place, entry);
         }
     }
 
@@ -238,21 +269,7 @@ final class ConfigurationChecks {
                     Settings.FUNCTION_LAUNCHER,
                     "no workers.tls.client-certificates: workers on Lambda have no certificate to show");
         }
-        String lambda = entry.find(Settings.FUNCTION_LAMBDA);
-        if (lambda == null && !FunctionName.isOne(entry.get(Settings.FUNCTION_NAME))) {
-            refuse(
-                    place,
-                    entry,
-                    Settings.FUNCTION_NAME,
-                    "a name that Lambda functions can have, or function.lambda as well");
-        }
-        if (lambda != null && !FunctionName.isOne(lambda)) {
-            refuse(
-                    place,
-                    entry,
-                    Settings.FUNCTION_LAMBDA,
-                    Settings.FUNCTION_LAMBDA.type().expected());
-        }
+        lambdaIsOne(place, entry, Settings.FUNCTION_LAMBDA);
     }
 
     private void selfFunctionIsWhole(String place, EffectiveValues entry, int workers) {

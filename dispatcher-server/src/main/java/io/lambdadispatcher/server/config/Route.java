@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,19 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
     private static final Pattern NAME = Pattern.compile("[a-z0-9!#$%&'*+.^_`|~-]+");
     private static final Pattern VALUE = Pattern.compile("[!-~]([ -~]*[!-~])?");
 
+    /** Ingress takes them out of every request before it is routed; for the first there is {@link #host}. */
+    private static final Set<String> NEVER_SEEN = Set.of(
+            "host",
+            "expect",
+            "connection",
+            "keep-alive",
+            "proxy-connection",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "transfer-encoding",
+            "upgrade",
+            "http2-settings");
+
     /**
      * A field that a request must have.
      *
@@ -34,6 +48,7 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
             String name = (colon < 0 ? text : text.substring(0, colon)).toLowerCase(Locale.ROOT);
             String value = colon < 0 ? null : text.substring(colon + 1).trim();
             if (!NAME.matcher(name).matches()
+                    || NEVER_SEEN.contains(name)
                     || value != null && !VALUE.matcher(value).matches()) {
                 throw new IllegalArgumentException(text);
             }

@@ -191,7 +191,9 @@ public record ValueType<T>(
     }
 
     static ValueType<Route.Header> header() {
-        return single("a header such as x-canary or 'x-canary: yes'", Route.Header::parse);
+        return single(
+                "a header such as x-canary or 'x-canary: yes', not host nor one of the connection",
+                Route.Header::parse);
     }
 
     static ValueType<String> className() {

@@ -95,7 +95,11 @@ class AdminServerTest {
 
     @Test
     void should_switch_launching_off_and_on() throws Exception {
-        assertThat(call("POST", "/launching?to=off").statusCode()).isEqualTo(200);
+        HttpResponse<String> off = call("POST", "/launching?to=off");
+        assertThat(off.statusCode()).isEqualTo(200);
+        assertThat(off.body())
+                .as("what it knows is from before")
+                .isEqualTo("switched; GET /launching shows it in a moment\n");
         assertThat(call("POST", "/launching?function=b&to=on").statusCode()).isEqualTo(200);
 
         assertThat(switched).containsExactly("a false", "b false", "b true");
@@ -108,6 +112,25 @@ class AdminServerTest {
         assertThat(call("POST", "/launching?to=off&function=c").body())
                 .isEqualTo("function: 'c', expected one of [a, b]\n");
         assertThat(switched).isEmpty();
+    }
+
+    @Test
+    void should_switch_nothing_on_a_path_that_only_begins_so() throws Exception {
+        assertThat(call("POST", "/launching/a?to=off").statusCode()).isEqualTo(404);
+        assertThat(call("POST", "/launchings?to=off").statusCode()).isEqualTo(404);
+        assertThat(call("PUT", "/launching?to=off").headers().firstValue("allow"))
+                .hasValue("GET, HEAD, POST");
+
+        assertThat(switched).isEmpty();
+    }
+
+    @Test
+    void should_take_any_name_of_a_function_in_percent_encoding() throws Exception {
+        assertThat(call("POST", "/launching?to=off&function=%61").statusCode()).isEqualTo(200);
+        assertThat(call("POST", "/launching?to=off&function=a%26to=on").body())
+                .isEqualTo("function: 'a&to=on', expected one of [a, b]\n");
+
+        assertThat(switched).containsExactly("a false");
     }
 
     @Test

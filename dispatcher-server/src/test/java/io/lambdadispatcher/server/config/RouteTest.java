@@ -58,6 +58,15 @@ class RouteTest {
         assertThatThrownBy(() -> Route.Header.parse(header)).isInstanceOf(IllegalArgumentException.class);
     }
 
+    /** A route that no request could ever fit. */
+    @ParameterizedTest
+    @ValueSource(strings = {"Host", "host: www.example.org", "Connection: upgrade", "expect"})
+    void should_refuse_a_header_that_is_gone_before_requests_are_routed(String header) {
+        assertThat(problems("function.header: '" + header + "'"))
+                .containsExactly("function.header: '" + header + "' (dispatcher.yaml line 1): expected a header such as"
+                        + " x-canary or 'x-canary: yes', not host nor one of the connection");
+    }
+
     @Test
     void should_refuse_equal_routes_unless_all_have_a_weight() throws Exception {
         assertThat(problems("functions:", "- {name: a, path: /x}", "- {name: b, path: /x/}"))
@@ -106,6 +115,30 @@ class RouteTest {
                 .containsExactly(
                         "function.direct-overflow-after: '10s' (dispatcher.yaml line 2): expected at least 10ms,"
                                 + " and less than function.pending-timeout");
+    }
+
+    @Test
+    void should_refuse_what_lambda_cannot_call_directly() {
+        String name = ": expected a name that Lambda functions can have, or function.lambda as well";
+        String lambda = ": expected the name or ARN of a Lambda function, with or without :alias or :version";
+        assertThat(problems("function: {name: my api, mode: direct}"))
+                .containsExactly("function.name: 'my api' (dispatcher.yaml line 1)" + name);
+        assertThat(problems("function: {name: my api, direct-overflow: true}"))
+                .containsExactly("function.name: 'my api' (dispatcher.yaml line 1)" + name);
+        assertThat(problems("function: {mode: direct, lambda: 'arn:aws:s3:::x'}"))
+                .containsExactly("function.lambda: 'arn:aws:s3:::x' (dispatcher.yaml line 1)" + lambda);
+        assertThat(problems("function: {name: my api, mode: direct, direct-lambda: a b, lambda: c}"))
+                .containsExactly("function.direct-lambda: 'a b' (dispatcher.yaml line 1)" + lambda);
+        assertThat(problems("function: {name: my api, launcher: lambda, max-workers: 1, direct-overflow: true}"))
+                .containsExactly("function.name: 'my api' (dispatcher.yaml line 1)" + name);
+    }
+
+    @Test
+    void should_refuse_a_launcher_of_a_function_without_workers() {
+        assertThat(problems("function: {mode: direct, launcher: lambda}"))
+                .containsExactly(
+                        "function.launcher: 'lambda' (dispatcher.yaml line 1): expected self with the mode direct:"
+                                + " it has no workers");
     }
 
     @Test

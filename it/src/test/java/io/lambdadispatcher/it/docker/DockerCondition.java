@@ -7,12 +7,17 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.testcontainers.DockerClientFactory;
 
-/** {@code IT_DOCKER} says {@code required}: fail without Docker; {@code off}: skip in any case; else: skip without Docker. */
+/** {@code IT_DOCKER} says {@code required}: fail without Docker; {@code off}: skip in any case; {@code auto} or unset: skip without Docker. */
 final class DockerCondition implements ExecutionCondition {
+    private static final List<String> WISHES = List.of("auto", "off", "required");
+
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
         DockerTest test = context.getRequiredTestClass().getAnnotation(DockerTest.class);
         String wish = System.getenv().getOrDefault("IT_DOCKER", "auto");
+        if (!WISHES.contains(wish)) {
+            throw new IllegalStateException("IT_DOCKER: '" + wish + "', expected one of " + WISHES);
+        }
         String obstacle = wish.equals("off") ? "IT_DOCKER=off" : obstacle(test.value());
         if (obstacle == null) {
             return ConditionEvaluationResult.enabled("a Docker engine with the images is there");

@@ -31,7 +31,9 @@ final class DirectCall implements Carrier, RequestSink {
         GATHERING,
         /** The function has the event, or fails to get it. */
         INVOKED,
-        /** Answered, failed or cancelled; the body is released and the call counted off. */
+        /** The client has yet to take some of the response, which is held for it in whole. */
+        ANSWERED,
+        /** Failed, cancelled, or the response is taken; the body is released and the call counted off. */
         ENDED
     }
 
@@ -45,6 +47,7 @@ final class DirectCall implements Carrier, RequestSink {
     private @Nullable Attempt attempt;
     private @Nullable ByteBuf body;
     private @Nullable CompletionStage<InvokeResult> invocation;
+    private int untakenBytes;
 
     /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
     DirectCall(DirectFunction function, Handover home) {
@@ -140,9 +143,14 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
-    /** The response is here whole; there is no window to open. */
+    /** There is no window to open. Comes also for what a client that has gone will never take. */
     @Override
-    public void responseTaken(int bytes) {}
+    public void responseTaken(int bytes) {
+        untakenBytes -= bytes;
+        if (state == State.ANSWERED && untakenBytes <= 0) {
+            end();
+        }
+    }
 
     // To the function and back.
 
@@ -204,7 +212,7 @@ final class DirectCall implements Carrier, RequestSink {
     }
 
     private void onOutcome(Object outcome) {
-        if (state == State.ENDED) {
+        if (state != State.INVOKED) {
             return;
         }
         function.onInvoked();
@@ -217,16 +225,20 @@ final class DirectCall implements Carrier, RequestSink {
 
     private void answer(FunctionResponse response) {
         Attempt to = attempt();
-        end();
-        boolean bodyless = response.body().length == 0;
-        to.onHead(response.head(), bodyless);
-        if (!bodyless) {
-            to.onData(Unpooled.wrappedBuffer(response.body()), true);
+        if (response.body().length == 0) {
+            end();
+            to.onHead(response.head(), true);
+            return;
         }
+        state = State.ANSWERED;
+        invocation = null;
+        untakenBytes = response.body().length;
+        to.onHead(response.head(), false);
+        to.onData(Unpooled.wrappedBuffer(response.body()), true);
     }
 
     private void onError(Throwable error) {
-        if (state == State.ENDED) {
+        if (state != State.INVOKED) {
             return;
         }
         Failure failure = function.failure(error);

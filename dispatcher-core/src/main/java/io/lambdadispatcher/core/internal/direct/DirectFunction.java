@@ -68,7 +68,7 @@ public final class DirectFunction {
         calls.decrementAndGet();
     }
 
-    /** Calls that are gathered or invoked now. */
+    /** Calls that hold a body, an event or a response now. */
     int calls() {
         return calls.get();
     }

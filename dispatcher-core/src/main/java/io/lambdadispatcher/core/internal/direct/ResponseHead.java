@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.direct;
 
+import io.lambdadispatcher.wire.WireLimits;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -25,10 +26,14 @@ final class ResponseHead {
             "transfer-encoding",
             "upgrade",
             "http2-settings");
+    /** What a field counts beyond its letters (RFC 9113 section 6.5.2). */
+    private static final int FIELD_BYTES = 32;
+
     private static final AsciiString HEAD = AsciiString.cached("HEAD");
 
     private final Http2Headers fields = new DefaultHttp2Headers(false);
     private final Set<String> nominated = new HashSet<>();
+    private int listBytes;
 
     void add(String name, String value) throws BadResponseException {
         verifyName(name);
@@ -39,6 +44,10 @@ final class ResponseHead {
             for (String option : trimmed.split(",")) {
                 nominated.add(option.trim().toLowerCase(Locale.ROOT));
             }
+        }
+        listBytes += lower.length() + trimmed.length() + FIELD_BYTES;
+        if (listBytes > WireLimits.MAX_HEAD_LIST_BYTES) {
+            throw new BadResponseException("headers of more than " + WireLimits.MAX_HEAD_LIST_BYTES + " octets");
         }
         if (!DROPPED.contains(lower)) {
             fields.add(AsciiString.of(lower), AsciiString.of(trimmed));
@@ -95,9 +104,11 @@ final class ResponseHead {
         nominated.forEach(fields::remove);
         fields.status(AsciiString.of(Integer.toString(status)));
         boolean head = HEAD.contentEquals(method);
-        boolean bodyless = status == 204 || status == 304 || head;
+        boolean bodyless = status == 204 || status == 205 || status == 304 || head;
         if (status == 204) {
             fields.remove(HttpHeaderNames.CONTENT_LENGTH);
+        } else if (status == 205) {
+            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
         } else if (!bodyless || head && status != 304 && body.length > 0) {
             fields.setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
         } else {

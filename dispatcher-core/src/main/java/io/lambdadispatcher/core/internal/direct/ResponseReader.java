@@ -51,7 +51,12 @@ final class ResponseReader {
             while (json.nextToken() == JsonToken.PROPERTY_NAME) {
                 String name = json.currentName();
                 json.nextToken();
-                readMember(name, json, into);
+                try {
+                    readMember(name, json, into);
+                } catch (BadResponseException e) {
+                    into.problem = into.problem == null ? e : into.problem;
+                    skipRest(json);
+                }
             }
         } else {
             // Jackson reads scalars as it goes; a malformed one must not pass for lack of a look.
@@ -59,6 +64,13 @@ final class ResponseReader {
             json.getString();
         }
         return null;
+    }
+
+    /** Of the member whose reading broke off. */
+    private static void skipRest(JsonParser json) {
+        while (json.streamReadContext().getNestingDepth() > 1) {
+            json.nextToken();
+        }
     }
 
     private void readMember(String name, JsonParser json, Members into) throws BadResponseException {
@@ -148,6 +160,9 @@ final class ResponseReader {
     }
 
     private static FunctionResponse explicit(Members members, CharSequence method) throws BadResponseException {
+        if (members.problem != null) {
+            throw members.problem;
+        }
         return members.head.response(members.status, octets(members), method);
     }
 
@@ -187,7 +202,12 @@ final class ResponseReader {
         @Nullable
         String body;
 
+        /** The first. It is none where there turns out to be no status: then members mean nothing. */
+        @Nullable
+        BadResponseException problem;
+
         void status(JsonParser json) throws BadResponseException {
+            hasStatus = true;
             String text = switch (json.currentToken()) {
                 case VALUE_NUMBER_INT, VALUE_STRING -> json.getString();
                 default -> throw new BadResponseException("statusCode is no number");
@@ -195,7 +215,6 @@ final class ResponseReader {
             if (!text.matches("[2-5]\\d\\d")) {
                 throw new BadResponseException("statusCode is not between 200 and 599");
             }
-            hasStatus = true;
             status = Integer.parseInt(text);
         }
     }

@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,6 +49,11 @@ class DirectCallTest {
 
     private static final class Client implements ResponseSink {
         final List<String> log = new ArrayList<>();
+        boolean slow;
+        boolean leavesAtHead;
+
+        @Nullable
+        RequestSink request;
 
         @Override
         public void onInterim(Http2Headers head) {
@@ -57,12 +63,19 @@ class DirectCallTest {
         @Override
         public void onHead(Http2Headers head, boolean end) {
             log.add(head.status() + (end ? " end" : ""));
+            if (leavesAtHead && request != null) {
+                request.cancel(ErrorCode.CANCELLED);
+            }
         }
 
         @Override
         public void onData(ByteBuf data, boolean end) {
             log.add(data.toString(CharsetUtil.UTF_8) + (end ? " end" : ""));
+            int bytes = data.readableBytes();
             data.release();
+            if (!slow && request != null) {
+                request.responseTaken(bytes);
+            }
         }
 
         @Override
@@ -87,7 +100,9 @@ class DirectCallTest {
     }
 
     private RequestSink open(String method, boolean end) {
-        return shard.open(head(method), end, client);
+        RequestSink request = shard.open(head(method), end, client);
+        client.request = request;
+        return request;
     }
 
     private static Http2Headers head(String method) {
@@ -297,5 +312,29 @@ class DirectCallTest {
 
         assertThat(client.log).containsExactly("QUEUE_FULL 503", "204 end");
         assertThat(function.calls()).isEqualTo(2);
+    }
+
+    /** Else clients that read slowly would hold any number of whole responses in memory. */
+    @Test
+    void should_count_a_call_until_the_client_has_taken_the_response() {
+        client.slow = true;
+        RequestSink request = open("GET", true);
+        complete("{\"statusCode\":200,\"body\":\"12345\"}");
+        request.responseTaken(3);
+        assertThat(function.calls()).isEqualTo(1);
+
+        request.responseTaken(2);
+
+        assertOver();
+    }
+
+    @Test
+    void should_count_a_call_off_once_when_the_client_goes_at_the_head() {
+        client.leavesAtHead = true;
+        open("GET", true);
+        complete("{\"statusCode\":200,\"body\":\"12345\"}");
+
+        assertThat(client.log).containsExactly("200");
+        assertOver();
     }
 }

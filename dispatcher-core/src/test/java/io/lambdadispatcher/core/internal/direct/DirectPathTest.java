@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.TlsOptions;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
@@ -262,6 +263,51 @@ class DirectPathTest {
 
         assertThatThrownBy(() -> function.open.get(0).get(10, TimeUnit.SECONDS))
                 .isInstanceOf(java.util.concurrent.CancellationException.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("shapesAndVersions")
+    void should_count_every_call_off_however_it_ends(EventShape shape, Version version) throws Exception {
+        URI base = start(DirectOptions.of(shape).withMaxConcurrent(1));
+        HttpClient client = client(version);
+        List<String> responses = List.of(
+                "{\"statusCode\":200,\"body\":\"" + "x".repeat(700_000) + "\"}",
+                "{\"statusCode\":204}",
+                "{\"statusCode\":205,\"body\":\"x\"}",
+                "{\"statusCode\":101,\"body\":\"x\"}",
+                "{\"statusCode\":200,\"isBase64Encoded\":true,\"body\":\"*\"}",
+                "{\"statusCode\":200,\"headers\":{\"content-length\":\"1\",\"Content-Length\":\"2\"},"
+                        + "\"multiValueHeaders\":{\"content-length\":[\"1\",\"2\"]},\"body\":\"four\"}");
+        for (int i = 0; i < 3; i++) {
+            for (String json : responses) {
+                function.handler = event -> json;
+                for (String method : List.of("GET", "HEAD")) {
+                    HttpResponse<String> response = client.send(
+                            request(base, "/")
+                                    .method(method, BodyPublishers.noBody())
+                                    .build(),
+                            BodyHandlers.ofString());
+                    assertThat(response.statusCode()).as(json).isIn(200, 204, 205, 502);
+                    assertThat(response.headers().allValues("content-length")).hasSizeLessThan(2);
+                }
+            }
+            stopReading(client(version), base);
+        }
+    }
+
+    /** A client that has the head of a response and goes without reading the rest. */
+    private void stopReading(HttpClient client, URI base) throws Exception {
+        function.handler = event -> "{\"statusCode\":200,\"body\":\"" + "x".repeat(1_000_000) + "\"}";
+        HttpResponse<InputStream> response = client.send(request(base, "/").build(), BodyHandlers.ofInputStream());
+        assertThat(response.statusCode()).isEqualTo(200);
+        response.body().close();
+        await(() -> {
+            try {
+                return get(client, base, "/").statusCode() == 200;
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
     }
 
     private static void await(java.util.function.BooleanSupplier condition) {

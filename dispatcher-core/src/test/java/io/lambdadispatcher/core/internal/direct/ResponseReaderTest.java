@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.EventShape;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.Random;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,7 +106,11 @@ class ResponseReaderTest {
                 "[1, 2] | [1, 2]",
                 "null | null",
                 "7 | 7",
-                "{} | {}"
+                "{} | {}",
+                "{\"body\": {\"a\": [1]}, \"b\": 2} | {\"body\": {\"a\": [1]}, \"b\": 2}",
+                "{\"headers\": [{}], \"cookies\": \"oat\"} | {\"headers\": [{}], \"cookies\": \"oat\"}",
+                "{\"headers\": {\"a b\": {\"c\": {}}}} | {\"headers\": {\"a b\": {\"c\": {}}}}",
+                "{\"isBase64Encoded\": \"no\"} | {\"isBase64Encoded\": \"no\"}"
             })
     void should_take_any_other_json_for_the_body_in_format_2(String json, String body) throws Exception {
         FunctionResponse response = read(EventShape.HTTP_API_V2, json);
@@ -111,6 +118,87 @@ class ResponseReaderTest {
         assertThat(body(response)).isEqualTo(body);
         assertThat(head(response)).startsWith(":status=200|content-type=application/json|content-length=");
         assertThatThrownBy(() -> read(EventShape.ALB, json)).hasMessage("no statusCode");
+    }
+
+    @Test
+    void should_refuse_a_response_with_a_status_though_the_status_comes_last() {
+        assertThatThrownBy(() ->
+                        read(EventShape.HTTP_API_V2, "{\"headers\":{\"a b\":[{}]},\"body\":{},\"statusCode\":200}"))
+                .hasMessage("the value of 'a b' is no string");
+        assertThatThrownBy(() -> read(EventShape.HTTP_API_V2, "{\"body\":{},\"statusCode\":\"OK\"}"))
+                .isInstanceOf(BadResponseException.class);
+    }
+
+    /** RFC 9110 section 15.3.6: the client is to empty its form, there is nothing to read. */
+    @ParameterizedTest
+    @EnumSource
+    void should_have_no_body_with_205(EventShape shape) throws Exception {
+        FunctionResponse response = read(shape, "{\"statusCode\":205,\"body\":\"four\"}");
+
+        assertThat(response.body()).isEmpty();
+        assertThat(head(response)).isEqualTo(":status=205|content-length=0");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_refuse_a_head_that_is_too_large(EventShape shape) throws Exception {
+        String one = "{\"statusCode\":200,\"headers\":{\"a\":\"%1$s\"},\"multiValueHeaders\":{\"a\":[\"%1$s\"]}}";
+        String many = "{\"statusCode\":200,\"headers\":{%1$s},\"multiValueHeaders\":{%1$s}}";
+        String values = "x".repeat(256 * 1024 - 32);
+        String fields = IntStream.range(0, 8000)
+                .mapToObj(i -> "\"f" + i + "\":" + (shape == EventShape.ALB_MULTI_VALUE ? "[\"\"]" : "\"\""))
+                .collect(Collectors.joining(","));
+
+        assertThat(read(shape, one.formatted(values.substring(1))).head().get("a"))
+                .hasSize(256 * 1024 - 33);
+        assertThatThrownBy(() -> read(shape, one.formatted(values))).hasMessage("headers of more than 262144 octets");
+        assertThatThrownBy(() -> read(shape, many.formatted(fields))).hasMessage("headers of more than 262144 octets");
+    }
+
+    /** An exception of another kind would be lost on the thread that brought the result. */
+    @ParameterizedTest
+    @EnumSource
+    void should_read_or_refuse_whatever_the_octets(EventShape shape) {
+        byte[] whole = ("{\"statusCode\":\"200\",\"headers\":{\"a\":\"\\u00e9\",\"n\":1.5e9},"
+                        + "\"multiValueHeaders\":{\"a\":[\"b\",null,true]},\"cookies\":[\"c=d\"],"
+                        + "\"isBase64Encoded\":true,\"x\":[[{}]],\"body\":\"Z3LDvG4=\"}")
+                .getBytes(StandardCharsets.UTF_8);
+        ResponseReader reader = new ResponseReader(shape);
+        Random random = new Random(3);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] octets = Arrays.copyOf(whole, i < whole.length ? i : whole.length);
+            for (int n = i < whole.length ? 0 : 1 + random.nextInt(3); n > 0; n--) {
+                octets[random.nextInt(octets.length)] = (byte)
+                        (random.nextInt(4) == 0
+                                ? random.nextInt(256)
+                                : "{}[]\":,\\ntu019.-+e ".charAt(random.nextInt(19)));
+            }
+            verifyReadOrRefused(reader, octets);
+        }
+        verifyReadOrRefused(reader, "[".repeat(100_000).getBytes(StandardCharsets.UTF_8));
+        verifyReadOrRefused(reader, ("{\"headers\":" + "{\"a\":".repeat(100_000)).getBytes(StandardCharsets.UTF_8));
+        verifyReadOrRefused(reader, ("{\"statusCode\":" + "9".repeat(100_000) + "}").getBytes(StandardCharsets.UTF_8));
+        verifyReadOrRefused(reader, ("{\"" + "n".repeat(100_000) + "\":1}").getBytes(StandardCharsets.UTF_8));
+        for (int[] mark :
+                new int[][] {{0xEF, 0xBB, 0xBF}, {0xFE, 0xFF}, {0xFF, 0xFE}, {0, 0, 0xFE, 0xFF}, {0, 0, 0, '{'}, {0}}) {
+            byte[] marked = new byte[mark.length + whole.length];
+            for (int i = 0; i < mark.length; i++) {
+                marked[i] = (byte) mark[i];
+            }
+            System.arraycopy(whole, 0, marked, mark.length, whole.length);
+            verifyReadOrRefused(reader, marked);
+        }
+    }
+
+    private static void verifyReadOrRefused(ResponseReader reader, byte[] octets) {
+        try {
+            FunctionResponse response = reader.read(octets, "GET");
+            assertThat(response.head().status().toString()).matches("[2-5]\\d\\d");
+            response.head()
+                    .forEach(field -> assertThat(field.getValue().toString()).doesNotContain("\r", "\n", "\0"));
+        } catch (BadResponseException e) {
+            assertThat(e.getMessage()).doesNotContain("\r", "\n").hasSizeLessThan(200);
+        }
     }
 
     @ParameterizedTest
