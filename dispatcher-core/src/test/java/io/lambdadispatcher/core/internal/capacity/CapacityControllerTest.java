@@ -459,6 +459,24 @@ class CapacityControllerTest {
         assertThat(told.drained).hasSize(3);
     }
 
+    @Test
+    void should_end_a_drained_worker_by_force_that_has_gone_but_does_not_exit() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        controller.onDraining(now, "w0");
+        look();
+        ready("w1");
+        pass(Duration.ofMinutes(10)); // a long response
+        assertThat(told.killed).isEmpty();
+
+        controller.onDisconnected(now, "w0", true);
+        pass(Duration.ofSeconds(28));
+        assertThat(told.killed).isEmpty();
+        pass(Duration.ofSeconds(4));
+        assertThat(told.killed).containsExactly("w0");
+    }
+
     // The guard.
 
     @Test
