@@ -352,11 +352,15 @@ public final class CapacityController {
     private void launchMissing(long nowNanos) {
         int coming = 0;
         int starting = 0;
+        int there = 0;
         for (WorkerLife worker : workers.values()) {
             coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
             starting += worker.ours && !worker.everReady() && !worker.hasExited() ? 1 : 0;
+            there += worker.ours && !worker.hasExited() && !worker.is(State.DRAINING) ? 1 : 0;
         }
-        int count = guard.permitted(nowNanos, wanted - coming, starting);
+        // Those that expire, are put aside or have lost their connections are replaced, but not again and again.
+        int missing = Math.min(wanted - coming, 2 * policy.maxWorkers() - there);
+        int count = guard.permitted(nowNanos, missing, starting);
         for (int i = 0; i < count; i++) {
             String id = actions.launch();
             workers.put(id, WorkerLife.launched(id, nowNanos, function.streamsPerWorker()));
