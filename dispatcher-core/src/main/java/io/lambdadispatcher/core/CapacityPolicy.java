@@ -6,7 +6,8 @@ import java.time.Duration;
  * How many workers a function should have.
  *
  * @param minWorkers kept always; 0 to 100,000
- * @param maxWorkers never more, those that replace expiring ones aside; 0 = the dispatcher launches none, workers come by themselves
+ * @param maxWorkers never more, those aside that replace expiring, sick and lost ones, at most as many again; 0 = the dispatcher launches
+ *     none, workers come by themselves
  * @param warmWorkers ready beyond what the traffic needs, as long as there is traffic or {@code minWorkers} is above 0
  * @param headRoom what is kept free for the next moment's traffic, as a fraction of what is needed now; 0 to 10
  * @param idleAfter without any request for so long, only {@code minWorkers} are kept

@@ -134,6 +134,7 @@ public final class CapacityController {
             return;
         }
         if (worker.is(State.DRAINING)) {
+            worker.onBack();
             // It lost its connections before it heard so.
             tellToDrain(nowNanos, worker, DrainReason.REQUESTED);
             return;
@@ -174,8 +175,8 @@ public final class CapacityController {
         if (!worker.ours || worker.hasExited()) {
             worker.onGone(nowNanos);
             workers.remove(workerId);
-        } else if (clean) {
-            worker.onDraining(nowNanos);
+        } else if (clean || worker.is(State.DRAINING)) {
+            worker.onParted(nowNanos);
         } else {
             worker.onDisconnected(nowNanos);
         }
@@ -279,7 +280,7 @@ public final class CapacityController {
             if (worker.settles(nowNanos, SETTLED_NANOS) && worker.ours) {
                 guard.onSettled();
             }
-            endNoShow(nowNanos, worker);
+            endOverdue(nowNanos, worker);
             if (worker.returns(nowNanos)) {
                 actions.limit(worker.id, worker.allowed());
             }
@@ -301,13 +302,17 @@ public final class CapacityController {
         }
     }
 
-    private void endNoShow(long nowNanos, WorkerLife worker) {
+    private void endOverdue(long nowNanos, WorkerLife worker) {
         long limit = function.launching().noShowAfter().toNanos();
         if (worker.is(State.LAUNCHED) && worker.endsAfter(nowNanos, limit)) {
             actions.kill(
                     worker.id, "has not dialled in for " + function.launching().noShowAfter());
         } else if (worker.is(State.DIALLED) && worker.endsAfter(nowNanos, limit * TIMES_LONGER_TO_BE_READY)) {
             actions.kill(worker.id, "has dialled in, but is not ready");
+        } else if (worker.hasParted() && worker.endsAfter(nowNanos, limit)) {
+            actions.kill(
+                    worker.id,
+                    "has drained, but has not ended for " + function.launching().noShowAfter());
         }
     }
 
@@ -348,11 +353,15 @@ public final class CapacityController {
     private void launchMissing(long nowNanos) {
         int coming = 0;
         int starting = 0;
+        int there = 0;
         for (WorkerLife worker : workers.values()) {
             coming += isCapacityToCome(nowNanos, worker) ? 1 : 0;
             starting += worker.ours && !worker.everReady() && !worker.hasExited() ? 1 : 0;
+            there += worker.ours && !worker.hasExited() && !worker.is(State.DRAINING) ? 1 : 0;
         }
-        int count = guard.permitted(nowNanos, wanted - coming, starting);
+        // Those that expire, are put aside or have lost their connections are replaced, but not again and again.
+        int missing = Math.min(wanted - coming, 2 * policy.maxWorkers() - there);
+        int count = guard.permitted(nowNanos, missing, starting);
         for (int i = 0; i < count; i++) {
             String id = actions.launch();
             workers.put(id, WorkerLife.launched(id, nowNanos, function.streamsPerWorker()));

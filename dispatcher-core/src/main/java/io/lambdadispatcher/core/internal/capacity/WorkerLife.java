@@ -43,6 +43,7 @@ final class WorkerLife {
     private boolean settled;
     private boolean killed;
     private boolean exited;
+    private boolean parted;
     private boolean expiring;
 
     // How it fares: a second's share of the totals, blended.
@@ -108,6 +109,21 @@ final class WorkerLife {
     /** Its last connection has gone, but nobody has said that the worker has. */
     boolean onDisconnected(long nowNanos) {
         return (state == State.DIALLED || state == State.READY) && enter(State.LAUNCHED, nowNanos);
+    }
+
+    /** It drains, and its last connection has gone: its end should follow soon. */
+    void onParted(long nowNanos) {
+        parted = true;
+        enter(State.DRAINING, nowNanos);
+    }
+
+    /** It has dialled in once more, and drains still. */
+    void onBack() {
+        parted = false;
+    }
+
+    boolean hasParted() {
+        return parted;
     }
 
     boolean onGone(long nowNanos) {

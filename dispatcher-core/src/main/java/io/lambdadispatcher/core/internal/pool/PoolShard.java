@@ -15,8 +15,10 @@ import io.lambdadispatcher.core.internal.loop.Handover;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -52,8 +54,8 @@ public final class PoolShard implements ExchangeOwner {
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
 
-    // Worker connections of this loop, and what the capacity controller wants to know.
-    private final Set<Member> all = new LinkedHashSet<>();
+    // Worker connections of this loop by worker, and what the capacity controller wants to know.
+    private final Map<String, Set<Member>> all = new LinkedHashMap<>();
     private long arrived;
     private long completed;
     private long serviceNanos;
@@ -321,13 +323,13 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The first sign of a worker connection. */
     public void onMember(Member member) {
-        all.add(member);
+        all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
     /** And the last. */
     public void onMemberGone(Member member) {
         setOpen(member, false);
-        all.remove(member);
+        all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
 
     /** Requests may be sent to the member's streams from now on, or no more. */
@@ -342,11 +344,9 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The worker's connections on this event loop take so many exchanges at once from now on, each. */
     void limit(String workerId, int exchanges) {
-        for (Member member : all) {
-            if (member.workerId().equals(workerId)) {
-                member.limit = exchanges;
-                settle(member);
-            }
+        for (Member member : all.getOrDefault(workerId, Set.of())) {
+            member.limit = exchanges;
+            settle(member);
         }
         offerIf(true);
     }
@@ -385,8 +385,9 @@ public final class PoolShard implements ExchangeOwner {
         ServiceTimes recent = serviceTimes;
         serviceTimes = new ServiceTimes();
         @Nullable
-        List<WorkerDemand> workers =
-                withWorkers ? all.stream().map(Member::sample).toList() : null;
+        List<WorkerDemand> workers = withWorkers
+                ? all.values().stream().flatMap(Set::stream).map(Member::sample).toList()
+                : null;
         return new Demand(arrived, completed, serviceNanos, underWay.size(), waiting.size(), recent, workers);
     }
 

@@ -460,7 +460,47 @@ class CapacityControllerTest {
         assertThat(told.drained).hasSize(3);
     }
 
+    @Test
+    void should_end_a_drained_worker_by_force_that_has_gone_but_does_not_exit() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        controller.onDraining(now, "w0");
+        look();
+        ready("w1");
+        pass(Duration.ofMinutes(10)); // a long response
+        assertThat(told.killed).isEmpty();
+
+        controller.onDisconnected(now, "w0", true);
+        pass(Duration.ofSeconds(28));
+        assertThat(told.killed).isEmpty();
+        pass(Duration.ofSeconds(4));
+        assertThat(told.killed).containsExactly("w0");
+    }
+
     // The guard.
+
+    @Test
+    void should_not_launch_ever_more_for_workers_that_lose_their_connections_again_and_again() {
+        controller = controller(CapacityPolicy.fixed(10));
+        int seen = 0;
+        int ended = 0;
+        int mostAlive = 0;
+        for (int second = 0; second < 300; second++) {
+            pass(Duration.ofSeconds(1));
+            for (; seen < told.launched.size(); seen++) {
+                ready(told.launched.get(seen));
+                controller.onDisconnected(now, told.launched.get(seen), false);
+            }
+            mostAlive = Math.max(mostAlive, told.launched.size() - ended);
+            for (; ended < told.killed.size(); ended++) {
+                fail(told.killed.get(ended), Cause.FAILED);
+            }
+        }
+
+        assertThat(mostAlive).isEqualTo(20);
+        assertThat(told.launched).hasSizeBetween(40, 250);
+    }
 
     @Test
     void should_launch_another_for_one_that_hangs_at_its_start_and_is_not_seen_to_end() {
