@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.lambda;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.core.spi.InvokeException.Reason;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.URI;
 import java.time.Duration;
 import java.util.HashMap;
@@ -10,6 +11,9 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.core.SdkBytes;
@@ -34,8 +38,14 @@ public final class LambdaInvoker implements FunctionInvoker {
     /** Lambda's longest life, and a minute for the answer to come; a request's own time-out is the dispatcher's to keep. */
     private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
 
+    private static final int CALLERS = 2;
+
     private final Map<String, String> lambdas;
     private final LambdaAsyncClient client;
+
+    /** Hash, sign and send: up to 6 MB, which an event loop with traffic has no time for. */
+    private final ExecutorService callers =
+            Executors.newFixedThreadPool(CALLERS, new DefaultThreadFactory("lambda-invoker", true));
 
     private LambdaInvoker(Builder from) {
         lambdas = Map.copyOf(from.lambdas);
@@ -72,10 +82,28 @@ public final class LambdaInvoker implements FunctionInvoker {
         if (lambda == null) {
             throw new IllegalArgumentException("function: " + function + ", expected one of " + lambdas.keySet());
         }
-        CompletableFuture<InvokeResponse> call = client.invoke(invoke -> invoke.functionName(lambda)
-                .invocationType(InvocationType.REQUEST_RESPONSE)
-                .payload(SdkBytes.fromByteArrayUnsafe(event)));
         CompletableFuture<InvokeResult> result = new CompletableFuture<>();
+        try {
+            callers.execute(() -> call(lambda, event, result));
+        } catch (RejectedExecutionException e) {
+            result.completeExceptionally(new InvokeException(Reason.UNAVAILABLE, "the invoker is closed", e));
+        }
+        return result;
+    }
+
+    private void call(String lambda, byte[] event, CompletableFuture<InvokeResult> result) {
+        if (result.isDone()) {
+            return; // nobody waits for it any more
+        }
+        CompletableFuture<InvokeResponse> call;
+        try {
+            call = client.invoke(invoke -> invoke.functionName(lambda)
+                    .invocationType(InvocationType.REQUEST_RESPONSE)
+                    .payload(SdkBytes.fromByteArrayUnsafe(event)));
+        } catch (RuntimeException e) {
+            result.completeExceptionally(exception(lambda, e));
+            return;
+        }
         call.whenComplete((response, error) -> {
             if (error == null) {
                 result.complete(result(response));
@@ -88,7 +116,6 @@ public final class LambdaInvoker implements FunctionInvoker {
                 call.cancel(true);
             }
         });
-        return result;
     }
 
     private static InvokeResult result(InvokeResponse response) {
@@ -131,6 +158,7 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     @Override
     public void close() {
+        callers.shutdownNow();
         client.close();
     }
 

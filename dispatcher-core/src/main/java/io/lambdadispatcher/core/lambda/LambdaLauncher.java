@@ -24,9 +24,14 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -66,6 +71,10 @@ public final class LambdaLauncher implements WorkerLauncher {
 
     private final Map<String, String> lambdas;
     private final @Nullable String fingerprint;
+    /** Signs and sends: milliseconds that an event loop with traffic does not have, and credentials may have to be fetched. */
+    private final ExecutorService caller =
+            Executors.newSingleThreadExecutor(new DefaultThreadFactory("lambda-caller", true));
+
     private final EventLoopGroup eventLoop = eventLoop();
     private final LambdaAsyncClient client;
     private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
@@ -120,14 +129,14 @@ public final class LambdaLauncher implements WorkerLauncher {
     @Override
     public LaunchedWorker launch(LaunchRequest request) {
         String lambda = lambda(request.function());
-        CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-        // The client's own future, for only cancelling that one cuts the connection.
-        CompletableFuture<InvokeResponse> call = call(lambda, LaunchPayload.json(request, fingerprint));
-        call.whenComplete((response, error) ->
-                exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
-        Invoke invoke = new Invoke(call, exit);
+        Invoke invoke = new Invoke();
         underWay.add(invoke);
-        exit.whenComplete((ended, never) -> underWay.remove(invoke));
+        invoke.exit.whenComplete((ended, never) -> underWay.remove(invoke));
+        try {
+            caller.execute(() -> invoke.start(() -> call(lambda, LaunchPayload.json(request, fingerprint))));
+        } catch (RejectedExecutionException e) {
+            invoke.exit.complete(new WorkerExit(Cause.FAILED, "the launcher is closed"));
+        }
         return invoke;
     }
 
@@ -160,8 +169,11 @@ public final class LambdaLauncher implements WorkerLauncher {
      */
     public CompletableFuture<Void> verify() {
         return CompletableFuture.allOf(lambdas.values().stream()
-                .map(lambda -> client.invoke(
-                                dryRun -> dryRun.functionName(lambda).invocationType(InvocationType.DRY_RUN))
+                .map(lambda -> CompletableFuture.supplyAsync(
+                                () -> client.invoke(
+                                        dryRun -> dryRun.functionName(lambda).invocationType(InvocationType.DRY_RUN)),
+                                caller)
+                        .thenCompose(Function.identity())
                         .handle((response, error) -> {
                             if (error != null) {
                                 log.warn(
@@ -179,6 +191,14 @@ public final class LambdaLauncher implements WorkerLauncher {
     public void warmUp(String function, int count) {
         String lambda = lambda(function);
         String payload = "{\"warmUp\":true,\"holdMillis\":" + WARM_UP_HOLD_MILLIS + "}";
+        try {
+            caller.execute(() -> warmUp(lambda, payload, count));
+        } catch (RejectedExecutionException e) {
+            log.debug("warm-up of {} after the launcher was closed", lambda);
+        }
+    }
+
+    private void warmUp(String lambda, String payload, int count) {
         AtomicBoolean told = new AtomicBoolean();
         for (int i = 0; i < count; i++) {
             call(lambda, payload).whenComplete((response, error) -> {
@@ -208,11 +228,28 @@ public final class LambdaLauncher implements WorkerLauncher {
                     left.stream().filter(i -> !i.exit.isDone()).count());
         }
         left.forEach(Invoke::kill);
+        caller.shutdownNow();
         client.close();
         eventLoop.shutdownGracefully(0, CLOSE_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 
-    private record Invoke(CompletableFuture<?> call, CompletableFuture<WorkerExit> exit) implements LaunchedWorker {
+    /** One invoke, from before it is sent until its result is known. Any thread. */
+    private static final class Invoke implements LaunchedWorker {
+        final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+
+        /** The client's own future, for only cancelling that one cuts the connection. */
+        private @Nullable CompletableFuture<InvokeResponse> call;
+
+        synchronized void start(Supplier<CompletableFuture<InvokeResponse>> client) {
+            if (exit.isDone()) {
+                return; // it is not wanted any more
+            }
+            CompletableFuture<InvokeResponse> started = client.get();
+            call = started;
+            started.whenComplete((response, error) ->
+                    exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
+        }
+
         @Override
         public CompletableFuture<WorkerExit> exit() {
             return exit.copy();
@@ -222,17 +259,13 @@ public final class LambdaLauncher implements WorkerLauncher {
         @Override
         public void kill() {
             exit.complete(new WorkerExit(Cause.FAILED, "given up"));
-            call.cancel(true);
-        }
-
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return this == other;
-        }
-
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(this);
+            CompletableFuture<InvokeResponse> started;
+            synchronized (this) {
+                started = call;
+            }
+            if (started != null) {
+                started.cancel(true);
+            }
         }
     }
 

@@ -231,9 +231,9 @@ public final class CapacityController {
         rememberServiceTimes(demand.serviceTimes());
         spend.advance(nowNanos, alive());
         rememberRequests(nowNanos, demand);
-        List<WorkerDemand> seen = demand.workers();
-        boolean wholeSecond = seen != null && (!started || nowNanos - secondNanos >= NEARLY_A_SECOND);
-        if (wholeSecond) {
+        boolean due = !started || nowNanos - secondNanos >= NEARLY_A_SECOND;
+        List<WorkerDemand> seen = due ? demand.workers() : null;
+        if (seen != null) {
             started = true;
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
@@ -246,7 +246,7 @@ public final class CapacityController {
         }
         launchMissing(nowNanos);
         replaceExpiring(nowNanos);
-        if (wholeSecond) {
+        if (seen != null) {
             letSurplusGo(nowNanos, Math.min(kept, spend.affordableWorkers()));
         }
     }
@@ -474,11 +474,12 @@ public final class CapacityController {
     }
 
     private @Nullable String obstacle(long nowNanos) {
-        if (spend.affordableWorkers() < policy.maxWorkers() && wanted == spend.affordableWorkers()) {
-            return "the limit of " + Math.round(function.launching().gbSecondsPerHour())
-                    + " GB-seconds an hour does not pay for more workers";
-        }
-        return guard.obstacle(nowNanos);
+        String held = guard.obstacle(nowNanos);
+        boolean poor = spend.affordableWorkers() < policy.maxWorkers() && wanted == spend.affordableWorkers();
+        return held == null && poor
+                ? "the limit of " + Math.round(function.launching().gbSecondsPerHour())
+                        + " GB-seconds an hour does not pay for more workers"
+                : held;
     }
 
     public Status status(long nowNanos) {

@@ -4,8 +4,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * How many exchanges one worker is given at once: its stream count, less where it cannot cope. Additive increase, multiplicative decrease
- * (D.-M. Chiu, R. Jain, 1989) on what the worker itself shows: event loops that are late, a heap that is full, exchanges it refuses or
- * does not finish in time. Latency is left out on purpose: requests of one function differ, and slow ones are not too many ones.
+ * (D.-M. Chiu, R. Jain, 1989) on what the worker itself reports: event loops that are late, a heap that is full. Latency is left out on purpose: requests of one function differ, and slow ones are not too many ones.
  */
 final class ConcurrencyLimit {
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);
