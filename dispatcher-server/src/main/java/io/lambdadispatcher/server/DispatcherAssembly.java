@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.HttpLimits;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.TlsOptions;
 import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.lambda.LambdaFunctions;
 import io.lambdadispatcher.core.lambda.LambdaInvoker;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
@@ -89,14 +90,7 @@ final class DispatcherAssembly {
                     limit += options.maxConcurrent();
                 }
             }
-            String region = configuration.find(Settings.AWS_REGION);
-            if (region != null) {
-                builder.region(region);
-            }
-            URI endpoint = configuration.find(Settings.AWS_ENDPOINT);
-            if (endpoint != null) {
-                builder.endpoint(endpoint);
-            }
+            locate(builder);
             return builder.maxInvokes(limit).build();
         } catch (RuntimeException e) {
             throw new StartException("direct requests: " + e.getMessage(), e);
@@ -138,14 +132,7 @@ final class DispatcherAssembly {
         functions.stream()
                 .filter(function -> function.launcher() == LauncherKind.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
-        String region = configuration.find(Settings.AWS_REGION);
-        if (region != null) {
-            builder.region(region);
-        }
-        URI endpoint = configuration.find(Settings.AWS_ENDPOINT);
-        if (endpoint != null) {
-            builder.endpoint(endpoint);
-        }
+        locate(builder);
         Path certificate = configuration.find(Settings.WORKERS_TLS_CERTIFICATE);
         try {
             if (certificate != null) {
@@ -158,6 +145,17 @@ final class DispatcherAssembly {
             throw new StartException("workers.tls.certificate: '" + certificate + "' cannot be read: " + e, e);
         } catch (RuntimeException e) {
             throw new StartException("launcher lambda: " + e.getMessage(), e);
+        }
+    }
+
+    private void locate(LambdaFunctions<?> builder) {
+        String region = configuration.find(Settings.AWS_REGION);
+        if (region != null) {
+            builder.region(region);
+        }
+        URI endpoint = configuration.find(Settings.AWS_ENDPOINT);
+        if (endpoint != null) {
+            builder.endpoint(endpoint);
         }
     }
 

@@ -4,9 +4,7 @@ import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.core.spi.InvokeException.Reason;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.net.URI;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -15,14 +13,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.core.SdkBytes;
 import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
-import software.amazon.awssdk.regions.Region;
-import software.amazon.awssdk.retries.DefaultRetryStrategy;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
-import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
 import software.amazon.awssdk.services.lambda.model.InvocationType;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LambdaException;
@@ -35,9 +28,6 @@ import software.amazon.awssdk.services.lambda.model.RequestTooLargeException;
  * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
  */
 public final class LambdaInvoker implements FunctionInvoker {
-    /** Lambda's longest life, and a minute for the answer to come; a request's own time-out is the dispatcher's to keep. */
-    private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
-
     private static final int CALLERS = 2;
 
     private final Map<String, String> lambdas;
@@ -48,28 +38,10 @@ public final class LambdaInvoker implements FunctionInvoker {
             Executors.newFixedThreadPool(CALLERS, new DefaultThreadFactory("lambda-invoker", true));
 
     private LambdaInvoker(Builder from) {
-        lambdas = Map.copyOf(from.lambdas);
-        client = client(from);
-    }
-
-    private static LambdaAsyncClient client(Builder from) {
-        LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
-                .httpClientBuilder(NettyNioAsyncHttpClient.builder()
-                        .maxConcurrency(from.maxInvokes)
-                        .maxPendingConnectionAcquires(from.maxInvokes)
-                        .connectionAcquisitionTimeout(Duration.ofSeconds(10))
-                        .connectionTimeout(Duration.ofSeconds(5))
-                        .readTimeout(LONGEST_INVOKE)
-                        .writeTimeout(Duration.ofSeconds(30))
-                        .tcpKeepAlive(true))
-                .overrideConfiguration(calls -> calls.retryStrategy(DefaultRetryStrategy.doNotRetry()));
-        if (from.region != null) {
-            builder.region(Region.of(from.region));
-        }
-        if (from.endpoint != null) {
-            builder.endpointOverride(from.endpoint);
-        }
-        return builder.build();
+        lambdas = from.lambdas();
+        // The request's own time-out is the dispatcher's to keep.
+        client = from.client(from.http().connectionAcquisitionTimeout(Duration.ofSeconds(10)))
+                .build();
     }
 
     public static Builder builder() {
@@ -78,10 +50,7 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     @Override
     public CompletionStage<InvokeResult> invoke(String function, byte[] event) {
-        String lambda = lambdas.get(function);
-        if (lambda == null) {
-            throw new IllegalArgumentException("function: " + function + ", expected one of " + lambdas.keySet());
-        }
+        String lambda = LambdaFunctions.lambda(lambdas, function);
         CompletableFuture<InvokeResult> result = new CompletableFuture<>();
         try {
             callers.execute(() -> call(lambda, event, result));
@@ -162,43 +131,18 @@ public final class LambdaInvoker implements FunctionInvoker {
         client.close();
     }
 
-    /** Not thread-safe. */
-    public static final class Builder {
-        private final Map<String, String> lambdas = new HashMap<>();
-        private @Nullable String region;
-        private @Nullable URI endpoint;
-        private int maxInvokes = 1000;
+    /** 1000 invokes at once by default. Not thread-safe. */
+    public static final class Builder extends LambdaFunctions<Builder> {
+        private Builder() {
+            super(1000);
+        }
 
-        private Builder() {}
-
-        /**
-         * @param function the dispatcher's name for it
-         * @param lambda name, partial or whole ARN, with {@code :alias} or {@code :version} or without
-         * @throws IllegalArgumentException if {@code lambda} is none of these
-         */
-        public Builder function(String function, String lambda) {
-            lambdas.put(function, FunctionName.verified(lambda));
+        @Override
+        Builder self() {
             return this;
         }
 
-        /** By default as the SDK finds it. */
-        public Builder region(String value) {
-            region = value;
-            return this;
-        }
-
-        /** Instead of AWS's own. */
-        public Builder endpoint(URI value) {
-            endpoint = value;
-            return this;
-        }
-
-        /** Invokes at once, over all functions; 1000 by default. */
-        public Builder maxInvokes(int value) {
-            maxInvokes = value;
-            return this;
-        }
-
+        /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
         public LambdaInvoker build() {
             return new LambdaInvoker(this);
         }

@@ -8,7 +8,6 @@ import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.ByteArrayInputStream;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -16,7 +15,6 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -40,10 +38,7 @@ import software.amazon.awssdk.core.SdkBytes;
 import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
-import software.amazon.awssdk.regions.Region;
-import software.amazon.awssdk.retries.DefaultRetryStrategy;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
-import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
 import software.amazon.awssdk.services.lambda.model.InvocationType;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LogType;
@@ -56,9 +51,6 @@ import software.amazon.awssdk.services.lambda.model.LogType;
  */
 public final class LambdaLauncher implements WorkerLauncher {
     private static final Logger log = LoggerFactory.getLogger(LambdaLauncher.class);
-
-    /** Lambda's longest life, and a minute for the answer to come. */
-    private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
 
     /** So that init-only invokes sent together land in different environments. */
     private static final int WARM_UP_HOLD_MILLIS = 500;
@@ -81,7 +73,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private LambdaLauncher(Builder from) {
-        lambdas = Map.copyOf(from.lambdas);
+        lambdas = from.lambdas();
         fingerprint = from.fingerprint;
         client = client(from, eventLoop);
     }
@@ -93,32 +85,18 @@ public final class LambdaLauncher implements WorkerLauncher {
     }
 
     private static LambdaAsyncClient client(Builder from, EventLoopGroup eventLoop) {
-        NettyNioAsyncHttpClient.Builder http = NettyNioAsyncHttpClient.builder()
-                .maxConcurrency(from.maxInvokes)
-                .maxPendingConnectionAcquires(from.maxInvokes)
+        NettyNioAsyncHttpClient.Builder http = from.http()
                 .connectionAcquisitionTimeout(Duration.ofSeconds(30))
-                .connectionTimeout(Duration.ofSeconds(5))
-                .readTimeout(LONGEST_INVOKE)
-                .writeTimeout(Duration.ofSeconds(30))
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
-                .tcpKeepAlive(true)
                 // Not the SDK's own, whose end takes two seconds.
                 .eventLoopGroup(SdkEventLoopGroup.create(eventLoop, NioSocketChannel::new));
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
-        LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
-                .httpClientBuilder(http)
-                .overrideConfiguration(calls -> calls.retryStrategy(DefaultRetryStrategy.doNotRetry()))
+        return from.client(http)
                 // What follows a result is short: no threads for it.
                 .asyncConfiguration(async -> async.advancedOption(
-                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, (Runnable task) -> task.run()));
-        if (from.region != null) {
-            builder.region(Region.of(from.region));
-        }
-        if (from.endpoint != null) {
-            builder.endpointOverride(from.endpoint);
-        }
-        return builder.build();
+                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, (Runnable task) -> task.run()))
+                .build();
     }
 
     public static Builder builder() {
@@ -154,11 +132,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     }
 
     private String lambda(String function) {
-        String lambda = lambdas.get(function);
-        if (lambda == null) {
-            throw new IllegalArgumentException("function: " + function + ", expected one of " + lambdas.keySet());
-        }
-        return lambda;
+        return LambdaFunctions.lambda(lambdas, function);
     }
 
     /**
@@ -269,35 +243,16 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
     }
 
-    /** Not thread-safe. */
-    public static final class Builder {
-        private final Map<String, String> lambdas = new HashMap<>();
-        private @Nullable String region;
-        private @Nullable URI endpoint;
+    /** 5000 workers at once by default. Not thread-safe. */
+    public static final class Builder extends LambdaFunctions<Builder> {
         private @Nullable String fingerprint;
-        private int maxInvokes = 5000;
 
-        private Builder() {}
-
-        /**
-         * @param function the dispatcher's name for it
-         * @param lambda name, partial or whole ARN, with {@code :alias} or {@code :version} or without
-         * @throws IllegalArgumentException if {@code lambda} is none of these
-         */
-        public Builder function(String function, String lambda) {
-            lambdas.put(function, FunctionName.verified(lambda));
-            return this;
+        private Builder() {
+            super(5000);
         }
 
-        /** By default the SDK's chain says. */
-        public Builder region(String value) {
-            region = value;
-            return this;
-        }
-
-        /** Instead of AWS's own, e.g. an emulator's. */
-        public Builder endpoint(URI value) {
-            endpoint = value;
+        @Override
+        Builder self() {
             return this;
         }
 
@@ -321,15 +276,6 @@ public final class LambdaLauncher implements WorkerLauncher {
             } catch (NoSuchAlgorithmException e) {
                 throw new IllegalStateException("every Java platform has SHA-256", e);
             }
-        }
-
-        /** Workers at once, over all functions; each needs a connection. 5000 by default. */
-        public Builder maxInvokes(int value) {
-            if (value < 1) {
-                throw new IllegalArgumentException("maxInvokes: " + value + ", expected 1 or more");
-            }
-            maxInvokes = value;
-            return this;
         }
 
         /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
