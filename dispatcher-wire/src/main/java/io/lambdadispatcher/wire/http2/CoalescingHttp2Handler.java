@@ -7,6 +7,7 @@ import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,8 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     private static final long GOAWAY_MILLIS = 1000;
 
     private final GatheringFrameWriter frames;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable ChannelPromise written;
     private @Nullable CoalescedFlush flush;
     private boolean readCompleting;
 
@@ -36,6 +39,12 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         return frames;
     }
 
+    /** For a head: most are written at once, so that one promise, kept, does for all. */
+    public final ChannelPromise headPromise() {
+        ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
+        return frames.isCompleteWhenSent() ? c.newPromise() : Objects.requireNonNull(written);
+    }
+
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
     public final void flushSoon() {
         if (flush != null) {
@@ -45,6 +54,8 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
+        this.ctx = ctx;
+        written = ctx.newPromise().setSuccess();
         flush = new CoalescedFlush(this, ctx);
         super.handlerAdded(ctx);
     }

@@ -56,6 +56,10 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         completeWhenSent = true;
     }
 
+    boolean isCompleteWhenSent() {
+        return completeWhenSent;
+    }
+
     /** Gives the channel all frames so far; whoever flushes must come here first. */
     void handOver(ChannelHandlerContext ctx) {
         ByteBuf full = takeChunk();
@@ -139,7 +143,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
             heads.encodeHeaders(streamId, headers, out);
         } catch (Http2Exception | RuntimeException e) {
             out.writerIndex(start);
-            return promise.setFailure(e);
+            promise.tryFailure(e);
+            return ctx.newFailedFuture(e);
         }
         int blockBytes = out.writerIndex() - start - HEADER_BYTES;
         int endFlag = endStream ? END_STREAM : 0;

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker.connect;
 
+import io.lambdadispatcher.wire.FlatHeadersDecoder;
+import io.lambdadispatcher.wire.WireLimits;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
@@ -7,7 +9,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -48,7 +49,7 @@ final class Http2Client extends CoalescingHttp2Handler {
         GatheringFrameWriter frames = new GatheringFrameWriter();
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection, encoder, new EagerFrameReader(new DefaultHttp2FrameReader()));
+                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES)));
         decoder.frameListener(owner);
         Http2Settings settings =
                 Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes);

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.wire.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.WireLimits;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
@@ -14,8 +15,6 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -90,10 +89,7 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         GatheringFrameWriter frames = new GatheringFrameWriter();
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection,
-                encoder,
-                new EagerFrameReader(
-                        new DefaultHttp2FrameReader(new DefaultHttp2HeadersDecoder(true, MAX_CONTROL_HEAD_BYTES))));
+                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(MAX_CONTROL_HEAD_BYTES)));
         ConnectionHandler handler = new ConnectionHandler(decoder, encoder, frames);
         channel.pipeline().addLast(handler.liveness, handler);
     }
