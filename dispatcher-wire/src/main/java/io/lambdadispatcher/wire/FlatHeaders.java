@@ -290,7 +290,7 @@ public final class FlatHeaders extends TypedFields {
 
     @Override
     public Iterator<CharSequence> valueIterator(CharSequence name) {
-        return getAll(name).iterator();
+        return contains(name) ? getAll(name).iterator() : Collections.emptyIterator();
     }
 
     @Override

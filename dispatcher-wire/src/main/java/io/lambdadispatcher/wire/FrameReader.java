@@ -215,7 +215,7 @@ public final class FrameReader {
         int bytes = Math.min(payloadLeft, in.readableBytes());
         if (bytes == payloadLeft && !gathered.isReadable()) {
             offset += bytes;
-            onPayload(in.readSlice(bytes));
+            readWholePayload(in, bytes);
             return;
         }
         if (!gathered.isReadable()) {
@@ -233,6 +233,17 @@ public final class FrameReader {
             } finally {
                 whole.release();
             }
+        }
+    }
+
+    /** A slice would do, and cost an object. */
+    private void readWholePayload(ByteBuf in, int bytes) throws WireException {
+        int end = in.readerIndex() + bytes;
+        int inputEnd = in.writerIndex();
+        try {
+            onPayload(in.writerIndex(end));
+        } finally {
+            in.setIndex(end, inputEnd);
         }
     }
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class FlatHeadersDecoderTest {
     private final DefaultHttp2HeadersEncoder encoder = new DefaultHttp2HeadersEncoder();
-    private final FlatHeadersDecoder decoder = new FlatHeadersDecoder(8192);
+    private final FlatHeadersDecoder decoder = new FlatHeadersDecoder(8192, 2);
 
     private Http2Headers pass(Http2Headers head) throws Http2Exception {
         ByteBuf block = Unpooled.buffer();

@@ -1,14 +1,14 @@
 package io.lambdadispatcher.wire.http2;
 
 import io.netty.buffer.ByteBuf;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** First in, first out, without an object per entry. Owns the buffers in it. */
 final class BufferRing {
     // Small, for there is one for each request; a power of two.
     private @Nullable ByteBuf[] buffers = new ByteBuf[2];
-    private boolean[] bodies = new boolean[2];
+    // Most rings never hold anything but bodies.
+    private boolean @Nullable [] metas;
     private int head;
     private int count;
 
@@ -18,13 +18,18 @@ final class BufferRing {
         }
         int at = head + count & buffers.length - 1;
         buffers[at] = octets;
-        bodies[at] = body;
+        if (!body && metas == null) {
+            metas = new boolean[buffers.length];
+        }
+        if (metas != null) {
+            metas[at] = !body;
+        }
         count++;
     }
 
     /** Of the first entry; true if there is none. */
     boolean isBody() {
-        return count == 0 || bodies[head];
+        return count == 0 || metas == null || !metas[head];
     }
 
     /**
@@ -58,21 +63,20 @@ final class BufferRing {
         return bodyBytes;
     }
 
+    /** To twice the size, with the first entry in front. */
     private void grow() {
-        int oldLength = buffers.length;
-        rotateToFront();
-        buffers = Arrays.copyOf(buffers, oldLength * 2);
-        bodies = Arrays.copyOf(bodies, oldLength * 2);
-    }
-
-    private void rotateToFront() {
-        @Nullable ByteBuf[] oldBuffers = buffers.clone();
-        boolean[] oldBodies = bodies.clone();
+        int mask = buffers.length - 1;
+        @Nullable ByteBuf[] larger = new ByteBuf[buffers.length * 2];
+        boolean @Nullable [] largerMetas = metas == null ? null : new boolean[larger.length];
         for (int i = 0; i < count; i++) {
-            int from = head + i & oldBuffers.length - 1;
-            buffers[i] = oldBuffers[from];
-            bodies[i] = oldBodies[from];
+            int from = head + i & mask;
+            larger[i] = buffers[from];
+            if (largerMetas != null && metas != null) {
+                largerMetas[i] = metas[from];
+            }
         }
+        buffers = larger;
+        metas = largerMetas;
         head = 0;
     }
 }

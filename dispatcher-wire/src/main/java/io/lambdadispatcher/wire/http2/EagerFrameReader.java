@@ -16,7 +16,7 @@ import io.netty.handler.codec.http2.Http2HeadersDecoder;
  * {@link Http2FrameListener#onDataRead} one by one, END_STREAM with the last; flow control counts octets, so parts add up to the frame.
  * All other frames, and DATA with padding, go to Netty's reader one whole frame at a time, but for heads that come in one frame.
  *
- * <p>Event loop only. A part is a slice of the input, valid during the call.
+ * <p>Event loop only. A part is the input itself, of which only the part is readable during the call: who keeps it takes a retained slice.
  */
 public final class EagerFrameReader implements Http2FrameReader {
     private static final int HEADER_BYTES = 9;
@@ -73,7 +73,13 @@ public final class EagerFrameReader implements Http2FrameReader {
         dataBytesLeft -= bytes;
         insideData = dataBytesLeft > 0;
         finished++;
-        listener.onDataRead(ctx, dataStreamId, input.readSlice(bytes), 0, dataEndsStream && !insideData);
+        int end = input.readerIndex() + bytes;
+        int inputEnd = input.writerIndex();
+        try {
+            listener.onDataRead(ctx, dataStreamId, input.writerIndex(end), 0, dataEndsStream && !insideData);
+        } finally {
+            input.setIndex(end, inputEnd);
+        }
         return true;
     }
 

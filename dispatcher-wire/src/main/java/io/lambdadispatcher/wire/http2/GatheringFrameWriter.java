@@ -29,6 +29,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     /** A body part up to this size is copied into the chunk: one more buffer in a gathering write takes longer than that copy. */
     static final int COPY_BREAK_BYTES = 512;
 
+    private static final int BULK_COPY_BYTES = 96;
     private static final int HEADER_BYTES = 9;
     private static final int USUAL_HEAD_BYTES = 256;
     private static final int END_STREAM = 0x1;
@@ -108,9 +109,24 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
             return;
         }
         try {
-            room(ctx, bytes).writeBytes(octets);
+            copy(octets, room(ctx, bytes), bytes);
         } finally {
             octets.release();
+        }
+    }
+
+    private static void copy(ByteBuf from, ByteBuf to, int bytes) {
+        if (bytes > BULK_COPY_BYTES) {
+            // Makes a view of the source each time.
+            to.writeBytes(from, bytes);
+            return;
+        }
+        int left = bytes;
+        for (; left >= Long.BYTES; left -= Long.BYTES) {
+            to.writeLong(from.readLong());
+        }
+        for (; left > 0; left--) {
+            to.writeByte(from.readByte());
         }
     }
 

@@ -44,6 +44,7 @@ class DataOutletTest {
 
     private static CoalescingHttp2Handler server() {
         DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
+        connection.remote().flowController(new FairFlowController(connection));
         GatheringFrameWriter frames = new GatheringFrameWriter();
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder =

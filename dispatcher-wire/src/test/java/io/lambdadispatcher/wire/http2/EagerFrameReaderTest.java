@@ -29,7 +29,7 @@ class EagerFrameReaderTest {
     private static final String PING = "000008 06 00 00000000 0102030405060708";
 
     private final Recorder seen = new Recorder();
-    private final EagerFrameReader reader = new EagerFrameReader(new FlatHeadersDecoder(8192));
+    private final EagerFrameReader reader = new EagerFrameReader(new FlatHeadersDecoder(8192, 2));
     private final EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
     private final ByteBuf cumulation = Unpooled.buffer();
 

@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * the values once; event loop only.
  */
 final class HeadRules {
+    /** To a request; a hint for the size of its head. */
+    static final int MOST_FIELDS_ADDED = 5;
+
     private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
     private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
     private static final AsciiString X_FORWARDED_HOST = AsciiString.cached("x-forwarded-host");

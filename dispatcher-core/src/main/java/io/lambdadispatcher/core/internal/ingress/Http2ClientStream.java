@@ -120,7 +120,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (to == null || state == State.RESPONDED || state == State.CLOSED) {
             return data.readableBytes();
         }
-        to.data(data.retain(), end);
+        to.data(data.readRetainedSlice(data.readableBytes()), end);
         return 0;
     }
 

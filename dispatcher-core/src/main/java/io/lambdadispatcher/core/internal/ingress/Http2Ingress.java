@@ -3,20 +3,19 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.HttpLimits;
 import io.lambdadispatcher.wire.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.FairFlowController;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2PromisedRequestVerifier;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import org.jspecify.annotations.Nullable;
 
 /** Puts HTTP/2 with its limits into the pipeline of a client's connection. */
@@ -25,9 +24,6 @@ final class Http2Ingress {
     private static final int MAX_EMPTY_DATA_FRAMES = 8;
 
     private static final int RESET_WINDOW_SECONDS = 30;
-
-    /** The least that one stream may write in its turn: fewer, larger DATA frames. */
-    private static final int DISTRIBUTED_CHUNK_BYTES = 64 * 1024;
 
     private Http2Ingress() {}
 
@@ -62,11 +58,10 @@ final class Http2Ingress {
             frameListener(new Http2EventAdapter() {});
 
             Http2Connection connection = new DefaultHttp2Connection(true);
-            UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
-            distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
-            connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
+            connection.remote().flowController(new FairFlowController(connection));
             Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
-            EagerFrameReader eager = new EagerFrameReader(new FlatHeadersDecoder(limits.maxHeadBytes()));
+            EagerFrameReader eager =
+                    new EagerFrameReader(new FlatHeadersDecoder(limits.maxHeadBytes(), HeadRules.MOST_FIELDS_ADDED));
             codec(
                     new DefaultHttp2ConnectionDecoder(
                             connection,

@@ -6,6 +6,7 @@ import io.lambdadispatcher.wire.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.WireLimits;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.FairFlowController;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.netty.channel.Channel;
@@ -15,12 +16,10 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import io.netty.handler.ssl.SslContext;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -41,7 +40,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     /** DATA is passed on as it arrives, so a large frame costs no memory and saves the worker headers. */
     private static final int MAX_FRAME_BYTES = 256 * 1024;
 
-    private static final int DISTRIBUTED_CHUNK_BYTES = 64 * 1024;
     private static final long MAX_CONTROL_HEAD_BYTES = 8 * 1024;
     private static final long LOG_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final Logger log = LoggerFactory.getLogger(WorkerPort.class);
@@ -85,19 +83,13 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             channel.pipeline().addLast(tls.newHandler(channel.alloc()));
         }
         Http2Connection connection = new DefaultHttp2Connection(true);
-        connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor(connection)));
+        connection.remote().flowController(new FairFlowController(connection));
         GatheringFrameWriter frames = new GatheringFrameWriter();
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(MAX_CONTROL_HEAD_BYTES)));
+                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(MAX_CONTROL_HEAD_BYTES, 0)));
         ConnectionHandler handler = new ConnectionHandler(decoder, encoder, frames);
         channel.pipeline().addLast(handler.liveness, handler);
-    }
-
-    private static UniformStreamByteDistributor distributor(Http2Connection connection) {
-        UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
-        distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
-        return distributor;
     }
 
     /** Netty's part of a worker connection; hands all events to {@link WorkerConnection}. */

@@ -1,0 +1,307 @@
+package io.lambdadispatcher.wire.http2;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionAdapter;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2RemoteFlowController;
+import io.netty.handler.codec.http2.Http2Stream;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The windows that a peer gives us (RFC 9113 section 5.2), and whose turn it is to write: streams with something to send and a window for it stand
+ * in a queue, and each writes a share of what connection window and channel allow. Priorities are not heeded (section 5.3 of RFC 9113 has
+ * retired them). A stream costs one small object, where Netty's controller and distributor make five.
+ *
+ * <p>Event loop only, as {@link Http2RemoteFlowController} asks. Nothing is flushed here.
+ */
+public final class FairFlowController implements Http2RemoteFlowController {
+    /** The least that a stream may write in its turn, windows permitting: few large DATA frames rather than many small ones. */
+    private static final int MIN_TURN_BYTES = 64 * 1024;
+
+    /** Of a channel that has room at all, so much is always used: its buffer is allowed to overflow by that. */
+    private static final int MIN_CHANNEL_BYTES = 32 * 1024;
+
+    private final Http2Connection connection;
+    private final Http2Connection.PropertyKey key;
+    private final ArrayDeque<Flow> turns = new ArrayDeque<>();
+    private @Nullable ChannelHandlerContext ctx;
+    private int initialWindow = Http2CodecUtil.DEFAULT_WINDOW_SIZE;
+    private int connectionWindow = Http2CodecUtil.DEFAULT_WINDOW_SIZE;
+    private boolean distributing;
+
+    public FairFlowController(Http2Connection connection) {
+        this.connection = connection;
+        this.key = connection.newKey();
+        connection.addListener(new Http2ConnectionAdapter() {
+            @Override
+            public void onStreamAdded(Http2Stream stream) {
+                stream.setProperty(key, new Flow(stream, initialWindow));
+            }
+
+            @Override
+            public void onStreamActive(Http2Stream stream) {
+                // It may have been reserved while the peer changed its settings.
+                flow(stream).window = initialWindow;
+            }
+
+            @Override
+            public void onStreamHalfClosed(Http2Stream stream) {
+                if (stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+                    flow(stream).cancel(Http2Error.STREAM_CLOSED, null);
+                }
+            }
+
+            @Override
+            public void onStreamClosed(Http2Stream stream) {
+                flow(stream).cancel(Http2Error.STREAM_CLOSED, null);
+            }
+        });
+    }
+
+    /** What one stream has to send, and may. */
+    private final class Flow {
+        private final Http2Stream stream;
+        private int window;
+        private @Nullable FlowControlled first;
+        private @Nullable ArrayDeque<FlowControlled> others;
+        private boolean hasTurn;
+        private boolean writing;
+        private boolean cancelled;
+
+        Flow(Http2Stream stream, int window) {
+            this.stream = stream;
+            this.window = window;
+        }
+
+        void add(FlowControlled frame) {
+            FlowControlled last = others == null || others.isEmpty() ? first : others.peekLast();
+            if (cancelled) {
+                frame.error(ctx, cancellation(Http2Error.STREAM_CLOSED, null));
+            } else if (last == null) {
+                first = frame;
+            } else if (!last.merge(ctx, frame)) {
+                others = others == null ? new ArrayDeque<>(4) : others;
+                others.add(frame);
+            }
+            takeTurn();
+        }
+
+        /** Frames without flow-controlled octets, such as an empty last one, need no window. */
+        private boolean canWrite() {
+            return first != null && (window > 0 || first.size() == 0);
+        }
+
+        void takeTurn() {
+            if (!hasTurn && canWrite()) {
+                hasTurn = true;
+                turns.add(this);
+            }
+        }
+
+        /** @return the octets written; the frames themselves go to the channel */
+        int write(int allowedBytes) {
+            int left = allowedBytes;
+            Throwable failure = null;
+            writing = true;
+            try {
+                for (boolean more = true; more && first != null && !cancelled; ) {
+                    FlowControlled frame = first;
+                    int before = frame.size();
+                    int max = Math.max(0, Math.min(left, Math.min(window, connectionWindow)));
+                    if (max == 0 && before > 0) {
+                        break;
+                    }
+                    try {
+                        frame.write(ctx, max);
+                    } finally {
+                        int written = before - frame.size();
+                        left -= written;
+                        window -= written;
+                        connectionWindow -= written;
+                        more = written > 0;
+                    }
+                    if (frame.size() == 0) {
+                        first = others == null ? null : others.poll();
+                        more = true;
+                        frame.writeComplete();
+                    }
+                }
+            } catch (Throwable e) {
+                cancelled = true;
+                failure = e;
+            } finally {
+                writing = false;
+            }
+            if (cancelled) {
+                cancel(Http2Error.INTERNAL_ERROR, failure);
+            }
+            return allowedBytes - left;
+        }
+
+        /** Nothing more can be written: what waits hears of it, after the write that may be under way. */
+        void cancel(Http2Error error, @Nullable Throwable cause) {
+            cancelled = true;
+            if (writing) {
+                return;
+            }
+            FlowControlled frame = first;
+            first = null;
+            if (frame != null) {
+                Http2Exception cancellation = cancellation(error, cause);
+                for (; frame != null; frame = others == null ? null : others.poll()) {
+                    frame.error(ctx, cancellation);
+                }
+            }
+        }
+
+        private Http2Exception cancellation(Http2Error error, @Nullable Throwable cause) {
+            return Http2Exception.streamError(
+                    stream.id(), error, cause, "stream %d closed before its data could leave", stream.id());
+        }
+
+        void widen(int delta) throws Http2Exception {
+            window = sum(stream, window, delta);
+            takeTurn();
+        }
+    }
+
+    private Flow flow(Http2Stream stream) {
+        return stream.getProperty(key);
+    }
+
+    /** RFC 9113 section 6.9.1: more than 2^31 - 1 is an error of the stream, or of the connection. */
+    private static int sum(Http2Stream stream, int window, int delta) throws Http2Exception {
+        if (delta > 0 && Integer.MAX_VALUE - delta < window) {
+            throw Http2Exception.streamError(
+                    stream.id(), Http2Error.FLOW_CONTROL_ERROR, "window of %d grew by %d", window, delta);
+        }
+        return window + delta;
+    }
+
+    @Override
+    public void addFlowControlled(Http2Stream stream, FlowControlled frame) {
+        flow(stream).add(frame);
+    }
+
+    @Override
+    public boolean hasFlowControlled(Http2Stream stream) {
+        return flow(stream).first != null;
+    }
+
+    /** Each stream in turn, until there is nothing to write or nothing may be written. Does nothing within itself. */
+    @Override
+    public void writePendingBytes() {
+        if (distributing || ctx == null) {
+            return;
+        }
+        distributing = true;
+        try {
+            boolean usable = true;
+            while (usable && !turns.isEmpty()) {
+                usable = writeRound(usableBytes(ctx));
+            }
+        } finally {
+            distributing = false;
+        }
+    }
+
+    /** @return whether another round makes sense */
+    private boolean writeRound(int usableBytes) {
+        int usable = usableBytes;
+        int turnBytes = Math.max(MIN_TURN_BYTES, usable / turns.size());
+        for (int left = turns.size(); left > 0; left--) {
+            Flow flow = turns.remove();
+            if (flow.canWrite()) {
+                if (usable == 0 && flow.first != null && flow.first.size() > 0) {
+                    turns.addFirst(flow);
+                    // What was small has been gathered, and the channel may not count it yet.
+                    return usableBytes > 0;
+                }
+                usable -= flow.write(Math.min(turnBytes, usable));
+            }
+            flow.hasTurn = false;
+            flow.takeTurn();
+        }
+        return true;
+    }
+
+    private int usableBytes(ChannelHandlerContext c) {
+        long channelBytes = c.channel().bytesBeforeUnwritable();
+        if (channelBytes == 0) {
+            return 0;
+        }
+        long usable =
+                Math.max(channelBytes, Math.max(c.channel().config().getWriteBufferLowWaterMark(), MIN_CHANNEL_BYTES));
+        return (int) Math.max(0, Math.min(usable, connectionWindow));
+    }
+
+    @Override
+    public void incrementWindowSize(Http2Stream stream, int delta) throws Http2Exception {
+        if (stream.id() == Http2CodecUtil.CONNECTION_STREAM_ID) {
+            connectionWindow = sum(stream, connectionWindow, delta);
+        } else {
+            flow(stream).widen(delta);
+        }
+    }
+
+    /** RFC 9113 section 6.9.2: open streams' windows change by the difference, and may become negative. */
+    @Override
+    public void initialWindowSize(int newWindow) throws Http2Exception {
+        int delta = newWindow - initialWindow;
+        initialWindow = newWindow;
+        connection.forEachActiveStream(stream -> {
+            flow(stream).widen(delta);
+            return true;
+        });
+        if (delta > 0) {
+            writePendingBytes();
+        }
+    }
+
+    @Override
+    public int initialWindowSize() {
+        return initialWindow;
+    }
+
+    @Override
+    public int windowSize(Http2Stream stream) {
+        return stream.id() == Http2CodecUtil.CONNECTION_STREAM_ID ? connectionWindow : flow(stream).window;
+    }
+
+    @Override
+    public boolean isWritable(Http2Stream stream) {
+        return ctx != null && ctx.channel().isWritable() && Math.min(connectionWindow, windowSize(stream)) > 0;
+    }
+
+    @Override
+    public void channelHandlerContext(ChannelHandlerContext context) {
+        ctx = context;
+        if (context.channel().isWritable()) {
+            writePendingBytes();
+        }
+    }
+
+    @Override
+    public @Nullable ChannelHandlerContext channelHandlerContext() {
+        return ctx;
+    }
+
+    /** Netty's handler flushes when the channel is writable again, and a flush writes. */
+    @Override
+    public void channelWritabilityChanged() {}
+
+    @Override
+    public void updateDependencyTree(int child, int parent, short weight, boolean exclusive) {}
+
+    @Override
+    public void listener(@Nullable Listener listener) {
+        if (listener != null) {
+            throw new UnsupportedOperationException(
+                    "nobody is told of writability; a DataOutlet tells what it has sent");
+        }
+    }
+}
