@@ -9,27 +9,44 @@ import org.jspecify.annotations.Nullable;
  * each HPACK decoder; confined to its event loop.
  */
 final class FieldValidator {
+    /** Belongs to nobody. */
+    static final FieldValidator WITHOUT_MEMORY = new FieldValidator(0);
+
     private static final int REMEMBERED_SLOTS = 64;
 
-    private final @Nullable CharSequence[] valid = new CharSequence[REMEMBERED_SLOTS];
+    private final @Nullable CharSequence[] valid;
+
+    FieldValidator() {
+        this(REMEMBERED_SLOTS);
+    }
+
+    private FieldValidator(int slots) {
+        valid = new CharSequence[slots];
+    }
 
     /**
      * @param slot where in the head the name goes; even
      * @throws IllegalArgumentException or, undeclared, {@code Http2Exception} for a field that may not be
      */
     void verify(int slot, CharSequence name, CharSequence value) {
+        if (valid.length == 0) {
+            verify(name, value);
+            return;
+        }
         int place = slot & REMEMBERED_SLOTS - 1;
         if (valid[place] == name && valid[place + 1] == value) {
             return;
         }
-        if (valid[place] != name) {
-            DefaultHttp2Headers.defaultHtt2NameValidator().validateName(name);
-        }
+        verify(name, value);
+        valid[place] = name;
+        valid[place + 1] = value;
+    }
+
+    private static void verify(CharSequence name, CharSequence value) {
+        DefaultHttp2Headers.defaultHtt2NameValidator().validateName(name);
         DefaultHttp2Headers.defaultHttp2ValueValidator().validate(value);
         if (value.length() == 0 && name.charAt(0) == ':') {
             throw new IllegalArgumentException("pseudo-header field " + name + " without a value");
         }
-        valid[place] = name;
-        valid[place + 1] = value;
     }
 }

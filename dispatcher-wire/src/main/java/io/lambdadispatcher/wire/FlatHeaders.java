@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class FlatHeaders extends TypedFields {
     private static final int NONE = -1;
 
-    private final @Nullable FieldValidator validator;
+    private @Nullable FieldValidator validator;
     private @Nullable CharSequence[] slots;
     private int end;
 
@@ -68,6 +68,16 @@ public final class FlatHeaders extends TypedFields {
                 throw new IllegalArgumentException("pseudo-header field " + name + " twice");
             }
         }
+        put(name, value, pseudo);
+        return this;
+    }
+
+    /** Adds a field that is known to be valid, and no pseudo-header field, without looking at it. */
+    public void addValid(CharSequence name, CharSequence value) {
+        put(name, value, false);
+    }
+
+    private void put(CharSequence name, CharSequence value, boolean pseudo) {
         if (end == slots.length) {
             slots = Arrays.copyOf(slots, Math.max(8, end * 2));
         }
@@ -75,7 +85,11 @@ public final class FlatHeaders extends TypedFields {
         slots[slot] = name;
         slots[slot + 1] = value;
         end += 2;
-        return this;
+    }
+
+    /** The head has been decoded and leaves its decoder's event loop, perhaps; what is added from now on is checked all the same. */
+    void onDecoded() {
+        validator = FieldValidator.WITHOUT_MEMORY;
     }
 
     /** Room behind the last pseudo-header field. */

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.wire;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /** Netty's HPACK decoder (RFC 7541), whose heads are {@link FlatHeaders} of valid fields. Confined to an event loop. */
@@ -15,6 +17,15 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     public FlatHeadersDecoder(long maxListBytes, int spareFields) {
         super(true, true, maxListBytes);
         this.spareFields = spareFields;
+    }
+
+    @Override
+    public Http2Headers decodeHeaders(int streamId, ByteBuf block) throws Http2Exception {
+        Http2Headers head = super.decodeHeaders(streamId, block);
+        if (head instanceof FlatHeaders flat) {
+            flat.onDecoded();
+        }
+        return head;
     }
 
     @Override

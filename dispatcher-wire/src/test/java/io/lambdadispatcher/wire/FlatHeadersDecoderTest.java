@@ -57,6 +57,14 @@ class FlatHeadersDecoderTest {
     }
 
     @Test
+    void should_refuse_bad_fields_that_are_added_to_a_decoded_head() throws Exception {
+        Http2Headers head = pass(request());
+        assertThatThrownBy(() -> head.add("x", "a\r\nb")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> head.add("X", "a")).isInstanceOf(Exception.class);
+        assertThat(head.add("x", "a")).isEqualTo(request().add("x", "a"));
+    }
+
+    @Test
     void should_refuse_an_empty_pseudo_header_field() {
         assertThatThrownBy(() -> pass(request().path(""))).isInstanceOf(Http2Exception.class);
     }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.ForwardingPolicy;
 import io.lambdadispatcher.core.ForwardingPolicy.Fields;
 import io.lambdadispatcher.core.ForwardingPolicy.Trust;
+import io.lambdadispatcher.wire.FlatHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -146,16 +147,25 @@ final class HeadRules {
             append(head, FORWARDED, forwarded(authority));
         }
         if (policy.via()) {
-            head.add(HttpHeaderNames.VIA, VIA);
+            add(head, HttpHeaderNames.VIA, VIA);
         }
     }
 
     private void append(Http2Headers head, AsciiString name, CharSequence value) {
         CharSequence before = policy.trust() == Trust.APPEND ? head.get(name) : null;
         if (before == null) {
-            head.add(name, value);
+            add(head, name, value);
         } else {
             head.set(name, String.join(", ", head.getAllAndRemove(name)) + ", " + value);
+        }
+    }
+
+    /** Names and values are ours, or have been validated with the head. */
+    private static void add(Http2Headers head, AsciiString name, CharSequence value) {
+        if (head instanceof FlatHeaders flat) {
+            flat.addValid(name, value);
+        } else {
+            head.add(name, value);
         }
     }
 
@@ -182,7 +192,7 @@ final class HeadRules {
             removeAll(head, unwanted);
         }
         if (policy.via()) {
-            head.add(HttpHeaderNames.VIA, VIA);
+            add(head, HttpHeaderNames.VIA, VIA);
         }
     }
 
