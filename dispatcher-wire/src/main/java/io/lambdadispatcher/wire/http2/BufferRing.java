@@ -32,6 +32,12 @@ final class BufferRing {
         return count == 0 || metas == null || !metas[head];
     }
 
+    /** Whether {@link #take} of so many octets gives the first entry itself. */
+    boolean isFirstWithin(int maxBytes) {
+        ByteBuf first = buffers[head];
+        return first != null && first.readableBytes() <= maxBytes;
+    }
+
     /**
      * At most {@code maxBytes} of the first entry, the caller's from now on: the entry itself or a retained slice of its front.
      *

@@ -52,6 +52,11 @@ public final class DataOutlet implements FlowControlled {
         this.listener = listener;
     }
 
+    /** An empty buffer, the caller's, that grows: for what goes to {@link #meta}, which costs least with one from here. */
+    public ByteBuf newMeta() {
+        return frames.newMeta(ctx);
+    }
+
     /** Queues octets that we made. */
     public void meta(ByteBuf octets) {
         add(octets, false);
@@ -158,10 +163,11 @@ public final class DataOutlet implements FlowControlled {
         int bodyBytes = 0;
         for (int left = frameBytes; left > 0; ) {
             boolean body = queue.isBody();
+            boolean reusable = !body && queue.isFirstWithin(left);
             ByteBuf octets = queue.take(left);
             left -= octets.readableBytes();
             bodyBytes += body ? octets.readableBytes() : 0;
-            frames.payload(ctx, octets);
+            frames.payload(ctx, octets, reusable);
         }
         if (endWritten) {
             connection.closeStreamLocal(stream, frames.written(ctx));

@@ -13,6 +13,7 @@ import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersEncoder;
 import io.netty.handler.codec.http2.Http2Settings;
+import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     /** A body part up to this size is copied into the chunk: one more buffer in a gathering write takes longer than that copy. */
     static final int COPY_BREAK_BYTES = 512;
 
+    private static final int META_BYTES = 256;
+    private static final int MAX_SPARES = 64;
     private static final int BULK_COPY_BYTES = 96;
     private static final int HEADER_BYTES = 9;
     private static final int USUAL_HEAD_BYTES = 256;
@@ -40,6 +43,10 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     private final Http2HeadersEncoder heads;
     private @Nullable ByteBuf chunk;
     private int chunkBytes = MIN_CHUNK_BYTES;
+
+    // Buffers that have been copied from, for the next heads of this turn of the event loop: allocating one takes
+    // longer than filling it.
+    private final ArrayDeque<ByteBuf> spares = new ArrayDeque<>(4);
     private boolean completeWhenSent;
     private boolean closed;
 
@@ -100,8 +107,26 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         writeHeader(room(ctx, HEADER_BYTES), payloadBytes, Http2FrameTypes.DATA, endStream ? END_STREAM : 0, streamId);
     }
 
-    /** Part of a DATA frame's payload. Takes the buffer. */
-    void payload(ChannelHandlerContext ctx, ByteBuf octets) {
+    /** An empty buffer, the caller's. */
+    ByteBuf newMeta(ChannelHandlerContext ctx) {
+        ByteBuf spare = spares.poll();
+        return spare == null ? ctx.alloc().directBuffer(META_BYTES) : spare;
+    }
+
+    private void reuse(ByteBuf meta) {
+        if (!closed && spares.size() < MAX_SPARES && meta.capacity() == META_BYTES && meta.refCnt() == 1) {
+            spares.push(meta.clear());
+        } else {
+            meta.release();
+        }
+    }
+
+    /**
+     * Part of a DATA frame's payload. Takes the buffer.
+     *
+     * @param reusable it came from {@link #newMeta}, perhaps, and is nobody else's
+     */
+    void payload(ChannelHandlerContext ctx, ByteBuf octets, boolean reusable) {
         int bytes = octets.readableBytes();
         if (bytes > COPY_BREAK_BYTES) {
             handOver(ctx);
@@ -111,7 +136,11 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         try {
             copy(octets, room(ctx, bytes), bytes);
         } finally {
-            octets.release();
+            if (reusable) {
+                reuse(octets);
+            } else {
+                octets.release();
+            }
         }
     }
 
@@ -321,6 +350,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         if (left != null) {
             left.release();
         }
+        spares.forEach(ByteBuf::release);
+        spares.clear();
         super.close();
     }
 }

@@ -29,7 +29,6 @@ import org.slf4j.LoggerFactory;
  * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange under way; the connection opens another.
  */
 public final class WorkerStream implements FrameReader.Listener, DataOutlet.Listener, ResponseSide.ExchangeFrames {
-    private static final int SMALL_FRAME_BYTES = 256;
 
     private static final Logger log = LoggerFactory.getLogger(WorkerStream.class);
 
@@ -290,7 +289,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
 
     private void writeData(ByteBuf octets, boolean end) {
         if (octets.isReadable() || end) {
-            ByteBuf header = host.ctx().alloc().directBuffer(FrameLayout.HEADER_BYTES, FrameLayout.HEADER_BYTES);
+            ByteBuf header = outlet.newMeta();
             FrameWriter.writeDataHeader(header, octets.readableBytes(), end);
             outlet.meta(header);
         }
@@ -300,7 +299,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
 
     @Override
     public void reset(ErrorCode code, String text) {
-        ByteBuf out = host.ctx().alloc().directBuffer(SMALL_FRAME_BYTES);
+        ByteBuf out = outlet.newMeta();
         FrameWriter.writeReset(out, code, text);
         outlet.meta(out);
         host.http2().flushSoon();
@@ -317,7 +316,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
 
     /** A block that fails has left HPACK's table in doubt, so that the stream cannot be used any more. */
     private void writeBlock(Block block) {
-        ByteBuf out = host.ctx().alloc().directBuffer(SMALL_FRAME_BYTES);
+        ByteBuf out = outlet.newMeta();
         try {
             block.writeTo(out);
         } catch (WireException | RuntimeException e) {

@@ -47,7 +47,6 @@ final class WorkerStream extends DeadlineQueue.Entry
     private static final AsciiString SWITCHING = AsciiString.cached("101");
     private static final AsciiString NO_CONTENT = AsciiString.cached("204");
     private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
-    private static final int HEAD_FRAME_BYTES = 256;
     private static final long LENGTH_UNKNOWN = -1;
     /** One exchange in eight is timed: reading the clock costs more than all other counting. */
     private static final int TIMED_MASK = 7;
@@ -92,7 +91,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     @Override
     public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
         assert state == State.IDLE : state;
-        ByteBuf frame = connection.allocator().directBuffer(HEAD_FRAME_BYTES);
+        ByteBuf frame = outlet.newMeta();
         try {
             FrameWriter.writeRequestHead(frame, encoder, head, timeoutMillis, end);
         } catch (WireException e) {
@@ -132,7 +131,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private void sendData(ByteBuf data, boolean end) {
-        ByteBuf header = connection.allocator().directBuffer(FrameLayout.HEADER_BYTES);
+        ByteBuf header = outlet.newMeta();
         FrameWriter.writeDataHeader(header, data.readableBytes(), end);
         outlet.meta(header);
         outlet.body(data);
@@ -144,7 +143,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         if (state != State.SENDING) {
             return;
         }
-        ByteBuf frame = connection.allocator().directBuffer(HEAD_FRAME_BYTES);
+        ByteBuf frame = outlet.newMeta();
         try {
             FrameWriter.writeTrailers(frame, encoder, trailers);
         } catch (WireException e) {
@@ -176,7 +175,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private void sendCancel(ErrorCode code) {
-        ByteBuf frame = connection.allocator().directBuffer(FrameLayout.HEADER_BYTES + FrameLayout.ERROR_CODE_BYTES);
+        ByteBuf frame = outlet.newMeta();
         FrameWriter.writeCancel(frame, code);
         send(frame);
     }
