@@ -8,6 +8,7 @@ import io.netty.channel.nio.NioIoHandler;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ExecutionException;
 
@@ -34,14 +35,18 @@ public final class LoadMain {
     }
 
     static String answer(String line, EventLoopGroup loops) throws InterruptedException {
+        LoadOrder order;
         try {
-            return new LoadRun(LoadOrder.parse(line), loops.next(), LoadMain::print)
-                    .start()
-                    .get();
+            order = LoadOrder.parse(line);
+        } catch (IllegalArgumentException | UncheckedIOException e) {
+            return failed(e);
+        }
+        try {
+            return new LoadRun(order, loops.next(), LoadMain::print).start().get();
         } catch (ExecutionException e) {
             return failed(e.getCause());
-        } catch (RuntimeException e) {
-            return failed(e);
+        } finally {
+            order.release();
         }
     }
 
