@@ -191,9 +191,10 @@ final class LoadRun implements LoadConnection.Listener {
 
     private void reportWindow(long now) {
         if (order.windowNanos() > 0 && now - windowStartNanos >= order.windowNanos()) {
-            reports.accept(window.report("window", seconds(now - recordNanos), seconds(now - windowStartNanos)));
+            windowStartNanos += order.windowNanos();
+            reports.accept(
+                    window.report("window", seconds(windowStartNanos - recordNanos), seconds(order.windowNanos())));
             window.clear();
-            windowStartNanos = now;
         }
     }
 

@@ -1,0 +1,205 @@
+"""What is measured: programs between the load and a backend, each with one thread on one core."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import machine
+from load import LOAD_CORE, PROXY_CORE
+from machine import version
+from processes import ROOT, Failure, Process, free_port, tool
+
+SECRET = "a-secret-for-loopback-benchmarks-only"
+
+
+class Contender:
+    """One process (tree) in front of a backend. Started once, measured in every round."""
+
+    # Programs without which it cannot run.
+    tools = ()
+
+    def __init__(self, name, note):
+        self.name = name
+        self.note = note
+        self.port = free_port()
+        self.process = None
+
+    def start(self, run):
+        raise NotImplementedError
+
+    def cpu(self):
+        return self.process.cpu()
+
+    def rss_mib(self):
+        return self.process.rss_mib()
+
+    def allocated_bytes(self):
+        return None
+
+    def is_java(self):
+        return False
+
+
+class Direct(Contender):
+    """No proxy: what the load generator and the backend can do by themselves."""
+
+    def __init__(self):
+        super().__init__("direct", "no proxy")
+
+    def start(self, run):
+        self.port = run.backend_port
+        self.process = run.backend
+
+
+class HaProxy(Contender):
+    tools = ("haproxy",)
+
+    def __init__(self, name, protocol):
+        super().__init__(name, f"HAProxy {version('haproxy', '-v')}, h2→{'h2c' if protocol == 'h2' else 'h1'}")
+        self.protocol = protocol
+
+    def start(self, run):
+        configuration = run.directory / f"{self.name}.cfg"
+        configuration.write_text(
+            f"""global
+    nbthread 1
+    maxconn 4000
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+frontend public
+    bind 127.0.0.1:{self.port} proto h2
+    default_backend workers
+backend workers
+    server backend 127.0.0.1:{run.backend_port}{" proto h2" if self.protocol == "h2" else ""}
+"""
+        )
+        self.process = Process(
+            self.name, [tool("haproxy"), "-q", "-db", "-f", configuration], PROXY_CORE, run.directory
+        )
+        self.process.await_port(self.port)
+
+
+class Nghttpx(Contender):
+    tools = ("nghttpx",)
+
+    def __init__(self):
+        super().__init__("nghttpx", f"nghttpx {version('nghttpx', '--version')}, h2→h2c")
+
+    def start(self, run):
+        configuration = run.directory / "nghttpx.conf"
+        configuration.write_text(
+            f"frontend=127.0.0.1,{self.port};no-tls\n"
+            f"backend=127.0.0.1,{run.backend_port};/;proto=h2\n"
+            "workers=1\n"
+            "log-level=ERROR\n"
+        )
+        self.process = Process("nghttpx", [tool("nghttpx"), f"--conf={configuration}"], PROXY_CORE, run.directory)
+        self.process.await_port(self.port)
+
+
+class LambdaDispatcher(Contender):
+    """The dispatcher, with one event loop unless told otherwise, and one worker process with the demo routes."""
+
+    def __init__(self, java, jvm_flags, worker_flags, worker_shape, variant=None, note=None):
+        super().__init__(
+            f"dispatcher-{variant}" if variant else "dispatcher",
+            note or f"Lambda Dispatcher, {variant or 'h2→worker streams'}",
+        )
+        self.java = java
+        self.jvm_flags = jvm_flags
+        self.worker_flags = worker_flags
+        self.worker_shape = worker_shape
+        self.worker_port = free_port()
+        self.flags = {"event-loops": 1}
+        self.core = PROXY_CORE
+        self.worker = None
+
+    def start(self, run):
+        settings = {
+            "public-plain-host": "127.0.0.1",
+            "public-plain-port": self.port,
+            "public-tls-port": "off",
+            "workers-host": "127.0.0.1",
+            "workers-port": self.worker_port,
+            "admin-port": free_port(),
+            "function-launcher": "self",
+            **self.flags,
+        }
+        self.process = Process(
+            self.name,
+            [self.java, *self.jvm_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve",
+             *(f"--{name}={value}" for name, value in settings.items())],
+            self.core,
+            run.directory,
+            {"LAMBDA_DISPATCHER_WORKERS_SECRET": SECRET},
+        )
+        self.process.await_port(self.port)
+        self.process.await_port(self.worker_port)
+        self.worker = self.start_worker(run)
+
+    def start_worker(self, run):
+        return Process(
+            f"{self.name}-worker",
+            [self.java, *self.worker_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.worker.WorkerMain"],
+            LOAD_CORE,
+            run.directory,
+            {**self.worker_environment(), "LAMBDA_DISPATCHER_WORKER_ID": "benchmark-worker"},
+        )
+
+    def worker_environment(self):
+        return {
+            "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
+            "LAMBDA_DISPATCHER_FUNCTION": "default",
+            "LAMBDA_DISPATCHER_SECRET": SECRET,
+            "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
+            "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
+        }
+
+    def stop(self):
+        for process in (self.worker, self.process):
+            if process:
+                process.stop()
+
+    def is_java(self):
+        return True
+
+    def allocated_bytes(self):
+        return allocated_bytes(self.java, self.process.pid)
+
+
+def jcmd(java, pid, *command):
+    program = pathlib.Path(java).resolve().parent / "jcmd"
+    printed = subprocess.run([str(program), str(pid), *command], capture_output=True, text=True, check=False)
+    if printed.returncode != 0:
+        raise Failure(f"{program} {' '.join(command)} failed: {printed.stderr or printed.stdout}")
+    return printed.stdout
+
+
+UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def allocated_bytes(java, pid):
+    """Of all threads that live, by thread: the JVM counts them exactly, jcmd rounds to three digits or more."""
+    return parse_allocated(jcmd(java, pid, "Thread.print", "-e"))
+
+
+def parse_allocated(printed):
+    return sum(int(number) * UNITS[unit] for number, unit in re.findall(r"\ballocated=(\d+)([BKMG])", printed))
+
+
+def parse_heap_used(printed):
+    """MiB of `GC.heap_info`, of whichever collector: every line that says how much of a heap (not of metaspace) is used, innermost excepted."""
+    used = 0.0
+    for line in printed.splitlines():
+        found = re.search(r"\bused (\d+)([BKMG])\b", line)
+        if found and not re.match(r"\s*(Metaspace|class space)", line, re.IGNORECASE):
+            used += int(found.group(1)) * UNITS[found.group(2)] / UNITS["M"]
+    return used
+
+
+def heap_used_mib(java, pid):
+    return parse_heap_used(jcmd(java, pid, "GC.heap_info"))
