@@ -1,6 +1,5 @@
 """What is measured: programs between the load and a backend, each with one thread on one core."""
 
-import os
 import pathlib
 import re
 import subprocess
@@ -8,7 +7,7 @@ import subprocess
 import machine
 from load import LOAD_CORE, PROXY_CORE
 from machine import version
-from processes import ROOT, Failure, Process, free_port, tool
+from processes import Failure, Process, free_port, tool
 
 SECRET = "a-secret-for-loopback-benchmarks-only"
 
@@ -99,6 +98,117 @@ class Nghttpx(Contender):
         )
         self.process = Process("nghttpx", [tool("nghttpx"), f"--conf={configuration}"], PROXY_CORE, run.directory)
         self.process.await_port(self.port)
+
+
+class Nginx(Contender):
+    """Passes bodies on as they come, as the others do: by default it gathers them first, in files where they are large."""
+
+    tools = ("nginx",)
+
+    def __init__(self):
+        super().__init__("nginx", f"nginx {version('nginx', '-v')}, h2→h1")
+
+    def start(self, run):
+        home = run.directory / "nginx"
+        home.mkdir()
+        configuration = home / "nginx.conf"
+        temporary = "".join(f"    {kind}_temp_path {home}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        configuration.write_text(
+            f"""daemon off;
+worker_processes 1;
+pid {home}/pid;
+error_log stderr error;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+{temporary}    client_max_body_size 0;
+    keepalive_requests 1000000000;
+    upstream backend {{
+        server 127.0.0.1:{run.backend_port};
+        keepalive 200;
+        keepalive_requests 1000000000;
+    }}
+    server {{
+        listen 127.0.0.1:{self.port} http2;
+        location / {{
+            proxy_pass http://backend;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_buffering off;
+            proxy_request_buffering off;
+        }}
+    }}
+}}
+"""
+        )
+        self.process = Process(
+            "nginx", [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration], PROXY_CORE, run.directory
+        )
+        self.process.await_port(self.port)
+
+
+class JvmGateway(Contender):
+    """A gateway of benchmarks/gateway, on one event loop."""
+
+    main = None
+
+    def __init__(self, name, note, java, jvm_flags):
+        super().__init__(name, note)
+        self.java = java
+        self.jvm_flags = jvm_flags
+
+    def start(self, run):
+        command = [self.java, *self.jvm_flags, *self.properties(), "-cp", machine.GATEWAY_CLASS_PATH]
+        command += [f"io.lambdadispatcher.benchmarks.gateway.{self.main}", *self.arguments(run)]
+        self.process = Process(self.name, command, PROXY_CORE, run.directory)
+        self.process.await_port(self.port, seconds=60)
+
+    def properties(self):
+        return []
+
+    def arguments(self, run):
+        raise NotImplementedError
+
+    def is_java(self):
+        return True
+
+    def allocated_bytes(self):
+        return allocated_bytes(self.java, self.process.pid)
+
+
+class SpringGateway(JvmGateway):
+    main = "SpringGateway"
+
+    def __init__(self, java, jvm_flags):
+        found = machine.gateway_library("spring-cloud-gateway-server-webflux")
+        super().__init__("spring-gateway", f"Spring Cloud Gateway {found}, h2→h1", java, jvm_flags)
+
+    def properties(self):
+        # By default four event loops at least, on one core too.
+        return ["-Dreactor.netty.ioWorkerCount=1"]
+
+    def arguments(self, run):
+        route = "--spring.cloud.gateway.server.webflux.routes[0]"
+        return [
+            "--server.address=127.0.0.1",
+            f"--server.port={self.port}",
+            "--server.http2.enabled=true",
+            "--logging.level.root=warn",
+            f"{route}.id=backend",
+            f"{route}.uri=http://127.0.0.1:{run.backend_port}",
+            f"{route}.predicates[0]=Path=/**",
+        ]
+
+
+class VertxGateway(JvmGateway):
+    main = "VertxGateway"
+
+    def __init__(self, java, jvm_flags):
+        found = machine.gateway_library("vertx-http-proxy")
+        super().__init__("vertx-proxy", f"Vert.x proxy {found}, h2→h1", java, jvm_flags)
+
+    def arguments(self, run):
+        return [self.port, run.backend_port]
 
 
 class LambdaDispatcher(Contender):
