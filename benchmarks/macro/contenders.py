@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+import uuid
 
 import machine
 from load import LOAD_CORE, PROXY_CORE
@@ -257,13 +258,15 @@ class LambdaDispatcher(Contender):
             [self.java, *self.worker_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.worker.WorkerMain"],
             LOAD_CORE,
             run.directory,
-            {**self.worker_environment(), "LAMBDA_DISPATCHER_WORKER_ID": "benchmark-worker"},
+            self.worker_environment(),
         )
 
     def worker_environment(self):
         return {
             "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
             "LAMBDA_DISPATCHER_FUNCTION": "default",
+            # A launch token lets one worker in, once.
+            "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
             "LAMBDA_DISPATCHER_SECRET": SECRET,
             "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
             "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),

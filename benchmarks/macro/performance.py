@@ -25,6 +25,7 @@ import plots  # noqa: E402
 import processes  # noqa: E402
 import proxies  # noqa: E402
 import sweeps  # noqa: E402
+from load import SCENARIOS  # noqa: E402
 from machine import progress  # noqa: E402
 from processes import ROOT, Failure  # noqa: E402
 
@@ -71,8 +72,8 @@ class Results:
                 return report, rows
         return None, []
 
-    def file_of(self, wanted):
-        return next(file for file, report in self.reports if report is wanted)
+    def proxies(self):
+        return [row for scenario in SCENARIOS for row in self.newest("proxies", "scenario", scenario.name)[1]]
 
     def proxy(self, scenario):
         """By contender, of one run."""
@@ -191,7 +192,7 @@ def from_line(report):
 
 def proxies_section(results, drawn):
     parts = []
-    for scenario in ("ping", "image", "echo"):
+    for scenario in (scenario.name for scenario in SCENARIOS):
         report, rows = results.newest("proxies", "scenario", scenario)
         if report is None:
             continue
@@ -303,8 +304,10 @@ def draw_all(results):
     """@return the kinds of plots that there are now"""
     drawn = set()
     for kind, (driver, key, value) in plots.SOURCES.items():
-        report, rows = results.newest(driver, key, value)
-        if report is not None and plots.draw(kind, results.file_of(report), results.directory / f"{kind}.png"):
+        rows = results.proxies() if driver == "proxies" else results.newest(driver, key, value)[1]
+        if kind == "latency":
+            rows = [row for row in rows if row["latency"]]
+        if rows and plots.draw(kind, [{**row, "samples": None} for row in rows], results.directory / f"{kind}.png"):
             drawn.add(kind)
     return drawn
 
@@ -344,10 +347,10 @@ def everything(options):
     write(RESULTS, ROOT / "docs/PERFORMANCE.md")
 
 
-def smoke():
+def smoke(only):
     directory = pathlib.Path(tempfile.mkdtemp(prefix="performance-"))
     ran = []
-    for driver in DRIVERS:
+    for driver in only.split(","):
         missing = [name for name in TOOLS[driver] if processes.tool(name) is None]
         if missing:
             progress(f"{driver} left out: no {', '.join(missing)}")
@@ -373,7 +376,7 @@ def main():
     options = parser.parse_args()
     try:
         if options.smoke:
-            smoke()
+            smoke(options.only)
         elif options.from_results:
             write(RESULTS, ROOT / "docs/PERFORMANCE.md")
         else:

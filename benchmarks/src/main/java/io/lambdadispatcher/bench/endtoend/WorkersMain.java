@@ -17,6 +17,8 @@ import java.util.stream.IntStream;
  * <p>Exit codes: 1 when a worker was not let in, 2 for a wrong argument.
  */
 public final class WorkersMain {
+    private static final String WORKER_ID = EnvironmentConfig.PREFIX + "WORKER_ID";
+
     private WorkersMain() {}
 
     public static void main(String[] args) {
@@ -39,7 +41,7 @@ public final class WorkersMain {
 
     private static Worker newWorker(int index) {
         Map<String, String> variables = new HashMap<>(System.getenv());
-        variables.put(EnvironmentConfig.PREFIX + "WORKER_ID", "simulated-" + index);
+        variables.merge(WORKER_ID, "-" + index, String::concat);
         return new Worker(EnvironmentConfig.read(variables), new DemoHandler());
     }
 
