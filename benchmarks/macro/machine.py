@@ -111,10 +111,16 @@ def meta(java, flags, **more):
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "kernel": platform.release(),
-        "command": " ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command_line(sys.argv),
         "load_average": os.getloadavg(),
         **more,
     }
+
+
+def command_line(arguments):
+    """As anybody would type it: without where the results went and where this copy of the repository is."""
+    text = re.sub(r" --json[= ]\S+", "", " ".join([pathlib.Path(arguments[0]).name, *arguments[1:]]))
+    return text.replace(f"{ROOT}/", "")
 
 
 def cpu_model():

@@ -89,6 +89,10 @@ def labelled_bars(axes, names, values, labels, colours, limit=None):
     axes.grid(axis="y", visible=False)
 
 
+def short(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def colour_of(contender):
     return OURS if contender.startswith("dispatcher") else OTHERS
 
@@ -100,7 +104,7 @@ def proxies(rows):
         fastest = min(row["cpu_micros"] for row in found)
         labelled_bars(
             axes, [row["contender"] for row in found], [row["cpu_micros"] for row in found],
-            [f"{row['cpu_micros']:.3g}" for row in found], [colour_of(row["contender"]) for row in found],
+            [short(row["cpu_micros"]) for row in found], [colour_of(row["contender"]) for row in found],
             min(max(row["cpu_micros"] for row in found) * 1.3, fastest * 12))
         axes.set_title(scenario, loc="left")
         axes.set_xlabel("CPU µs a request, cut off at the right")
@@ -121,7 +125,7 @@ def latency(rows):
         axes.set_title(f"{scenario}, {found[0]['latency']['common']['offered_rate']:,.0f}/s", loc="left")
         axes.set_xlabel("ms")
     panels[0][0].invert_yaxis()
-    panels[0][0].legend(fontsize=7)
+    panels[0][0].legend(fontsize=7, loc="best")
     return drawn
 
 
@@ -175,7 +179,7 @@ def jvm(rows):
     drawn, panels = figure(1, len(scenarios), 3.2, squeeze=False, sharey=True)
     for axes, (scenario, found) in zip(panels[0], scenarios.items()):
         labelled_bars(axes, [row["point"] for row in found], [row["cpu_micros"] for row in found],
-                      [f"{row['cpu_micros']:.3g}" for row in found], OURS)
+                      [short(row["cpu_micros"]) for row in found], OURS)
         axes.set_title(scenario, loc="left")
         axes.set_xlabel("CPU µs a request")
     return drawn

@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import contenders  # noqa: E402
 import load  # noqa: E402
+import machine  # noqa: E402
 import measure  # noqa: E402
 import performance  # noqa: E402
 import plots  # noqa: E402
@@ -71,6 +72,13 @@ class JvmTest(unittest.TestCase):
         found = measure.summary([sample(1), sample(9), sample(2)])
         self.assertEqual((found["cpu_micros"], found["cpu_micros_lowest"], found["cpu_micros_highest"], found["errors"]), (2, 1, 9, 3))
         self.assertNotIn("allocated_bytes", found)
+
+
+class MachineTest(unittest.TestCase):
+    def test_command_line_is_the_same_wherever_the_results_go(self):
+        here = str(machine.ROOT / "benchmarks/macro/soak.py")
+        self.assertEqual(machine.command_line([here, "--minutes", "1", "--json", "/tmp/x.json"]), "soak.py --minutes 1")
+        self.assertEqual(machine.command_line([here, "--json=/tmp/x.json", "--nice", "5"]), "soak.py --nice 5")
 
 
 class ProxiesTest(unittest.TestCase):
