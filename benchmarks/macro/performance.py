@@ -40,7 +40,7 @@ TOOLS = {
 }
 SMOKE = {
     "proxies": "--available --rounds 1 --seconds 0.1 --warm-up 0.1 --jvm-warm-up 0.5 --latency-seconds 0.3",
-    "sweeps": "--quick --only concurrency,tls",
+    "sweeps": "--quick --only size,workers,tls",
     "scenarios": "--smoke",
     "soak": "--minutes 0.1 --load 0.2 --warm-up 2 --peak-seconds 1 --growth 10",
 }

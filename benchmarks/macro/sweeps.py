@@ -47,8 +47,11 @@ class Sweeps:
 
     def dispatcher(self, name, shape=(1, 100), java=None, more_flags=(), kind=LambdaDispatcher):
         java = java or self.java
-        # A new directory each: the logs of two dispatchers of one name would be one file.
         return kind(java, self.flags(java, more_flags), self.options.worker_flags.split(), shape, name)
+
+    def some(self, points):
+        """All of them; the first and the last where it is only to be seen that they work."""
+        return (points[0], points[-1]) if self.options.quick else points
 
     def start(self, dispatcher, scenario=PING, shape=Shape()):
         dispatcher.start(self)
@@ -108,13 +111,13 @@ class Sweeps:
     def size(self):
         """Echoes of bodies, ten at once: each octet passes twice."""
         dispatcher = self.warmed("size", scenario=echo_of(IMAGE_BYTES))
-        for size in SIZES:
+        for size in self.some(SIZES):
             self.point("size", size, dispatcher, echo_of(size), Shape(10, 1))
         dispatcher.stop()
 
     def concurrency(self):
         dispatcher = self.warmed("concurrency", (1, 1000))
-        for count in COUNTS:
+        for count in self.some(COUNTS):
             connections = min(10, count)
             self.point("concurrency", count, dispatcher, PING, Shape(connections, count // connections))
         dispatcher.stop()
@@ -122,7 +125,7 @@ class Sweeps:
     def streams(self):
         """One worker with so many streams, and a hundred requests at once, which wait where there are fewer."""
         dispatcher = self.warmed("streams")
-        for count in STREAMS_PER_WORKER:
+        for count in self.some(STREAMS_PER_WORKER):
             dispatcher.worker.stop()
             dispatcher.worker_shape = (1, count)
             dispatcher.worker = dispatcher.start_worker(self)
@@ -133,7 +136,7 @@ class Sweeps:
         """So many workers of a hundred streams in one process, a hundred requests at once."""
         dispatcher = self.start(self.dispatcher("workers", kind=Crowd))
         warm(dispatcher, PING, self.directory, self.options.jvm_warm_up, self.options.seconds)
-        for count in WORKERS:
+        for count in self.some(WORKERS):
             dispatcher.worker.stop()
             dispatcher.count = count
             dispatcher.worker = dispatcher.start_worker(self)
@@ -265,7 +268,7 @@ def table(sweep, results):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help=f"some of {','.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="one short round: to see that it works")
+    parser.add_argument("--quick", action="store_true", help="one short round of the outermost points: to see that it works")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.5, help="length of one measurement, by default %(default)g")
     parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="before each point on a warm dispatcher")
