@@ -61,7 +61,7 @@ def check(directory):
     java = machine.java_of(None)
     backend, port = start_backend(java, directory)
     generator = ConstantRate(java, directory)
-    generator.run(port, {PING: 1}, RATE, 3, warm=0)
+    generator.warm_up(port, PING, 5)
     plain = generator.run(port, {PING: 1}, RATE, 5, warm=1)
     other = by_h2load(port, directory)
     stopped = with_a_stop(generator, backend, port)

@@ -98,6 +98,10 @@ class ConstantRate:
         command = [java, *flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.load.LoadMain"]
         self.process = Process("load", command, core, directory, pipes=True)
 
+    def warm_up(self, port, scenario, seconds):
+        """By far more requests than a rate has: else the generator's own compiler is what the first latencies show."""
+        self.run(port, {scenario: 1}, 0, seconds, warm=0)
+
     def run(self, port, scenarios, rate, seconds, warm=2, window=0, connections=CONNECTIONS, streams=STREAMS, on_window=None):
         """@param scenarios with weights, rate 0 = as much as the streams carry @return what LoadMain prints at the end"""
         words = [f"port={port}", f"rate={rate:.3f}", f"warm={warm}", f"seconds={seconds}", f"window={window}"]

@@ -110,8 +110,7 @@ class Run:
             peaks = {contender: self.peak(contender, scenario) for contender in self.contenders}
             common = min(peaks.values()) / 2
             progress(f"{scenario.name} at {common:,.0f} requests/s, then at half of each one's peak")
-            # The first load of a kind warms the generator up.
-            self.constant_rate(generator, self.contenders[0], scenario, common)
+            generator.warm_up(self.contenders[0].port, scenario, self.options.jvm_warm_up / 2)
             for contender in self.contenders:
                 self.latencies[contender, scenario]["common"] = self.constant_rate(generator, contender, scenario, common)
             direct = next((c for c in self.contenders if isinstance(c, Direct)), None)

@@ -18,8 +18,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more is sent, what is under way is waited for) → ENDED. A connection that
- * is lost counts what was under way on it as failed and is made again. Event loop only, but for {@link #start}.
+ * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more falls due; what is late is sent, what is under way is waited for) →
+ * ENDED. A connection that is lost counts what was under way on it as failed and is made again. Event loop only, but for {@link #start}.
  */
 final class LoadRun implements LoadConnection.Listener {
     /** How late a request may start because nobody looked: part of its latency, and small beside what is measured. */
@@ -129,19 +129,24 @@ final class LoadRun implements LoadConnection.Listener {
                 loop.schedule(this::tick, TICK_NANOS, TimeUnit.NANOSECONDS);
             }
             case FINISHING -> {
-                if (underWay() == 0 || now - endNanos > PATIENCE_NANOS) {
-                    finish();
+                send(now);
+                if ((underWay() == 0 && !isDue(now)) || now - endNanos > PATIENCE_NANOS) {
+                    finish(now);
                 } else {
-                    loop.schedule(this::tick, 1, TimeUnit.MILLISECONDS);
+                    loop.schedule(this::tick, TICK_NANOS, TimeUnit.NANOSECONDS);
                 }
             }
             default -> {}
         }
     }
 
+    /** Without a rate something is always due, until the end. */
+    private boolean isDue(long now) {
+        return order.rate() == 0 ? now < endNanos : startNanos + timetable.due(next) <= Math.min(now, endNanos - 1);
+    }
+
     private void send(long now) {
-        long most = Math.min(now, endNanos - 1);
-        while (startNanos + timetable.due(next) <= most) {
+        while (isDue(now)) {
             LoadConnection connection = withRoom();
             if (connection == null) {
                 break;
@@ -199,9 +204,11 @@ final class LoadRun implements LoadConnection.Listener {
     }
 
     /** What should have been sent and was not, and what was not answered, has failed. */
-    private void finish() {
-        long intended = order.rate() == 0 ? next : (long) Math.ceil((endNanos - startNanos) * order.rate() / 1e9);
-        for (long missing = intended - next + underWay(); missing > 0; missing--) {
+    private void finish(long now) {
+        for (; isDue(now); next++) {
+            all.failed();
+        }
+        for (int missing = underWay(); missing > 0; missing--) {
             all.failed();
         }
         state = State.ENDED;
