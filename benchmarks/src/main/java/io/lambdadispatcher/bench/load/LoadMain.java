@@ -11,6 +11,7 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads orders from standard input, one in each line (see {@link LoadOrder#parse}), carries them out one after the other, and prints what it
@@ -50,7 +51,7 @@ public final class LoadMain {
         }
     }
 
-    private static String failed(Throwable cause) {
+    private static String failed(@Nullable Throwable cause) {
         String text = String.valueOf(cause).replaceAll("[\"\\\\\\p{Cntrl}]", " ");
         return "{\"event\":\"failed\",\"why\":\"" + text + "\"}";
     }
