@@ -85,7 +85,7 @@ def labelled_bars(axes, names, values, labels, colours, limit=None):
         axes.text(min(value, limit * 0.98), place, f" {label}", va="center", ha="left" if value < limit * 0.75 else "right",
                   color="black" if value < limit * 0.75 else "white")
     axes.set_xlim(0, limit)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)  # Shared by the panels: turning it over for each would turn it back.
     axes.grid(axis="y", visible=False)
 
 
