@@ -17,6 +17,7 @@ PACKAGES = {
     "h2load": "nghttp2-client",
     "nghttpx": "nghttp2-proxy",
     "haproxy": "haproxy",
+    "nginx": "nginx-light",
     "taskset": "util-linux",
     "hey": "hey",
     "curl": "curl",
@@ -57,17 +58,20 @@ def pinned(core):
 
 
 class Process:
-    """One started program. Its output goes to a file, whose end is shown when the program fails."""
+    """
+    One started program. Its output goes to a file, whose end is shown when the program fails; with `pipes` only its standard error does, and
+    standard input and output are the script's to use.
+    """
 
-    def __init__(self, name, command, core, log_directory, environment=None):
+    def __init__(self, name, command, core, log_directory, environment=None, pipes=False):
         self.name = name
         self.log = pathlib.Path(log_directory) / f"{name}.log"
         with open(self.log, "ab") as output:
             self.child = subprocess.Popen(
                 [*pinned(core), *map(str, command)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if pipes else output,
+                stderr=output,
                 env={**os.environ, **(environment or {})},
                 cwd=ROOT,
                 # Ctrl-C is for the script, which then ends its children in order.
@@ -107,6 +111,10 @@ class Process:
     def cpu(self):
         return Cpu.of(self.tree())
 
+    def rss_mib(self):
+        """Memory in use of the whole tree; what its processes share counts for each of them."""
+        return sum(rss_kib(pid) for pid in self.tree()) / 1024
+
     def stop(self):
         if self in _running:
             _running.remove(self)
@@ -135,6 +143,14 @@ def stop_all():
 def end_children_with_the_script():
     atexit.register(stop_all)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def rss_kib(pid):
+    try:
+        found = re.search(r"VmRSS:\s*(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(found.group(1)) if found else 0
 
 
 def children(pid):

@@ -16,8 +16,8 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import java.net.InetSocketAddress;
 
 /**
- * The backend of a macro run: answers {@code /ping} with four octets and {@code /public/silly-test-image.jpg} with 168,161, over HTTP/2
- * by prior knowledge and over HTTP/1.1 on the same port of 127.0.0.1.
+ * The backend of a macro run: answers {@code /ping} with four octets, {@code /public/silly-test-image.jpg} with 168,161 and {@code /echo} with
+ * the request's body, while it arrives, over HTTP/2 by prior knowledge and over HTTP/1.1 on the same port of 127.0.0.1.
  *
  * <p>One argument, the port. Runs until it is killed. Exit codes: 2 for a wrong argument.
  */
@@ -35,7 +35,7 @@ public final class BackendMain {
     }
 
     /** @return the bound listener; closing it ends its event loop too */
-    static Channel start(int port) throws InterruptedException {
+    public static Channel start(int port) throws InterruptedException {
         boolean epoll = Epoll.isAvailable();
         IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
         Class<? extends ServerChannel> type = epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;

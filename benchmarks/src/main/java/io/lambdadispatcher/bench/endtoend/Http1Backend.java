@@ -3,20 +3,49 @@ package io.lambdadispatcher.bench.endtoend;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.DefaultHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 
-/** Answers HTTP/1.1 requests; request bodies are dropped. On the connection's event loop. */
+/** Answers HTTP/1.1 requests; request bodies are sent back by {@code /echo}, and dropped elsewhere. On the connection's event loop. */
 final class Http1Backend extends SimpleChannelInboundHandler<HttpObject> {
+    private boolean echoing;
+
     @Override
     protected void channelRead0(ChannelHandlerContext ctx, HttpObject part) {
         if (part instanceof HttpRequest request) {
-            ctx.write(answer(Resource.at(request.uri())));
+            echoing = Resource.isEcho(request.uri());
+            ctx.write(echoing ? echo(request) : answer(Resource.at(request.uri())));
         }
+        if (echoing && part instanceof HttpContent octets) {
+            ctx.write(octets.retain());
+        }
+    }
+
+    private static HttpResponse echo(HttpRequest request) {
+        HttpResponse head = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
+        String length = request.headers().get(HttpHeaderNames.CONTENT_LENGTH);
+        if (length != null) {
+            head.headers().set(HttpHeaderNames.CONTENT_LENGTH, length);
+        } else if (HttpUtil.isTransferEncodingChunked(request)) {
+            HttpUtil.setTransferEncodingChunked(head, true);
+        } else {
+            HttpUtil.setContentLength(head, 0);
+        }
+        return head;
+    }
+
+    /** Nothing more is read than the other side takes. */
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+        ctx.channel().config().setAutoRead(ctx.channel().isWritable());
     }
 
     private static FullHttpResponse answer(Resource resource) {

@@ -2,18 +2,28 @@ package io.lambdadispatcher.bench.endtoend;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Answers HTTP/2 requests as soon as their head is there; request bodies are dropped. On the connection's event loop. */
+/**
+ * Answers HTTP/2 requests as soon as their head is there; request bodies are sent back by {@code /echo}, and dropped elsewhere. On the
+ * connection's event loop.
+ */
 final class Http2Backend extends Http2FrameAdapter {
-    private @Nullable Http2ConnectionEncoder encoder;
+    private @Nullable Http2ConnectionHandler http2;
+    private Http2Connection.@Nullable PropertyKey echo;
 
     private Http2Backend() {}
 
@@ -26,7 +36,8 @@ final class Http2Backend extends Http2FrameAdapter {
                 // Proxies that give streams up are not what this backend defends against.
                 .decoderEnforceMaxRstFramesPerWindow(0, 0)
                 .build();
-        backend.encoder = handler.encoder();
+        backend.http2 = handler;
+        backend.echo = handler.connection().newKey();
         return handler;
     }
 
@@ -50,7 +61,11 @@ final class Http2Backend extends Http2FrameAdapter {
         if (path == null) {
             return; // Trailers.
         }
-        Http2ConnectionEncoder out = Objects.requireNonNull(encoder);
+        Http2ConnectionEncoder out = http2().encoder();
+        if (Resource.isEcho(path)) {
+            startEcho(ctx, streamId, headers, endOfStream);
+            return;
+        }
         Resource resource = Resource.at(path);
         boolean empty = resource.size() == 0;
         out.writeHeaders(ctx, streamId, resource.head, 0, empty, ctx.newPromise());
@@ -59,8 +74,37 @@ final class Http2Backend extends Http2FrameAdapter {
         }
     }
 
+    private void startEcho(ChannelHandlerContext ctx, int streamId, Http2Headers request, boolean endOfStream) {
+        Http2Headers head = new DefaultHttp2Headers(false).status(HttpResponseStatus.OK.codeAsText());
+        CharSequence length = request.get(HttpHeaderNames.CONTENT_LENGTH);
+        if (length != null) {
+            head.set(HttpHeaderNames.CONTENT_LENGTH, length);
+        }
+        http2().connection().stream(streamId).setProperty(echo, true);
+        http2().encoder().writeHeaders(ctx, streamId, head, 0, endOfStream, ctx.newPromise());
+    }
+
     @Override
     public int onDataRead(ChannelHandlerContext ctx, int streamId, ByteBuf data, int padding, boolean endOfStream) {
-        return data.readableBytes() + padding;
+        int octets = data.readableBytes() + padding;
+        Http2Stream stream = http2().connection().stream(streamId);
+        if (stream == null || stream.getProperty(echo) == null) {
+            return octets;
+        }
+        // The window opens as far as the other side takes what goes back.
+        http2().encoder()
+                .writeData(ctx, streamId, data.retain(), 0, endOfStream, ctx.newPromise())
+                .addListener(written -> giveBack(ctx, stream, octets));
+        return 0;
+    }
+
+    private void giveBack(ChannelHandlerContext ctx, Http2Stream stream, int octets) throws Http2Exception {
+        if (http2().connection().local().flowController().consumeBytes(stream, octets)) {
+            ctx.flush();
+        }
+    }
+
+    private Http2ConnectionHandler http2() {
+        return Objects.requireNonNull(http2);
     }
 }

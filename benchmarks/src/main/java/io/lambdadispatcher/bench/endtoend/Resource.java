@@ -42,6 +42,11 @@ enum Resource {
         return AsciiString.contentEquals(path, "/public/silly-test-image.jpg") ? IMAGE : NOT_FOUND;
     }
 
+    /** The path whose answer is the request, and no resource. */
+    static boolean isEcho(CharSequence path) {
+        return AsciiString.contentEquals(path, "/echo");
+    }
+
     ByteBuf body() {
         return octets.retainedDuplicate();
     }

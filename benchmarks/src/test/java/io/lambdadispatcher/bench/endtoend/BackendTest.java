@@ -9,6 +9,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
@@ -51,6 +52,19 @@ class BackendTest {
     }
 
     @Test
+    void should_send_back_what_is_posted_to_echo() throws Exception {
+        byte[] octets = get("/public/silly-test-image.jpg").body();
+        HttpRequest request = HttpRequest.newBuilder(uri("/echo"))
+                .POST(BodyPublishers.ofByteArray(octets))
+                .build();
+
+        HttpResponse<byte[]> answer = client().send(request, BodyHandlers.ofByteArray());
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.body()).isEqualTo(octets);
+    }
+
+    @Test
     void should_not_know_other_paths() throws Exception {
         assertThat(get("/pong").statusCode()).isEqualTo(404);
     }
@@ -66,10 +80,15 @@ class BackendTest {
     }
 
     private HttpResponse<byte[]> get(String path) throws IOException, InterruptedException {
-        HttpClient client =
-                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-        URI uri = URI.create("http://127.0.0.1:" + address().getPort() + path);
-        return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofByteArray());
+        return client().send(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofByteArray());
+    }
+
+    private static HttpClient client() {
+        return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    }
+
+    private URI uri(String path) {
+        return URI.create("http://127.0.0.1:" + address().getPort() + path);
     }
 
     private InetSocketAddress address() {

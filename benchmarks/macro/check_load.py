@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Holds the load generator of constant rate against arithmetic and against h2load; half a minute.
+
+A backend is stopped for one second of ten. A tenth of the requests should then have started while it stood still, and those waited for between one
+second and nothing: p99 must be nine tenths of a second. Counted from when a request did start, as load generators with a fixed number of connections count,
+only the hundred that were under way have waited. Without a stop, h2load at the same rate (--rps, which it keeps well at up to 100 a second for each
+connection) must find about the same median.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.dont_write_bytecode = True
+import machine  # noqa: E402
+import processes  # noqa: E402
+from load import LOAD_CORE, PING, PROXY_CORE, ConstantRate, quantile  # noqa: E402
+from processes import Failure, Process, free_port, tool  # noqa: E402
+
+RATE, SECONDS, STOP_SECONDS = 1000, 10, 1.0
+
+
+def start_backend(java, directory):
+    port = free_port()
+    command = [java, "-Xmx128m", "-XX:+UseSerialGC", "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.BackendMain", port]
+    backend = Process("backend", command, PROXY_CORE, directory)
+    backend.await_port(port)
+    return backend, port
+
+
+def with_a_stop(generator, backend, port):
+    stop = threading.Timer(SECONDS / 2, lambda: os.kill(backend.pid, signal.SIGSTOP))
+    resume = threading.Timer(SECONDS / 2 + STOP_SECONDS, lambda: os.kill(backend.pid, signal.SIGCONT))
+    stop.start()
+    resume.start()
+    try:
+        return generator.run(port, {PING: 1}, RATE, SECONDS, warm=0)
+    finally:
+        resume.join()
+
+
+def by_h2load(port, directory):
+    log = directory / "h2load.tsv"
+    command = [*processes.pinned(LOAD_CORE), tool("h2load"), "-c", "10", "-m", "10", "-n", str(RATE * 5), "--rps", str(RATE // 10),
+               f"--log-file={log}", f"http://127.0.0.1:{port}{PING.path}"]
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    micros = sorted(int(line.split("\t")[2]) for line in log.read_text().splitlines())
+    return {"p50": quantile(micros, 0.5) / 1e3, "p99": quantile(micros, 0.99) / 1e3, "max": micros[-1] / 1e3}
+
+
+def show(title, millis):
+    print(f"| {title} | " + " | ".join(f"{millis[key]:.2f}" for key in ("p50", "p99", "max")) + " |")
+
+
+def check(directory):
+    machine.build(with_server=False)
+    java = machine.java_of(None)
+    backend, port = start_backend(java, directory)
+    generator = ConstantRate(java, directory)
+    generator.warm_up(port, PING, 5)
+    plain = generator.run(port, {PING: 1}, RATE, 5, warm=1)
+    other = by_h2load(port, directory)
+    stopped = with_a_stop(generator, backend, port)
+    print(f"| {RATE} requests/s | p50 ms | p99 ms | max ms |\n| --- | --- | --- | --- |")
+    show("from the intended start", plain["latency_millis"])
+    show("from the actual start", plain["uncorrected_millis"])
+    show("h2load --rps", other)
+    show(f"backend stopped for {STOP_SECONDS:g} s, from the intended start", stopped["latency_millis"])
+    show(f"backend stopped for {STOP_SECONDS:g} s, from the actual start", stopped["uncorrected_millis"])
+    expected = (STOP_SECONDS - SECONDS * 0.01) * 1000
+    found = stopped["latency_millis"]["p99"]
+    if abs(found - expected) > expected * 0.05:
+        raise Failure(f"p99 with a stop: {found:.0f} ms, expected {expected:.0f}")
+    if abs(plain["uncorrected_millis"]["p50"] - other["p50"]) > 0.5:
+        raise Failure(f"p50: {plain['uncorrected_millis']['p50']:.2f} ms, and {other['p50']:.2f} by h2load")
+
+
+def main():
+    processes.end_children_with_the_script()
+    try:
+        processes.need("h2load", "taskset")
+        with tempfile.TemporaryDirectory(prefix="check-load-") as directory:
+            check(pathlib.Path(directory))
+    except Failure as failure:
+        sys.exit(f"check_load: {failure}")
+    finally:
+        processes.stop_all()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,318 @@
+"""What is measured: programs between the load and a backend, each with one thread on one core."""
+
+import pathlib
+import re
+import subprocess
+import uuid
+
+import machine
+from load import LOAD_CORE, PROXY_CORE
+from machine import version
+from processes import Failure, Process, free_port, tool
+
+SECRET = "a-secret-for-loopback-benchmarks-only"
+
+
+class Contender:
+    """One process (tree) in front of a backend. Started once, measured in every round."""
+
+    # Programs without which it cannot run.
+    tools = ()
+
+    def __init__(self, name, note):
+        self.name = name
+        self.note = note
+        self.port = free_port()
+        self.process = None
+
+    def start(self, run):
+        raise NotImplementedError
+
+    def cpu(self):
+        return self.process.cpu()
+
+    def rss_mib(self):
+        return self.process.rss_mib()
+
+    def allocated_bytes(self):
+        return None
+
+    def is_java(self):
+        return False
+
+
+class Direct(Contender):
+    """No proxy: what the load generator and the backend can do by themselves."""
+
+    def __init__(self):
+        super().__init__("direct", "no proxy")
+
+    def start(self, run):
+        self.port = run.backend_port
+        self.process = run.backend
+
+
+class HaProxy(Contender):
+    tools = ("haproxy",)
+
+    def __init__(self, name, protocol):
+        super().__init__(name, f"HAProxy {version('haproxy', '-v')}, h2→{'h2c' if protocol == 'h2' else 'h1'}")
+        self.protocol = protocol
+
+    def start(self, run):
+        configuration = run.directory / f"{self.name}.cfg"
+        configuration.write_text(
+            f"""global
+    nbthread 1
+    maxconn 4000
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+frontend public
+    bind 127.0.0.1:{self.port} proto h2
+    default_backend workers
+backend workers
+    server backend 127.0.0.1:{run.backend_port}{" proto h2" if self.protocol == "h2" else ""}
+"""
+        )
+        self.process = Process(
+            self.name, [tool("haproxy"), "-q", "-db", "-f", configuration], PROXY_CORE, run.directory
+        )
+        self.process.await_port(self.port)
+
+
+class Nghttpx(Contender):
+    tools = ("nghttpx",)
+
+    def __init__(self):
+        super().__init__("nghttpx", f"nghttpx {version('nghttpx', '--version')}, h2→h2c")
+
+    def start(self, run):
+        configuration = run.directory / "nghttpx.conf"
+        configuration.write_text(
+            f"frontend=127.0.0.1,{self.port};no-tls\n"
+            f"backend=127.0.0.1,{run.backend_port};/;proto=h2\n"
+            "workers=1\n"
+            "log-level=ERROR\n"
+        )
+        self.process = Process("nghttpx", [tool("nghttpx"), f"--conf={configuration}"], PROXY_CORE, run.directory)
+        self.process.await_port(self.port)
+
+
+class Nginx(Contender):
+    """Passes bodies on as they come, as the others do: by default it gathers them first, in files where they are large."""
+
+    tools = ("nginx",)
+
+    def __init__(self):
+        super().__init__("nginx", f"nginx {version('nginx', '-v')}, h2→h1")
+
+    def start(self, run):
+        home = run.directory / "nginx"
+        home.mkdir()
+        configuration = home / "nginx.conf"
+        temporary = "".join(f"    {kind}_temp_path {home}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        configuration.write_text(
+            f"""daemon off;
+worker_processes 1;
+pid {home}/pid;
+error_log stderr error;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+{temporary}    client_max_body_size 0;
+    keepalive_requests 1000000000;
+    upstream backend {{
+        server 127.0.0.1:{run.backend_port};
+        keepalive 200;
+        keepalive_requests 1000000000;
+    }}
+    server {{
+        listen 127.0.0.1:{self.port} http2;
+        location / {{
+            proxy_pass http://backend;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_buffering off;
+            proxy_request_buffering off;
+        }}
+    }}
+}}
+"""
+        )
+        self.process = Process(
+            "nginx", [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration], PROXY_CORE, run.directory
+        )
+        self.process.await_port(self.port)
+
+
+class JvmGateway(Contender):
+    """A gateway of benchmarks/gateway, on one event loop."""
+
+    main = None
+
+    def __init__(self, name, note, java, jvm_flags):
+        super().__init__(name, note)
+        self.java = java
+        self.jvm_flags = jvm_flags
+
+    def start(self, run):
+        command = [self.java, *self.jvm_flags, *self.properties(), "-cp", machine.GATEWAY_CLASS_PATH]
+        command += [f"io.lambdadispatcher.benchmarks.gateway.{self.main}", *self.arguments(run)]
+        self.process = Process(self.name, command, PROXY_CORE, run.directory)
+        self.process.await_port(self.port, seconds=60)
+
+    def properties(self):
+        return []
+
+    def arguments(self, run):
+        raise NotImplementedError
+
+    def is_java(self):
+        return True
+
+    def allocated_bytes(self):
+        return allocated_bytes(self.java, self.process.pid)
+
+
+class SpringGateway(JvmGateway):
+    main = "SpringGateway"
+
+    def __init__(self, java, jvm_flags):
+        found = machine.gateway_library("spring-cloud-gateway-server-webflux")
+        super().__init__("spring-gateway", f"Spring Cloud Gateway {found}, h2→h1", java, jvm_flags)
+
+    def properties(self):
+        # By default four event loops at least, on one core too.
+        return ["-Dreactor.netty.ioWorkerCount=1"]
+
+    def arguments(self, run):
+        route = "--spring.cloud.gateway.server.webflux.routes[0]"
+        return [
+            "--server.address=127.0.0.1",
+            f"--server.port={self.port}",
+            "--server.http2.enabled=true",
+            "--logging.level.root=warn",
+            f"{route}.id=backend",
+            f"{route}.uri=http://127.0.0.1:{run.backend_port}",
+            f"{route}.predicates[0]=Path=/**",
+        ]
+
+
+class VertxGateway(JvmGateway):
+    main = "VertxGateway"
+
+    def __init__(self, java, jvm_flags):
+        found = machine.gateway_library("vertx-http-proxy")
+        super().__init__("vertx-proxy", f"Vert.x proxy {found}, h2→h1", java, jvm_flags)
+
+    def arguments(self, run):
+        return [self.port, run.backend_port]
+
+
+class LambdaDispatcher(Contender):
+    """The dispatcher, with one event loop unless told otherwise, and one worker process with the demo routes."""
+
+    def __init__(self, java, jvm_flags, worker_flags, worker_shape, variant=None, note=None):
+        super().__init__(
+            f"dispatcher-{variant}" if variant else "dispatcher",
+            note or f"Lambda Dispatcher, {variant or 'h2→worker streams'}",
+        )
+        self.java = java
+        self.jvm_flags = jvm_flags
+        self.worker_flags = worker_flags
+        self.worker_shape = worker_shape
+        self.worker_port = free_port()
+        self.flags = {"event-loops": 1}
+        self.core = PROXY_CORE
+        self.worker = None
+
+    def start(self, run):
+        settings = {
+            "public-plain-host": "127.0.0.1",
+            "public-plain-port": self.port,
+            "public-tls-port": "off",
+            "workers-host": "127.0.0.1",
+            "workers-port": self.worker_port,
+            "admin-port": free_port(),
+            "function-launcher": "self",
+            **self.flags,
+        }
+        self.process = Process(
+            self.name,
+            [self.java, *self.jvm_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve",
+             *(f"--{name}={value}" for name, value in settings.items())],
+            self.core,
+            run.directory,
+            {"LAMBDA_DISPATCHER_WORKERS_SECRET": SECRET},
+        )
+        self.process.await_port(self.port)
+        self.process.await_port(self.worker_port)
+        self.worker = self.start_worker(run)
+
+    def start_worker(self, run):
+        return Process(
+            f"{self.name}-worker",
+            [self.java, *self.worker_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.worker.WorkerMain"],
+            LOAD_CORE,
+            run.directory,
+            self.worker_environment(),
+        )
+
+    def worker_environment(self):
+        return {
+            "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
+            "LAMBDA_DISPATCHER_FUNCTION": "default",
+            # A launch token lets one worker in, once.
+            "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
+            "LAMBDA_DISPATCHER_SECRET": SECRET,
+            "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
+            "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
+        }
+
+    def stop(self):
+        for process in (self.worker, self.process):
+            if process:
+                process.stop()
+
+    def is_java(self):
+        return True
+
+    def allocated_bytes(self):
+        return allocated_bytes(self.java, self.process.pid)
+
+
+def jcmd(java, pid, *command):
+    program = pathlib.Path(java).resolve().parent / "jcmd"
+    printed = subprocess.run([str(program), str(pid), *command], capture_output=True, text=True, check=False)
+    if printed.returncode != 0:
+        raise Failure(f"{program} {' '.join(command)} failed: {printed.stderr or printed.stdout}")
+    return printed.stdout
+
+
+UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def allocated_bytes(java, pid):
+    """Of all threads that live, by thread: the JVM counts them exactly, jcmd rounds to three digits or more."""
+    return parse_allocated(jcmd(java, pid, "Thread.print", "-e"))
+
+
+def parse_allocated(printed):
+    return sum(int(number) * UNITS[unit] for number, unit in re.findall(r"\ballocated=(\d+)([BKMG])", printed))
+
+
+def parse_heap_used(printed):
+    """MiB of `GC.heap_info`, of whichever collector: every line that says how much of a heap (not of metaspace) is used, innermost excepted."""
+    used = 0.0
+    for line in printed.splitlines():
+        found = re.search(r"\bused (\d+)([BKMG])\b", line)
+        if found and not re.match(r"\s*(Metaspace|class space)", line, re.IGNORECASE):
+            used += int(found.group(1)) * UNITS[found.group(2)] / UNITS["M"]
+    return used
+
+
+def heap_used_mib(java, pid):
+    return parse_heap_used(jcmd(java, pid, "GC.heap_info"))

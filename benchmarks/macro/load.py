@@ -1,0 +1,129 @@
+"""Load: h2load for as much as goes, and a constant rate whose latencies leave nothing out."""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+
+import machine
+import processes
+from processes import Failure, Process, tool
+
+PROXY_CORE, LOAD_CORE = 0, 1
+CONNECTIONS, STREAMS = 10, 10
+IMAGE_BYTES = 168_161
+LARGE_BYTES = 9_365_076
+
+# `posts`: the request's body is as large as the answer's.
+Scenario = collections.namedtuple("Scenario", "name path size warm_requests posts", defaults=(False,))
+PING = Scenario("ping", "/ping", 4, 2000)
+IMAGE = Scenario("image", "/public/silly-test-image.jpg", IMAGE_BYTES, 200)
+ECHO = Scenario("echo", "/echo", IMAGE_BYTES, 200, True)
+SCENARIOS = [PING, IMAGE, ECHO]
+
+
+def echo_of(size, warm_requests=None):
+    return Scenario(f"echo-{size}", "/echo", size, warm_requests or max(20, min(2000, 40_000_000 // max(1, size))), True)
+
+
+def body_file(scenario, directory):
+    """What is posted: made once, in the directory of the run. None for a GET, which h2load makes of an empty body, too."""
+    if not scenario.posts or scenario.size == 0:
+        return None
+    file = pathlib.Path(directory) / f"body-{scenario.size}"
+    if not file.exists():
+        # No octet is like the one before; what they say makes no difference to a proxy.
+        file.write_bytes((bytes(range(251)) * (scenario.size // 251 + 1))[: scenario.size])
+    return file
+
+
+class Load:
+    """One h2load run: as much as the streams carry."""
+
+    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300):
+        self.log = pathlib.Path(directory) / "h2load.tsv"
+        self.log.unlink(missing_ok=True)
+        body = body_file(scenario, directory)
+        command = [
+            *processes.pinned(LOAD_CORE),
+            *(tool("h2load"), "-c", str(connections), "-m", str(streams), "-n", str(requests)),
+            *(["-d", str(body)] if body else []),
+            f"--log-file={self.log}",
+            f"{'https' if tls else 'http'}://127.0.0.1:{port}{scenario.path}",
+        ]
+        try:
+            printed = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"not done within {seconds} s: {' '.join(map(str, command))}") from None
+        self.output = printed.stdout
+        self.requests = requests
+        self.succeeded = self.number(r"(\d+) succeeded")
+        self.rate = self.number(r"finished in .*?, ([\d.]+) req/s")
+        self.body_bytes = self.number(r"\((\d+)\) data")
+        self.status_2xx = self.number(r"status codes: (\d+) 2xx")
+        if printed.returncode != 0:
+            raise Failure(f"h2load failed:\n{printed.stdout}{printed.stderr}")
+
+    def number(self, pattern):
+        found = re.search(pattern, self.output)
+        if not found:
+            raise Failure(f"h2load printed no '{pattern}':\n{self.output}")
+        return float(found.group(1))
+
+    def errors(self, scenario):
+        """Requests that were not answered with 200; all of them when the bodies are not of the right size in all."""
+        errors = self.requests - int(min(self.succeeded, self.status_2xx))
+        expected = self.succeeded * scenario.size
+        return self.requests if errors == 0 and self.body_bytes != expected else errors
+
+    def latencies_millis(self):
+        micros = sorted(int(line.split("\t")[2]) for line in self.log.read_text().splitlines())
+        return {"p50": quantile(micros, 0.5) / 1e3, "p99": quantile(micros, 0.99) / 1e3, "max": micros[-1] / 1e3}
+
+
+def quantile(ordered, q):
+    """Of a sorted list, which has one element at least: the smallest that `q` of them do not exceed."""
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+
+class ConstantRate:
+    """The load generator of benchmarks/…/bench/load: one process for many loads, so that it is warm after the first."""
+
+    FLAGS = ["-Xms256m", "-Xmx256m", "-Xmn128m", "-XX:+UseSerialGC"]
+
+    def __init__(self, java, directory, core=LOAD_CORE):
+        self.directory = directory
+        flags = machine.jvm_flags(java, self.FLAGS)
+        command = [java, *flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.load.LoadMain"]
+        self.process = Process("load", command, core, directory, pipes=True)
+
+    def warm_up(self, port, scenario, seconds):
+        """By far more requests than a rate has: else the generator's own compiler is what the first latencies show."""
+        self.run(port, {scenario: 1}, 0, seconds, warm=0)
+
+    def run(self, port, scenarios, rate, seconds, warm=2, window=0, connections=CONNECTIONS, streams=STREAMS, on_window=None):
+        """@param scenarios with weights, rate 0 = as much as the streams carry @return what LoadMain prints at the end"""
+        words = [f"port={port}", f"rate={rate:.3f}", f"warm={warm}", f"seconds={seconds}", f"window={window}"]
+        words += [f"connections={connections}", f"streams={streams}"]
+        for scenario, weight in scenarios.items():
+            body = body_file(scenario, self.directory)
+            words.append(f"request={weight}:{scenario.path}:{scenario.size}" + (f":{body}" if body else ""))
+        self.process.child.stdin.write((" ".join(words) + "\n").encode())
+        self.process.child.stdin.flush()
+        while True:
+            line = self.process.child.stdout.readline()
+            if not line:
+                raise Failure(f"the load generator ended:\n{self.process.log_end()}")
+            found = json.loads(line)
+            if found["event"] == "failed":
+                raise Failure(f"the load generator: {found['why']}")
+            if found["event"] == "end":
+                return found
+            if on_window:
+                on_window(found)
+
+
+def reached(found, rate):
+    """A generator, or a server, that cannot keep up makes a latency that says nothing of the rate asked for."""
+    return found["errors"] == 0 and found["rate"] >= 0.99 * rate

@@ -1,0 +1,114 @@
+"""One measurement: a load on a contender, and what it cost that contender."""
+
+import statistics
+import time
+
+from load import CONNECTIONS, STREAMS, Load
+from processes import Failure
+
+JAVA_THREADS = {
+    # The kernel cuts names at 15 characters.
+    "jit_micros": r"C[12] CompilerThre|Sweeper thread|C[12] ",
+    "gc_micros": r"GC Thread|G1 |ZDirector|ZDriver|ZStat|ZWorker|VM Thread|Gang worker|Shenandoah",
+}
+
+
+class Shape:
+    """How a load comes: connections, streams on each, with TLS or without."""
+
+    def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False):
+        self.connections = connections
+        self.streams = streams
+        self.tls = tls
+
+    def at_once(self):
+        return self.connections * self.streams
+
+    def load(self, port, scenario, requests, directory):
+        return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls)
+
+
+def await_answers(contender, scenario, directory, shape=Shape(), seconds=20):
+    deadline = time.monotonic() + seconds
+    while True:
+        load = shape.load(contender.port, scenario, shape.at_once(), directory)
+        if load.errors(scenario) == 0:
+            return
+        contender.process.check()
+        if time.monotonic() > deadline:
+            raise Failure(
+                f"{contender.name} does not answer {scenario.path} with 200 and {scenario.size} octets:\n"
+                f"{load.output}\n{contender.process.log_end()}"
+            )
+        time.sleep(0.2)
+
+
+def warm(contender, scenario, directory, warm_seconds, seconds, shape=Shape()):
+    """Until the time is over. @return how many requests take `seconds`, by the rate of the last load"""
+    requests = max(shape.at_once(), scenario.warm_requests)
+    deadline = time.monotonic() + warm_seconds
+    while True:
+        load = shape.load(contender.port, scenario, requests, directory)
+        requests = max(shape.at_once(), int(load.rate * seconds))
+        if time.monotonic() >= deadline:
+            return requests
+
+
+def measure(contender, scenario, requests, directory, shape=Shape()):
+    contender.process.check()
+    allocated_before = contender.allocated_bytes()
+    before = contender.cpu()
+    started = time.monotonic()
+    load = shape.load(contender.port, scenario, requests, directory)
+    elapsed = time.monotonic() - started
+    spent = contender.cpu().since(before)
+    allocated_after = contender.allocated_bytes()
+    micros = lambda seconds: seconds * 1e6 / requests
+    sample = {
+        "requests": requests,
+        "requests_per_second": load.rate,
+        "errors": load.errors(scenario),
+        "cpu_micros": micros(spent.seconds()),
+        "user_micros": micros(spent.user),
+        "system_micros": micros(spent.system),
+        "core_share": spent.seconds() / elapsed,
+        "latency_millis": load.latencies_millis(),
+    }
+    if contender.is_java():
+        sample["threads"] = java_threads(spent, micros)
+        sample["allocated_bytes"] = (allocated_after - allocated_before) / requests
+    return sample
+
+
+def java_threads(spent, micros):
+    shares = {name: micros(spent.of_threads(pattern)) for name, pattern in JAVA_THREADS.items()}
+    everything = micros(sum(spent.threads.values()))
+    busiest = max(spent.threads, key=spent.threads.get)
+    shares["event_loop_micros"] = micros(spent.threads[busiest])
+    shares["event_loop_thread"] = busiest
+    shares["other_micros"] = everything - sum(value for name, value in shares.items() if name.endswith("_micros"))
+    return shares
+
+
+def summary(samples):
+    """Medians over the rounds; of the CPU time the lowest and the highest, too."""
+    median = lambda pick: statistics.median(pick(sample) for sample in samples)
+    cpu = [sample["cpu_micros"] for sample in samples]
+    found = {
+        "cpu_micros": statistics.median(cpu),
+        "cpu_micros_lowest": min(cpu),
+        "cpu_micros_highest": max(cpu),
+        "user_micros": median(lambda s: s["user_micros"]),
+        "system_micros": median(lambda s: s["system_micros"]),
+        "core_share": median(lambda s: s["core_share"]),
+        "requests_per_second": median(lambda s: s["requests_per_second"]),
+        "p50_millis": median(lambda s: s["latency_millis"]["p50"]),
+        "p99_millis": median(lambda s: s["latency_millis"]["p99"]),
+        "errors": sum(s["errors"] for s in samples),
+        "samples": samples,
+    }
+    if "threads" in samples[0]:
+        found["allocated_bytes"] = median(lambda s: s["allocated_bytes"])
+        for name in ("event_loop_micros", "jit_micros", "gc_micros", "other_micros"):
+            found[name] = median(lambda s, name=name: s["threads"][name])
+    return found

@@ -1,0 +1,392 @@
+#!/usr/bin/env python3
+"""Runs all drivers and writes docs/PERFORMANCE.md, with its plots, from what they found.
+
+    benchmarks/macro/performance.py                    everything but the soak, about three quarters of an hour
+    benchmarks/macro/performance.py --soak 60          and an hour's soak
+    benchmarks/macro/performance.py --from-results     only writes, from docs/performance/*.json
+    benchmarks/macro/performance.py --smoke            that all of it works, in a temporary directory; its figures mean nothing
+
+What a table shows comes from one run. Where there are several reports of a driver, the newest that has a table's rows is taken. JMH's results
+(docs/performance/jmh-*.json) are shown where there are any; this command does not run JMH.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import plots  # noqa: E402
+import processes  # noqa: E402
+import proxies  # noqa: E402
+import sweeps  # noqa: E402
+from load import SCENARIOS  # noqa: E402
+from machine import progress  # noqa: E402
+from processes import ROOT, Failure  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+RESULTS = ROOT / "docs/performance"
+DRIVERS = ("proxies", "sweeps", "scenarios", "soak")
+TOOLS = {
+    "proxies": ("h2load", "taskset"),
+    "sweeps": ("h2load", "taskset", "openssl"),
+    "scenarios": ("hey", "h2load", "curl", "openssl"),
+    "soak": ("taskset",),
+}
+SMOKE = {
+    "proxies": "--available --only direct,nghttpx,haproxy-h1,haproxy-h2,nginx,dispatcher --scenarios ping,echo "
+    "--rounds 1 --seconds 0.1 --warm-up 0.1 --jvm-warm-up 0.5 --latency-seconds 0.3",
+    "sweeps": "--quick --only size,workers,tls",
+    "scenarios": "--smoke",
+    "soak": "--minutes 0.1 --load 0.2 --warm-up 2 --peak-seconds 1 --growth 10",
+}
+
+
+# Results
+
+
+class Results:
+    """All reports of a directory, newest first."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.reports = []
+        for file in sorted(self.directory.glob("*.json")):
+            report = json.loads(file.read_text())
+            if isinstance(report, dict) and "meta" in report and "results" in report:
+                self.reports.append((file, report))
+        self.reports.sort(key=lambda pair: pair[1]["meta"]["taken"], reverse=True)
+
+    def of(self, driver):
+        return [(file, report) for file, report in self.reports if file.name.startswith(driver)]
+
+    def newest(self, driver, key=None, value=None):
+        """The newest report that has rows like these, and the rows. (None, []) where none has."""
+        for _, report in self.of(driver):
+            rows = [row for row in report["results"] if key is None or row.get(key) == value]
+            if rows:
+                return report, rows
+        return None, []
+
+    def proxies(self):
+        return [row for scenario in SCENARIOS for row in self.newest("proxies", "scenario", scenario.name)[1]]
+
+    def proxy(self, scenario):
+        """By contender, of one run."""
+        _, rows = self.newest("proxies", "scenario", scenario)
+        return {row["contender"]: row for row in rows}
+
+
+# Targets
+
+
+def cpu_ratio(scenario, other):
+    def measured(results):
+        rows = results.proxy(scenario)
+        if "dispatcher" not in rows or other not in rows:
+            return None
+        return rows["dispatcher"]["cpu_micros"] / rows[other]["cpu_micros"]
+
+    return measured
+
+
+def added_latency(percentile, scenario="ping"):
+    def measured(results):
+        found = results.proxy(scenario).get("dispatcher", {}).get("latency", {}).get("half", {})
+        return found.get("added_millis", {}).get(percentile)
+
+    return measured
+
+
+def allocated(results):
+    return results.proxy("ping").get("dispatcher", {}).get("allocated_bytes")
+
+
+def two_loops(scenario, where):
+    def measured(results):
+        _, rows = results.newest("sweeps", "sweep", "loops")
+        by_point = {row["point"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
+        one, two = by_point.get(f"1 on {where}"), by_point.get(f"2 on {where}")
+        return two / one if one and two else None
+
+    return measured
+
+
+# What, at most, of which unit ('' = a ratio), and how it is found.
+TARGETS = [
+    ("CPU per `/ping` ÷ HAProxy h2→h2c", 0.6, "", cpu_ratio("ping", "haproxy-h2")),
+    ("CPU per `/ping` ÷ nghttpx (goal)", 1.0, "", cpu_ratio("ping", "nghttpx")),
+    ("CPU per image ÷ nghttpx", 1.0, "", cpu_ratio("image", "nghttpx")),
+    ("CPU per image ÷ HAProxy h2→h1 (goal)", 1.0, "", cpu_ratio("image", "haproxy-h1")),
+    ("CPU per echo of the image ÷ nghttpx", 1.0, "", cpu_ratio("echo", "nghttpx")),
+    ("CPU per echo of the image ÷ HAProxy h2→h1 (goal)", 1.0, "", cpu_ratio("echo", "haproxy-h1")),
+    ("latency added to `/ping` at half of the peak, p50", 1.0, "ms", added_latency("p50")),
+    ("latency added to `/ping` at half of the peak, p99", 2.0, "ms", added_latency("p99")),
+    ("octets allocated in the dispatcher per `/ping`", 1024, "B", allocated),
+    ("octets allocated in the dispatcher per `/ping` (goal)", 200, "B", allocated),
+    ("CPU per `/ping`, two event loops ÷ one, on two cores", 1.15, "", two_loops("ping", "all cores")),
+    ("CPU per image, two event loops ÷ one, on two cores", 1.15, "", two_loops("image", "all cores")),
+]
+
+
+def targets_table(results):
+    lines = ["| target | at most | measured | met |", "| --- | --- | --- | --- |"]
+    for title, limit, unit, measured in TARGETS:
+        value = measured(results)
+        met = "not measured" if value is None else "yes" if value <= limit else "**no**"
+        lines.append(f"| {title} | {with_unit(limit, unit)} | {'–' if value is None else with_unit(value, unit)} | {met} |")
+    return "\n".join(lines)
+
+
+def with_unit(value, unit):
+    text = f"{value:,.0f}" if unit == "B" else f"{value:.2f}"
+    return f"{text} {unit}".strip()
+
+
+# The page
+
+
+def page(results, drawn):
+    parts = [
+        "# Performance",
+        "Written by `benchmarks/macro/performance.py` from the JSON files in [performance](performance); "
+        "[benchmarks/README.md](../benchmarks/README.md) says how each is measured and how to repeat it. Times are those of one machine that others may "
+        "have used at the same moment: compare within a table, and ratios rather than times.",
+        "## Targets",
+        targets_table(results),
+    ]
+    for section in (proxies_section, sweeps_section, scenarios_section, soak_section, jmh_section):
+        parts += section(results, drawn)
+    parts += ["## Runs", runs_table(results), CAVEATS]
+    return "\n\n".join(parts) + "\n"
+
+
+CAVEATS = """## What to keep in mind
+
+- Two cores or few more: one for what is measured, the other for load and backend. Where a contender uses less than its core, its requests/s are
+  those of load and backend.
+- The backend of the C proxies and of the gateways is a small Netty server; the dispatcher's is a worker, which does more for each request. Neither is in the
+  CPU time; both are in latency and requests/s.
+- Proxies run with their defaults but for what `benchmarks/macro/contenders.py` shows: one thread, and nginx with its buffering off, for all others pass
+  bodies on as they come.
+- Latency at a constant rate counts from when a request should have started. Percentiles above p99 rest on few requests in a run of seconds.
+- CPU time of JVMs holds JIT and GC."""
+
+
+def plot(results, drawn, kind, report, title):
+    """The line that shows a plot, if there is one."""
+    if report is None or kind not in drawn:
+        return []
+    return [f"![{title}](performance/{kind}.png)"]
+
+
+def from_line(report):
+    meta = report["meta"]
+    dirty = " with changes" if meta["dirty"] else ""
+    return f"Commit {meta['commit'][:12]}{dirty}, taken {meta['taken'][:16].replace('T', ' ')} UTC."
+
+
+def proxies_section(results, drawn):
+    parts = []
+    for scenario in (scenario.name for scenario in SCENARIOS):
+        report, rows = results.newest("proxies", "scenario", scenario)
+        if report is None:
+            continue
+        parts += [f"### {scenario}", from_line(report), proxies.cpu_table(scenario, rows, report["meta"]["contenders"])]
+        if any(row["latency"] for row in rows):
+            parts.append(proxies.latency_table(scenario, rows, report["meta"]["contenders"]))
+    if not parts:
+        return []
+    report, _ = results.newest("proxies")
+    shown = plot(results, drawn, "proxies", report, "CPU time per request") + plot(results, drawn, "latency", report, "latency at one rate for all")
+    text = ("`h2load -c 10 -m 10`, HTTP/2 without TLS, each proxy with one thread on a core of its own. `echo` posts the image and gets it back. "
+            "Ratios are of the medians and, in parentheses, of the lowest of all rounds.")
+    return ["## Beside other proxies", text, *shown, *parts]
+
+
+SWEEPS = {
+    "size": "Body size: echoes, ten at once",
+    "concurrency": "Requests at once: `/ping`, one worker of 1,000 streams",
+    "streams": "Streams of one worker: `/ping`, a hundred at once",
+    "workers": "Workers of a hundred streams, in one process: `/ping`, a hundred at once",
+    "loops": "Event loops, on one core and on all, where load and worker run, too",
+    "tls": "TLS and plain",
+    "jvm": "JDKs, collectors, Netty's allocators",
+}
+
+
+def sweeps_section(results, drawn):
+    parts = []
+    for name, title in SWEEPS.items():
+        report, rows = results.newest("sweeps", "sweep", name)
+        if report is None:
+            continue
+        parts += [f"### {title}", from_line(report), *plot(results, drawn, name, report, title), sweeps.table(name, rows)]
+    return ["## As one thing changes", "The dispatcher with one event loop on one core. CPU time as a ratio to the first row of the same request.", *parts] if parts else []
+
+
+def scenarios_section(results, drawn):
+    report, _ = results.newest("scenarios")
+    if report is None:
+        return []
+    import scenarios
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        scenarios.print_table(report)
+    # The first line says what `from_line` says.
+    return ["## Published scenarios, dispatch and direct side by side", from_line(report), printed.getvalue().partition("\n")[2].strip()]
+
+
+def soak_section(results, drawn):
+    report, rows = results.newest("soak")
+    if report is None:
+        return []
+    row = rows[0]
+    total, latency = row["total"], row["total"]["latency_millis"]
+    lines = [
+        "| minutes | share of peak | requests/s | answered | failed | p50, p99, p99.9, max ms | last third ÷ second third: RSS of dispatcher, of worker |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| {row['minutes']:g} | {row['offered_rate'] / row['peak_rate']:.0%} | {row['offered_rate']:,.0f} | {total['answered']:,} | {total['errors']} "
+        f"| {latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f} "
+        f"| {amount(row['growth']['dispatcher_mib'])}, {amount(row['growth']['worker_mib'])} |",
+    ]
+    verdict = "; ".join(row["failures"]) if row["failures"] else "No request failed, and memory stayed."
+    mix = ", ".join(f"{weight} {name}" for name, weight in row["mix"].items())
+    text = f"Of every {sum(row['mix'].values())} requests: {mix}. {verdict}"
+    return ["## Soak", from_line(report), text, *plot(results, drawn, "soak", report, "latency and memory over time"), "\n".join(lines)]
+
+
+def amount(value):
+    return "–" if value is None else f"{value:.3f}"
+
+
+def jmh_section(results, drawn):
+    parts = []
+    for file, report in results.of("jmh"):
+        parts += [f"### {file.stem}", f"{from_line(report)} {report['meta'].get('jdk', '')}", jmh_table(report["results"])]
+    return ["## JMH", "Ratios are to the first row of the same benchmark class and parameters.", *parts] if parts else []
+
+
+def jmh_table(rows):
+    """Rows in their order; the ratio says how much more a row costs, or achieves, than the first like it."""
+    lines = ["| benchmark | parameters | ÷ first | score | unit | B/op |", "| --- | --- | --- | --- | --- | --- |"]
+    first = {}
+    for row in rows:
+        owner, _, method = row["benchmark"].rpartition(".")
+        short = f"{owner.rpartition('.')[2]}.{method}"
+        parameters = ", ".join(f"{key} {value}" for key, value in (row.get("params") or {}).items())
+        base = first.setdefault((owner, parameters, row["unit"]), row)
+        ratio = f"{row['score'] / base['score']:.2f}" if base["score"] else "–"
+        error = row.get("error")
+        score = f"{row['score']:,.1f}" + (f" ± {error:,.1f}" if isinstance(error, (int, float)) and error == error else "")
+        octets = row.get("allocated_bytes")
+        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {score} | {row['unit']} | {'–' if octets is None else f'{octets:,.0f}'} |")
+    return "\n".join(lines)
+
+
+def runs_table(results):
+    lines = ["| results | taken, UTC | commit | JDK | flags | machine | command |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for file, report in sorted(results.reports, key=lambda pair: pair[0].name):
+        meta = report["meta"]
+        machine = f"{meta.get('cpu', '?')}, {meta.get('cores', '?')} cores, Linux {meta.get('kernel', '?')}"
+        lines.append(
+            f"| [{file.name}](performance/{file.name}) | {meta['taken'][:16].replace('T', ' ')} | {meta['commit'][:12]}{' with changes' if meta['dirty'] else ''} "
+            f"| {meta.get('jdk', '?')} | `{' '.join(meta.get('flags', [])) or '–'}` | {machine} | `{meta.get('command', '?')}` |")
+    return "\n".join(lines)
+
+
+def draw_all(results):
+    """@return the kinds of plots that there are now"""
+    drawn = set()
+    for kind, (driver, key, value) in plots.SOURCES.items():
+        rows = results.proxies() if driver == "proxies" else results.newest(driver, key, value)[1]
+        if kind == "latency":
+            rows = [row for row in rows if row["latency"]]
+        if rows and plots.draw(kind, [{**row, "samples": None} for row in rows], results.directory / f"{kind}.png"):
+            drawn.add(kind)
+    return drawn
+
+
+def write(directory, target):
+    results = Results(directory)
+    if not results.reports:
+        raise Failure(f"no results in {directory}")
+    drawn = draw_all(results)
+    target.write_text(page(results, drawn))
+    progress(f"wrote {target}")
+    return target.read_text()
+
+
+# Runs
+
+
+def run(driver, directory, more, required=True):
+    command = [sys.executable, str(HERE / f"{driver}.py"), "--json", str(directory / f"{driver}.json"), *more]
+    progress(" ".join(command[1:]))
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    if code != 0 and required:
+        raise Failure(f"{driver} ended with exit code {code}")
+
+
+def everything(options):
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    jdk = ["--jdk", options.jdk] if options.jdk else []
+    for driver in options.only.split(","):
+        if driver not in DRIVERS:
+            raise Failure(f"--only {driver}: expected some of {','.join(DRIVERS)}")
+        if driver != "soak":
+            run(driver, RESULTS, jdk)
+    if options.soak:
+        # A soak that fails is a result, too.
+        run("soak", RESULTS, ["--minutes", str(options.soak), *jdk], required=False)
+    write(RESULTS, ROOT / "docs/PERFORMANCE.md")
+
+
+def smoke(only):
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="performance-"))
+    ran = []
+    for driver in only.split(","):
+        missing = [name for name in TOOLS[driver] if processes.tool(name) is None]
+        if missing:
+            progress(f"{driver} left out: no {', '.join(missing)}")
+        else:
+            run(driver, directory, SMOKE[driver].split())
+            ran.append(driver)
+    text = write(directory, directory / "PERFORMANCE.md")
+    headings = {"proxies": "## Beside", "sweeps": "## As one", "scenarios": "## Published", "soak": "## Soak"}
+    lost = [driver for driver in ran if headings[driver] not in text]
+    if lost:
+        raise Failure(f"the page says nothing of {', '.join(lost)}")
+    shutil.rmtree(directory)
+    progress(f"{', '.join(ran)} and the page work")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--from-results", action="store_true", help="run nothing")
+    parser.add_argument("--smoke", action="store_true", help="run everything there are tools for, for a moment")
+    parser.add_argument("--only", default=",".join(DRIVERS), help="some of %(default)s; the page shows all that there are results of")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="soak for so long, too")
+    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
+    options = parser.parse_args()
+    try:
+        if options.smoke:
+            smoke(options.only)
+        elif options.from_results:
+            write(RESULTS, ROOT / "docs/PERFORMANCE.md")
+        else:
+            everything(options)
+    except Failure as failure:
+        sys.exit(f"performance: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""A long load on the dispatcher at a share of what it can: does memory stay, does latency stay, is every request answered?
+
+    benchmarks/macro/soak.py --minutes 60 --load 0.6
+    benchmarks/macro/soak.py --minutes 2 --rate 500 --nice 10
+
+Measures the peak for a moment, then offers that share of it at a constant rate: pings, images and echoes of images, eight to one to one. The
+dispatcher has core 0; its worker and the load generator share core 1. Latency counts from when a request should have started. Exit code 1 if a
+request failed, if the rate was not kept, or if the memory in use of dispatcher or worker was more than 10 % (--growth) higher in the last third
+than in the second.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+import contenders  # noqa: E402
+import machine  # noqa: E402
+import plots  # noqa: E402
+import processes  # noqa: E402
+from load import ECHO, IMAGE, PING, ConstantRate  # noqa: E402
+from machine import progress  # noqa: E402
+from processes import ROOT, Failure  # noqa: E402
+
+MIX = {PING: 8, IMAGE: 1, ECHO: 1}
+RATE_KEPT = 0.99
+
+
+class Memory:
+    """Samples RSS, and now and then the heap, in a thread, until it is stopped."""
+
+    def __init__(self, dispatcher, seconds, heap_every):
+        self.dispatcher = dispatcher
+        self.seconds = seconds
+        self.heap_every = heap_every
+        self.samples = []
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.started = time.monotonic()
+
+    def start(self):
+        self.started = time.monotonic()
+        self.thread.start()
+
+    def run(self):
+        count = 0
+        while not self.ended.wait(self.seconds):
+            sample = {
+                "at": round(time.monotonic() - self.started, 1),
+                "dispatcher_mib": self.dispatcher.rss_mib(),
+                "worker_mib": self.dispatcher.worker.rss_mib(),
+            }
+            if count % self.heap_every == 0:
+                try:
+                    sample["heap_mib"] = contenders.heap_used_mib(self.dispatcher.java, self.dispatcher.process.pid)
+                except Failure as failure:
+                    progress(f"no heap figure: {failure}")
+            self.samples.append(sample)
+            count += 1
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+
+
+class Soak:
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = directory
+        self.java = machine.java_of(options.jdk)
+        self.flags = machine.jvm_flags(self.java, options.jvm_flags.split())
+        self.windows = []
+
+    def execute(self):
+        options = self.options
+        machine.build()
+        dispatcher = contenders.LambdaDispatcher(self.java, self.flags, options.worker_flags.split(), (1, 100))
+        dispatcher.start(self)
+        generator = ConstantRate(self.java, self.directory)
+        progress(f"warming up for {options.warm_up:g} s")
+        first = self.answered(generator, dispatcher, options.warm_up)
+        progress(f"measuring the peak for {options.peak_seconds:g} s; {first['rate']:,.0f} requests/s while warming up")
+        peak = self.answered(generator, dispatcher, options.peak_seconds)["rate"]
+        rate = options.rate or peak * options.load
+        progress(f"peak {peak:,.0f} requests/s; {rate:,.0f} for {options.minutes:g} minutes")
+        memory = Memory(dispatcher, min(10, options.minutes * 2), heap_every=6)
+        memory.start()
+        before = dispatcher.cpu()
+        total = generator.run(
+            dispatcher.port, MIX, rate, options.minutes * 60, warm=0, window=min(10, options.minutes * 2), on_window=self.on_window)
+        memory.stop()
+        spent = dispatcher.cpu().since(before).seconds()
+        dispatcher.process.check()
+        dispatcher.worker.check()
+        result = {
+            "name": "soak",
+            "minutes": options.minutes,
+            "mix": {scenario.name: weight for scenario, weight in MIX.items()},
+            "peak_rate": peak,
+            "offered_rate": rate,
+            "total": total,
+            "core_share": spent / (options.minutes * 60),
+            "cpu_micros": spent * 1e6 / max(1, total["answered"]),
+            "windows": self.windows,
+            "memory": memory.samples,
+        }
+        result["growth"] = {name: growth([s[name] for s in memory.samples]) for name in ("dispatcher_mib", "worker_mib")}
+        result["failures"] = failures(result, options.growth)
+        return {
+            "meta": machine.meta(self.java, self.flags, nice=os.nice(0), worker_flags=options.worker_flags.split()),
+            "results": [result],
+        }
+
+    def answered(self, generator, dispatcher, seconds):
+        """As much as the streams carry. The worker dials in while the first requests wait."""
+        deadline = time.monotonic() + 30
+        while True:
+            found = generator.run(dispatcher.port, MIX, 0, seconds, warm=0)
+            if found["errors"] == 0:
+                return found
+            if time.monotonic() > deadline:
+                raise Failure(f"{found['errors']} requests failed before the soak began:\n{dispatcher.process.log_end()}")
+
+    def on_window(self, window):
+        self.windows.append(window)
+        latency = window["latency_millis"]
+        if len(self.windows) % 6 == 1 or window["errors"]:
+            progress(f"{window['at']:,.0f} s: {window['rate']:,.0f} requests/s, p50 {latency['p50']:.2f}, "
+                     f"p99 {latency['p99']:.2f}, max {latency['max']:.1f} ms, {window['errors']} errors")
+
+
+def growth(samples):
+    """Of the last third over the second third, each by its median: one sample that is high by chance says nothing. None for too few."""
+    third = len(samples) // 3
+    if third == 0:
+        return None
+    return statistics.median(samples[-third:]) / statistics.median(samples[third : len(samples) - third])
+
+
+def failures(result, growth_allowed):
+    """Why the soak is no success; empty where it is one."""
+    found = []
+    total = result["total"]
+    if total["errors"]:
+        found.append(f"{total['errors']} of {total['answered'] + total['errors']} requests failed")
+    if total["rate"] < RATE_KEPT * result["offered_rate"]:
+        found.append(f"{total['rate']:.0f} requests/s were answered of {result['offered_rate']:.0f} offered")
+    for name, ratio in result["growth"].items():
+        if ratio is not None and ratio > 1 + growth_allowed:
+            found.append(f"{name}: the last third is {ratio:.2f} times the second")
+    return found
+
+
+def print_report(report):
+    result = report["results"][0]
+    total, latency = result["total"], result["total"]["latency_millis"]
+    print(f"{result['minutes']:g} minutes at {result['offered_rate']:,.0f} requests/s "
+          f"({result['offered_rate'] / result['peak_rate']:.0%} of the peak): {total['answered']:,} answered, {total['errors']} failed")
+    print(f"p50 {latency['p50']:.2f}, p99 {latency['p99']:.2f}, p99.9 {latency['p99.9']:.2f}, max {latency['max']:.1f} ms; "
+          f"dispatcher {result['cpu_micros']:.1f} µs of CPU a request, {result['core_share']:.0%} of a core")
+    for name, ratio in result["growth"].items():
+        values = [sample[name] for sample in result["memory"]]
+        if values:
+            print(f"{name}: {min(values):.0f} to {max(values):.0f}, last third ÷ second third "
+                  f"{'–' if ratio is None else f'{ratio:.3f}'}")
+    print("failed: " + "; ".join(result["failures"]) if result["failures"] else "passed")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--load", type=float, default=0.6, help="share of the peak that is offered, by default %(default)s")
+    parser.add_argument("--rate", type=float, help="requests per second, instead of a share of the peak")
+    parser.add_argument("--nice", type=int, default=0, help="priority of all its processes, as nice(1) has it")
+    parser.add_argument("--growth", type=float, default=0.1, help="of memory that is allowed, by default %(default)s")
+    parser.add_argument("--warm-up", type=float, default=15, metavar="SECONDS")
+    parser.add_argument("--peak-seconds", type=float, default=10, metavar="SECONDS")
+    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
+    parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher; by default %(default)s")
+    parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="of the worker")
+    parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/soak-<time>.json; the plot goes beside it")
+    options = parser.parse_args()
+    if options.minutes <= 0 or options.load <= 0:
+        parser.error("--minutes and --load: expected more than 0")
+    return options
+
+
+def main():
+    options = arguments()
+    processes.end_children_with_the_script()
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="soak-"))
+    try:
+        processes.need("taskset")
+        if options.nice:
+            os.nice(options.nice)  # Children have it from here.
+        report = Soak(options, directory).execute()
+    except Failure as failure:
+        sys.exit(f"soak: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        processes.stop_all()
+    print_report(report)
+    path = machine.write_json(report, options.json, "soak")
+    plots.draw("soak", report["results"], path.with_suffix(".png"))
+    shutil.rmtree(directory)
+    sys.exit(1 if report["results"][0]["failures"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""What the dispatcher costs as one thing changes: body size, requests at once, streams, workers, event loops, TLS, JVM.
+
+    benchmarks/macro/sweeps.py                       all of them, about a quarter of an hour
+    benchmarks/macro/sweeps.py --only size,tls --quick
+
+The dispatcher has core 0 and one event loop unless the sweep is about that; h2load and the workers share core 1. Within a sweep everything is started
+first, and the rounds alternate between its points where each has a dispatcher of its own. `--quick` is for seeing that it works.
+"""
+
+import argparse
+import collections
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import machine  # noqa: E402
+import processes  # noqa: E402
+from contenders import LambdaDispatcher  # noqa: E402
+from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, LOAD_CORE, PING, PROXY_CORE, echo_of  # noqa: E402
+from machine import progress  # noqa: E402
+from measure import Shape, await_answers, measure, summary, warm  # noqa: E402
+from processes import Failure, Process  # noqa: E402
+
+SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
+COUNTS = (1, 3, 10, 30, 100, 300, 1000)
+STREAMS_PER_WORKER = (1, 3, 10, 30, 100, 300, 1000)
+WORKERS = (1, 5, 20, 100, 500)
+COLLECTORS = {"Serial": "-XX:+UseSerialGC", "G1": "-XX:+UseG1GC", "Parallel": "-XX:+UseParallelGC", "ZGC": "-XX:+UseZGC"}
+ALLOCATORS = ("adaptive", "pooled")
+RELEASES = (17, 25)
+
+
+class Sweeps:
+    def __init__(self, options):
+        self.options = options
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sweeps-"))
+        self.java = machine.java_of(options.jdk)
+        self.results = []
+
+    def flags(self, java, more=()):
+        return machine.jvm_flags(java, [*self.options.jvm_flags.split(), *more])
+
+    def dispatcher(self, name, shape=(1, 100), java=None, more_flags=(), kind=LambdaDispatcher):
+        java = java or self.java
+        return kind(java, self.flags(java, more_flags), self.options.worker_flags.split(), shape, name)
+
+    def some(self, points):
+        """All of them; the first and the last where it is only to be seen that they work."""
+        return (points[0], points[-1]) if self.options.quick else points
+
+    def start(self, dispatcher, scenario=PING, shape=Shape()):
+        dispatcher.start(self)
+        await_answers(dispatcher, scenario, self.directory, shape)
+        return dispatcher
+
+    def point(self, sweep, point, dispatcher, scenario, shape=Shape(), warm_seconds=None):
+        """Warms up, then measures; for points that share a dispatcher."""
+        options = self.options
+        await_answers(dispatcher, scenario, self.directory, shape)
+        requests = warm(
+            dispatcher, scenario, self.directory, options.warm_up if warm_seconds is None else warm_seconds, options.seconds, shape)
+        samples = [measure(dispatcher, scenario, requests, self.directory, shape) for _ in range(options.rounds)]
+        self.add(sweep, point, dispatcher, scenario, shape, samples)
+
+    def alternating(self, sweep, points, scenarios, shapes=None):
+        """Points that have a dispatcher each, by title: all warm first, then round by round."""
+        options, shapes = self.options, shapes or {}
+        requests, samples = {}, collections.defaultdict(list)
+        for title, dispatcher in points.items():
+            for scenario in scenarios:
+                shape = shapes.get(title, Shape())
+                await_answers(dispatcher, scenario, self.directory, shape)
+                requests[title, scenario] = warm(
+                    dispatcher, scenario, self.directory, options.jvm_warm_up, options.seconds, shape)
+        for _ in range(options.rounds):
+            for scenario in scenarios:
+                for title, dispatcher in points.items():
+                    samples[title, scenario].append(
+                        measure(dispatcher, scenario, requests[title, scenario], self.directory, shapes.get(title, Shape())))
+        for (title, scenario), found in samples.items():
+            self.add(sweep, title, points[title], scenario, shapes.get(title, Shape()), found)
+        for dispatcher in points.values():
+            dispatcher.stop()
+
+    def add(self, sweep, point, dispatcher, scenario, shape, samples):
+        found = {
+            "sweep": sweep,
+            "point": point,
+            "scenario": scenario.name,
+            "octets": scenario.size,
+            "connections": shape.connections,
+            "streams": shape.streams,
+            "rss_mib": dispatcher.rss_mib(),
+            **summary(samples),
+        }
+        del found["samples"]
+        self.results.append(found)
+        progress(f"{sweep} {point}, {scenario.name}: {found['cpu_micros']:.1f} µs, {found['requests_per_second']:,.0f} requests/s, "
+                 f"p99 {found['p99_millis']:.1f} ms, {found['rss_mib']:.0f} MiB, {found['errors']} errors")
+
+    def warmed(self, name, shape=(1, 100), scenario=PING):
+        dispatcher = self.start(self.dispatcher(name, shape))
+        warm(dispatcher, scenario, self.directory, self.options.jvm_warm_up, self.options.seconds)
+        return dispatcher
+
+    def size(self):
+        """Echoes of bodies, ten at once: each octet passes twice."""
+        dispatcher = self.warmed("size", scenario=echo_of(IMAGE_BYTES))
+        for size in self.some(SIZES):
+            self.point("size", size, dispatcher, echo_of(size), Shape(10, 1))
+        dispatcher.stop()
+
+    def concurrency(self):
+        dispatcher = self.warmed("concurrency", (1, 1000))
+        for count in self.some(COUNTS):
+            connections = min(10, count)
+            self.point("concurrency", count, dispatcher, PING, Shape(connections, count // connections))
+        dispatcher.stop()
+
+    def streams(self):
+        """One worker with so many streams, and a hundred requests at once, which wait where there are fewer."""
+        dispatcher = self.warmed("streams")
+        for count in self.some(STREAMS_PER_WORKER):
+            dispatcher.worker.stop()
+            dispatcher.worker_shape = (1, count)
+            dispatcher.worker = dispatcher.start_worker(self)
+            self.point("streams", count, dispatcher, PING, warm_seconds=self.options.worker_warm_up)
+        dispatcher.stop()
+
+    def workers(self):
+        """So many workers of a hundred streams in one process, a hundred requests at once."""
+        dispatcher = self.start(self.dispatcher("workers", kind=Crowd))
+        warm(dispatcher, PING, self.directory, self.options.jvm_warm_up, self.options.seconds)
+        for count in self.some(WORKERS):
+            dispatcher.worker.stop()
+            dispatcher.count = count
+            dispatcher.worker = dispatcher.start_worker(self)
+            self.point("workers", count, dispatcher, PING, warm_seconds=self.options.worker_warm_up)
+        dispatcher.stop()
+
+    def loops(self):
+        """The worker has two connections each time, so that two loops have one each. On core 0, and on all cores, where load and worker run too."""
+        points = {}
+        for where, core in (("core 0", PROXY_CORE), ("all cores", None)):
+            for count in (1, 2):
+                dispatcher = self.dispatcher(f"loops-{count}-{where.replace(' ', '-')}", (2, 50))
+                dispatcher.flags["event-loops"] = count
+                dispatcher.core = core
+                points[f"{count} on {where}"] = self.start(dispatcher)
+        self.alternating("loops", points, [PING, IMAGE])
+
+    def tls(self):
+        certificate, key = self.certificate()
+        plain = self.start(self.dispatcher("plain"))
+        secured = self.dispatcher("tls")
+        secured.flags.update({
+            "public-plain-port": "off", "public-tls-host": "127.0.0.1", "public-tls-port": secured.port,
+            "public-tls-certificate": certificate, "public-tls-key": key})
+        both = self.dispatcher("tls-both", kind=Secured)
+        both.certificate = certificate
+        both.flags.update({**secured.flags, "public-tls-port": both.port, "workers-tls-certificate": certificate, "workers-tls-key": key})
+        over_tls = Shape(tls=True)
+        points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
+        self.alternating("tls", points, [PING, IMAGE], {name: over_tls for name in points if name != "plain"})
+
+    def certificate(self):
+        processes.need("openssl")
+        certificate, key = self.directory / "certificate.pem", self.directory / "key.pem"
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                   "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failure(f"openssl made no certificate: {done.stderr}")
+        return certificate, key
+
+    def jvm(self):
+        """JDKs by collectors, then allocators with the default collector."""
+        variants = {}
+        for release in RELEASES:
+            home = machine.jdk_home(release)
+            if home is None:
+                progress(f"no JDK {release} found: left out")
+                continue
+            java = machine.java_of(home)
+            for name, flag in COLLECTORS.items():
+                variants[f"JDK {release}, {name}"] = (java, [flag])
+            for name in ALLOCATORS:
+                variants[f"JDK {release}, {name} allocator"] = (java, [f"-Dio.netty.allocator.type={name}"])
+        points = {}
+        for title, (java, flags) in variants.items():
+            name = title.lower().replace(", ", "-").replace(" ", "-")
+            points[title] = self.start(self.dispatcher(name, java=java, more_flags=flags))
+        self.alternating("jvm", points, [PING, IMAGE])
+
+    def execute(self, names):
+        machine.build()
+        for name in names:
+            started = time.monotonic()
+            progress(f"{name} begins")
+            getattr(self, name)()
+            progress(f"{name} took {time.monotonic() - started:.0f} s")
+        return {
+            "meta": machine.meta(
+                self.java, self.flags(self.java), rounds=self.options.rounds, seconds=self.options.seconds,
+                worker_flags=self.options.worker_flags.split()),
+            "results": self.results,
+        }
+
+
+class Crowd(LambdaDispatcher):
+    """With many workers in one process."""
+
+    count = 1
+
+    def start_worker(self, run):
+        command = [self.java, *self.worker_flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.WorkersMain", self.count]
+        workers = Process(f"{self.name}-workers-{self.count}", command, LOAD_CORE, run.directory, self.worker_environment())
+        deadline = time.monotonic() + 60
+        while "ready" not in workers.log.read_text():
+            workers.check()
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.count} workers were not let in within 60 s:\n{workers.log_end()}\n{self.process.log_end()}")
+            time.sleep(0.1)
+        return workers
+
+
+class Secured(LambdaDispatcher):
+    """With TLS on the worker port."""
+
+    certificate = None
+
+    def worker_environment(self):
+        return {**super().worker_environment(), "LAMBDA_DISPATCHER_TLS_TRUST_PEM": str(self.certificate)}
+
+
+NAMES = ("size", "concurrency", "streams", "workers", "loops", "tls", "jvm")
+
+
+def print_report(report):
+    for sweep in dict.fromkeys(result["sweep"] for result in report["results"]):
+        print("\n" + table(sweep, [result for result in report["results"] if result["sweep"] == sweep]))
+
+
+def table(sweep, results):
+    """CPU time as a ratio to the first point of the same request; to the octet, too, where bodies differ."""
+    first = {}
+    lines = [
+        f"| {sweep} | request | CPU ÷ first | CPU µs/request (low–high) | req/s | MB/s | p50 ms | p99 ms | RSS MiB | allocated/request | errors |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for result in results:
+        base = first.setdefault("echo" if sweep == "size" else result["scenario"], result)
+        megabytes = result["requests_per_second"] * result["octets"] / 1e6
+        point = f"{result['point']:,}" if isinstance(result["point"], int) else result["point"]
+        lines.append(
+            f"| {point} | {result['scenario'].partition('-')[0]} | {result['cpu_micros'] / base['cpu_micros']:.2f} "
+            f"| {result['cpu_micros']:,.1f} ({result['cpu_micros_lowest']:,.1f}–{result['cpu_micros_highest']:,.1f}) "
+            f"| {result['requests_per_second']:,.0f} | {megabytes:,.0f} | {result['p50_millis']:.2f} | {result['p99_millis']:.2f} "
+            f"| {result['rss_mib']:,.0f} | {result['allocated_bytes']:,.0f} B | {result['errors']} |")
+    return "\n".join(lines)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help=f"some of {','.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="one short round of the outermost points: to see that it works")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1.5, help="length of one measurement, by default %(default)g")
+    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="before each point on a warm dispatcher")
+    parser.add_argument("--worker-warm-up", type=float, default=4, metavar="SECONDS", help="where the worker is new")
+    parser.add_argument("--jvm-warm-up", type=float, default=8, metavar="SECONDS", help="where the dispatcher is new, for each request")
+    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH; the sweep jvm has its own")
+    parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher")
+    parser.add_argument("--worker-flags", default="-Xmx512m -XX:+UseSerialGC", help="of the workers")
+    parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/sweeps-<time>.json")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.seconds, options.warm_up, options.worker_warm_up, options.jvm_warm_up = 1, 0.3, 0.1, 0.5, 0.5
+    return options
+
+
+def chosen(only):
+    names = only.split(",") if only else NAMES
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(NAMES)}")
+    return [name for name in NAMES if name in names]
+
+
+def main():
+    options = arguments()
+    processes.end_children_with_the_script()
+    try:
+        names = chosen(options.only)
+        processes.need("h2load", "taskset")
+        sweeps = Sweeps(options)
+        report = sweeps.execute(names)
+    except Failure as failure:
+        sys.exit(f"sweeps: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        processes.stop_all()
+    print_report(report)
+    machine.write_json(report, options.json, "sweeps")
+    shutil.rmtree(sweeps.directory)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Pure functions of the drivers: python3 -m unittest discover benchmarks/macro"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import contenders  # noqa: E402
+import load  # noqa: E402
+import machine  # noqa: E402
+import measure  # noqa: E402
+import performance  # noqa: E402
+import plots  # noqa: E402
+import proxies  # noqa: E402
+import soak  # noqa: E402
+import sweeps  # noqa: E402
+from processes import Failure  # noqa: E402
+
+
+def meta(**more):
+    return {"taken": "2026-01-01T10:00:00+00:00", "commit": "0123456789abcdef", "dirty": False, "jdk": "J", "flags": [], "cpu": "C",
+            "cores": 2, "kernel": "K", "command": "x.py", "contenders": {}, **more}
+
+
+def proxy_row(contender, cpu, scenario="ping", **more):
+    return {"contender": contender, "scenario": scenario, "cpu_micros": cpu, "cpu_micros_lowest": cpu / 2, "cpu_micros_highest": cpu * 2,
+            "user_micros": 1, "system_micros": 1, "core_share": 0.5, "requests_per_second": 1000, "p50_millis": 1, "p99_millis": 2,
+            "errors": 0, "rss_mib": 100, "latency": {}, **more}
+
+
+def constant(p50, reached=True):
+    return {"offered_rate": 10, "rate": 10, "errors": 0, "reached": reached, "latency_millis": {"p50": p50, "p99": 2 * p50, "p99.9": 3 * p50}}
+
+
+class LoadTest(unittest.TestCase):
+    def test_quantile_is_an_element_of_the_list(self):
+        ordered = list(range(1, 101))
+        self.assertEqual(load.quantile(ordered, 0.5), 51)
+        self.assertEqual(load.quantile(ordered, 0.99), 100)
+        self.assertEqual(load.quantile([7], 0.99), 7)
+
+    def test_rate_counts_as_reached_within_a_hundredth_and_without_errors(self):
+        self.assertTrue(load.reached({"errors": 0, "rate": 99.5}, 100))
+        self.assertFalse(load.reached({"errors": 0, "rate": 98}, 100))
+        self.assertFalse(load.reached({"errors": 1, "rate": 100}, 100))
+
+    def test_body_is_as_large_as_the_scenario_says(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(load.body_file(load.ECHO, directory).stat().st_size, load.IMAGE_BYTES)
+            self.assertIsNone(load.body_file(load.IMAGE, directory))
+            self.assertIsNone(load.body_file(load.echo_of(0), directory))
+
+
+class JvmTest(unittest.TestCase):
+    def test_allocated_octets_of_all_threads(self):
+        self.assertEqual(contenders.parse_allocated('"a" cpu=1ms allocated=100B x\n"b" allocated=2K\n"c" allocated=1M'), 100 + 2048 + (1 << 20))
+
+    def test_heap_in_use_by_collector(self):
+        serial = (" def new generation   total 76800K, used 1024K [0x1, 0x2, 0x3)\n  eden space 68288K,   2% used [0x1,0x2,0x3)\n"
+                  " tenured generation   total 170688K, used 2048K [0x1, 0x2, 0x3)\n   the space 170688K,   0% used [0x1,0x2,0x3)\n"
+                  " Metaspace       used 5000K, committed 6000K, reserved 100K\n  class space    used 500K, committed 600K, reserved 100K")
+        self.assertEqual(contenders.parse_heap_used(serial), 3)
+        self.assertEqual(contenders.parse_heap_used(" garbage-first heap   total 524288K, used 4096K [0x1, 0x2)\n  region size 1024K"), 4)
+        self.assertEqual(contenders.parse_heap_used(" ZHeap           used 10M, capacity 512M, max capacity 512M"), 10)
+
+    def test_medians_over_rounds(self):
+        sample = lambda cpu: {"cpu_micros": cpu, "user_micros": 1, "system_micros": 1, "core_share": 1, "requests_per_second": cpu,
+                              "latency_millis": {"p50": 1, "p99": 1}, "errors": 1}
+        found = measure.summary([sample(1), sample(9), sample(2)])
+        self.assertEqual((found["cpu_micros"], found["cpu_micros_lowest"], found["cpu_micros_highest"], found["errors"]), (2, 1, 9, 3))
+        self.assertNotIn("allocated_bytes", found)
+
+
+class MachineTest(unittest.TestCase):
+    def test_command_line_is_the_same_wherever_the_results_go(self):
+        here = str(machine.ROOT / "benchmarks/macro/soak.py")
+        self.assertEqual(machine.command_line([here, "--minutes", "1", "--json", "/tmp/x.json"]), "soak.py --minutes 1")
+        self.assertEqual(machine.command_line([here, "--json=/tmp/x.json", "--nice", "5"]), "soak.py --nice 5")
+
+
+class ProxiesTest(unittest.TestCase):
+    def test_added_latency_is_that_of_the_same_rate(self):
+        latency = {"common": constant(5), "half": {**constant(7), "direct": constant(1)}}
+        found = proxies.with_added(latency, constant(2))
+        self.assertEqual(found["common"]["added_millis"], {"p50": 3, "p99": 6, "p99.9": 9})
+        self.assertEqual(found["half"]["added_millis"], {"p50": 6, "p99": 12, "p99.9": 18})
+
+    def test_nothing_is_added_where_a_rate_was_not_kept(self):
+        self.assertNotIn("added_millis", proxies.with_added({"common": constant(5, reached=False)}, constant(2))["common"])
+        self.assertNotIn("added_millis", proxies.with_added({"common": constant(5)}, constant(2, reached=False))["common"])
+
+    def test_nothing_is_added_to_itself(self):
+        direct = constant(2)
+        self.assertNotIn("added_millis", proxies.with_added({"common": direct}, direct)["common"])
+
+    def test_table_has_ratios_to_those_that_were_measured(self):
+        rows = [proxy_row("nghttpx", 4), proxy_row("dispatcher", 6, allocated_bytes=1234)]
+        table = proxies.cpu_table("ping", rows, {"nghttpx": "N", "dispatcher": "D"}).splitlines()
+        self.assertIn("| D | 1.50 (1.50) | – |", table[3])
+        self.assertIn("1,234 B", table[3])
+        self.assertEqual(len({line.count("|") for line in table}), 1)
+
+    def test_latency_table_says_where_a_rate_was_not_kept(self):
+        rows = [proxy_row("nghttpx", 4, latency={"common": constant(5, reached=False)})]
+        self.assertIn("no: 10", proxies.latency_table("ping", rows, {"nghttpx": "N"}))
+
+    def test_unknown_contender_is_refused(self):
+        with self.assertRaises(Failure):
+            proxies.chosen("envoy", False)
+
+
+class SoakTest(unittest.TestCase):
+    def result(self, **more):
+        total = {"answered": 100, "errors": 0, "rate": 10}
+        return {"total": {**total, **more}, "offered_rate": 10, "growth": {"dispatcher_mib": 1.05, "worker_mib": None}}
+
+    def test_growth_is_the_last_third_over_the_second(self):
+        self.assertAlmostEqual(soak.growth([1, 1, 10, 10, 12, 12]), 1.2)
+        self.assertEqual(soak.growth([1, 100, 10, 10, 10, 10, 10, 10, 10]), 1)
+        self.assertIsNone(soak.growth([1, 2]))
+
+    def test_soak_passes(self):
+        self.assertEqual(soak.failures(self.result(), 0.1), [])
+
+    def test_soak_fails_by_errors_rate_and_growth(self):
+        self.assertIn("1 of 101", soak.failures(self.result(errors=1), 0.1)[0])
+        self.assertIn("offered", soak.failures(self.result(rate=9), 0.1)[0])
+        self.assertIn("dispatcher_mib", soak.failures(self.result(), 0.01)[0])
+
+
+class SweepsTest(unittest.TestCase):
+    def test_ratios_are_to_the_first_point_of_the_same_request(self):
+        row = lambda point, scenario, cpu: {**proxy_row("", cpu, scenario), "sweep": "tls", "point": point, "octets": 4, "allocated_bytes": 1}
+        table = sweeps.table("tls", [row("plain", "ping", 2), row("plain", "image", 8), row("TLS", "ping", 3), row("TLS", "image", 16)])
+        lines = table.splitlines()
+        self.assertIn("| TLS | ping | 1.50 |", lines[4])
+        self.assertIn("| TLS | image | 2.00 |", lines[5])
+
+    def test_unknown_sweep_is_refused(self):
+        with self.assertRaises(Failure):
+            sweeps.chosen("size,colour")
+
+
+class PerformanceTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+
+    def put(self, name, rows, **more):
+        path = pathlib.Path(self.directory.name) / name
+        path.write_text(json.dumps({"meta": meta(**more), "results": rows}))
+
+    def results(self):
+        return performance.Results(self.directory.name)
+
+    def test_target_that_was_not_measured_is_neither_met_nor_missed(self):
+        table = performance.targets_table(self.results())
+        self.assertEqual(table.count("not measured"), len(performance.TARGETS))
+
+    def test_target_is_met_or_not(self):
+        self.put("proxies.json", [proxy_row("dispatcher", 5, allocated_bytes=1000), proxy_row("haproxy-h2", 10), proxy_row("nghttpx", 4)])
+        table = performance.targets_table(self.results())
+        self.assertIn("| CPU per `/ping` ÷ HAProxy h2→h2c | 0.60 | 0.50 | yes |", table)
+        self.assertIn("| CPU per `/ping` ÷ nghttpx (goal) | 1.00 | 1.25 | **no** |", table)
+        self.assertIn("| octets allocated in the dispatcher per `/ping` | 1,024 B | 1,000 B | yes |", table)
+        self.assertIn("| octets allocated in the dispatcher per `/ping` (goal) | 200 B | 1,000 B | **no** |", table)
+
+    def test_rows_of_a_table_come_from_one_run_the_newest(self):
+        self.put("proxies-old.json", [proxy_row("dispatcher", 5), proxy_row("nghttpx", 4)], taken="2026-01-01T09:00:00+00:00")
+        self.put("proxies-new.json", [proxy_row("dispatcher", 3)])
+        self.assertEqual(set(self.results().proxy("ping")), {"dispatcher"})
+
+    def test_two_event_loops_are_compared_on_the_same_cores(self):
+        row = lambda point, cpu: {"sweep": "loops", "point": point, "scenario": "ping", "cpu_micros": cpu}
+        self.put("sweeps.json", [row("1 on core 0", 1), row("2 on core 0", 9), row("1 on all cores", 10), row("2 on all cores", 11)])
+        self.assertAlmostEqual(performance.two_loops("ping", "all cores")(self.results()), 1.1)
+
+    def test_page_has_what_there_is_and_nothing_else(self):
+        self.put("proxies.json", [proxy_row("nghttpx", 4)], contenders={"nghttpx": "N"})
+        text = performance.page(self.results(), {"proxies"})
+        self.assertIn("## Beside other proxies", text)
+        self.assertIn("](performance/proxies.png)", text)
+        self.assertIn("[proxies.json](performance/proxies.json)", text)
+        self.assertNotIn("## Soak", text)
+        self.assertNotIn("latency.png", text)
+
+    def test_jmh_ratios_are_to_the_first_of_a_class_with_the_same_parameters(self):
+        row = lambda method, size, score: {"benchmark": f"a.b.Codec.{method}", "params": {"size": size}, "score": score, "error": 1.0,
+                                           "unit": "ns/op", "allocated_bytes": 10}
+        table = performance.jmh_table([row("base64", 1, 10), row("base64", 2, 100), row("raw", 1, 5), row("raw", 2, 10)]).splitlines()
+        self.assertIn("| Codec.raw | size 1 | 0.50 | 5.0 ± 1.0 | ns/op | 10 |", table)
+        self.assertIn("| Codec.raw | size 2 | 0.10 |", table[5])
+
+
+class PlotsTest(unittest.TestCase):
+    @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
+    def test_every_plot_can_be_drawn(self):
+        latency = {"common": constant(5)}
+        sweep = [{**proxy_row("", cpu), "point": point, "sweep": "size"} for point, cpu in ((1, 5), (10, 6), (100, 9))]
+        windows = [{"at": at, "latency_millis": {"p50": 1, "p99": 2, "max": 3}} for at in (10, 20)]
+        memory = [{"at": 10, "dispatcher_mib": 1, "worker_mib": 2, "heap_mib": 1}, {"at": 20, "dispatcher_mib": 1, "worker_mib": 2}]
+        proxied = [proxy_row(name, 4, latency=latency) for name in ("direct", "nghttpx", "dispatcher")]
+        rows = {
+            "proxies": proxied, "latency": proxied, "size": sweep, "concurrency": sweep, "workers": sweep,
+            "jvm": [{**row, "point": "JDK 17"} for row in sweep],
+            "soak": [{"offered_rate": 10, "total": {"errors": 0, "answered": 9}, "windows": windows, "memory": memory}],
+        }
+        self.assertEqual(set(rows), set(plots.SOURCES))
+        with tempfile.TemporaryDirectory() as directory:
+            for kind, found in rows.items():
+                file = pathlib.Path(directory) / f"{kind}.png"
+                self.assertTrue(plots.draw(kind, found, file))
+                self.assertTrue(file.read_bytes().startswith(b"\x89PNG"))
+
+
+if __name__ == "__main__":
+    unittest.main()

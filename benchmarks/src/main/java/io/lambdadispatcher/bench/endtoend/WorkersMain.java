@@ -1,0 +1,52 @@
+package io.lambdadispatcher.bench.endtoend;
+
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.demo.DemoHandler;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+/**
+ * Many workers in one process, with the demo routes, each with connections and an event loop of its own. The environment configures them as it does one
+ * ({@link EnvironmentConfig}), the argument says how many. Prints {@code ready} when all have been let in; ends when all have ended.
+ *
+ * <p>Exit codes: 1 when a worker was not let in, 2 for a wrong argument.
+ */
+public final class WorkersMain {
+    private static final String WORKER_ID = EnvironmentConfig.PREFIX + "WORKER_ID";
+
+    private WorkersMain() {}
+
+    public static void main(String[] args) {
+        if (args.length != 1 || !args[0].matches("[1-9]\\d{0,4}")) {
+            System.err.println("expected one argument, a number of workers, got: " + String.join(" ", args));
+            System.exit(2);
+        }
+        Worker[] workers = IntStream.range(0, Integer.parseInt(args[0]))
+                .mapToObj(WorkersMain::newWorker)
+                .toArray(Worker[]::new);
+        try {
+            each(workers, worker -> worker.start().ready().toCompletableFuture());
+            System.out.println("ready");
+            each(workers, worker -> worker.done().toCompletableFuture());
+        } catch (RuntimeException e) {
+            System.err.println("a worker ended: " + e);
+            System.exit(1);
+        }
+    }
+
+    private static Worker newWorker(int index) {
+        Map<String, String> variables = new HashMap<>(System.getenv());
+        variables.merge(WORKER_ID, "-" + index, String::concat);
+        return new Worker(EnvironmentConfig.read(variables), new DemoHandler());
+    }
+
+    private static void each(Worker[] workers, Function<Worker, CompletableFuture<?>> step) {
+        CompletableFuture.allOf(Arrays.stream(workers).map(step).toArray(CompletableFuture[]::new))
+                .join();
+    }
+}

@@ -1,0 +1,54 @@
+package io.lambdadispatcher.bench.load;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpScheme;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.ReadOnlyHttp2Headers;
+import io.netty.util.AsciiString;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * What is asked for, again and again. Head and body are shared by all requests.
+ *
+ * @param body owned by the order, which releases it; each request has a duplicate of its own
+ * @param weight how many of each round of requests are of this kind
+ * @param responseBytes size of the body that a good answer has
+ */
+record RequestKind(int weight, Http2Headers head, ByteBuf body, int responseBytes) {
+    /**
+     * @param text {@code weight:path:responseBytes} for a GET, followed by {@code :file} for a POST of that file
+     * @throws IllegalArgumentException if it is not of this form
+     */
+    static RequestKind parse(String text, String authority) {
+        String[] parts = text.split(":", 4);
+        if (parts.length < 3 || !parts[0].matches("[1-9]\\d{0,3}") || !parts[2].matches("\\d{1,9}")) {
+            throw new IllegalArgumentException(
+                    "request '" + text + "', expected weight:path:responseBytes or weight:path:responseBytes:file");
+        }
+        ByteBuf body = parts.length < 4 ? Unpooled.EMPTY_BUFFER : content(Path.of(parts[3]));
+        HttpMethod method = parts.length < 4 ? HttpMethod.GET : HttpMethod.POST;
+        Http2Headers head = ReadOnlyHttp2Headers.clientHeaders(
+                false,
+                method.asciiName(),
+                AsciiString.of(parts[1]),
+                HttpScheme.HTTP.name(),
+                AsciiString.of(authority),
+                AsciiString.cached("user-agent"),
+                AsciiString.cached("constant-rate"));
+        return new RequestKind(Integer.parseInt(parts[0]), head, body, Integer.parseInt(parts[2]));
+    }
+
+    private static ByteBuf content(Path file) {
+        try {
+            byte[] octets = Files.readAllBytes(file);
+            return Unpooled.directBuffer(Math.max(1, octets.length)).writeBytes(octets);
+        } catch (IOException e) {
+            throw new UncheckedIOException("no request body in " + file, e);
+        }
+    }
+}
