@@ -1,0 +1,116 @@
+"""Where and of what a run was taken: JDKs, the build, the commit, the machine."""
+
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+import processes
+from processes import ROOT, Failure, tool
+
+BENCHMARKS_JAR = ROOT / "benchmarks/target/benchmarks.jar"
+SERVER_LIBRARIES = ROOT / "dispatcher-server/target/lib"
+SERVER_CLASS_PATH = f"{ROOT}/dispatcher-server/target/classes:{ROOT}/dispatcher-server/target/lib/*"
+MODULES = ("dispatcher-wire", "dispatcher-core", "lambda-worker", "dispatcher-server", "benchmarks")
+
+
+def java_of(jdk):
+    home = jdk or os.environ.get("JAVA_HOME")
+    java = str(pathlib.Path(home) / "bin/java") if home else tool("java")
+    if not java or not os.access(java, os.X_OK):
+        raise Failure(f"no java program at {java}; a JDK of 17 or newer is needed, in --jdk, JAVA_HOME or the PATH")
+    return java
+
+
+def jdk_home(release):
+    """The installed JDK of a feature version, or None."""
+    for javac in sorted(pathlib.Path("/").glob("usr/lib/jvm/*/bin/javac")) + sorted(pathlib.Path("/opt").glob("*/bin/javac")):
+        if jdk_release(javac.parent / "java") == release:
+            return str(javac.parent.parent)
+    return None
+
+
+def jdk_release(java):
+    printed = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', printed)
+    return int(found.group(1)) if found else 0
+
+
+def jdk_version(java):
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    return " ".join(printed.splitlines()[1:2]) or printed
+
+
+def jvm_flags(java, flags):
+    """Those that a release needs, before those given."""
+    return [*(["--enable-native-access=ALL-UNNAMED"] if jdk_release(java) >= 24 else []), *flags]
+
+
+def version(name, flag):
+    done = subprocess.run([tool(name), flag], capture_output=True, text=True, check=False)
+    found = re.search(r"\d+\.\d+[.\d]*", done.stdout + done.stderr)
+    return found.group() if found else "of unknown version"
+
+
+def build(with_server=True, always=False):
+    wanted = [BENCHMARKS_JAR, *([SERVER_LIBRARIES] if with_server else [])]
+    if not always and all(path.exists() for path in wanted) and not is_older_than_sources(wanted[0]):
+        return
+    processes.need("mvn")
+    progress("building")
+    command = ["mvn", "-q", "-B", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package"]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+        raise Failure("the build failed")
+
+
+def is_older_than_sources(built):
+    """The report names a commit: what is measured must not be an older one."""
+    sources = [ROOT / "pom.xml", *(ROOT / module / "pom.xml" for module in MODULES)]
+    for module in MODULES:
+        sources += (path for path in (ROOT / module / "src/main").rglob("*") if path.is_file())
+    return max(source.stat().st_mtime for source in sources) > built.stat().st_mtime
+
+
+def meta(java, flags, **more):
+    """What every report of this directory begins with."""
+    return {
+        "taken": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": git("rev-parse", "HEAD"),
+        "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "jdk": jdk_version(java),
+        "flags": list(flags),
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "command": " ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "load_average": os.getloadavg(),
+        **more,
+    }
+
+
+def cpu_model():
+    found = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    return found.group(1) if found else platform.machine()
+
+
+def git(*arguments):
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def write_json(report, file, name):
+    """To `file`, or where a run's results go by themselves. @return where"""
+    stamp = report["meta"]["taken"].replace(":", "").replace("+0000", "")
+    path = pathlib.Path(file or ROOT / "benchmarks/target" / f"{name}-{stamp}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report, indent=1) + "\n")
+    progress(f"wrote {path}")
+    return path
+
+
+def progress(text):
+    print(f"{pathlib.Path(sys.argv[0]).stem}: {text}", file=sys.stderr, flush=True)
