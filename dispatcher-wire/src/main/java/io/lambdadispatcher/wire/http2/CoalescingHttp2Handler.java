@@ -1,6 +1,7 @@
 package io.lambdadispatcher.wire.http2;
 
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
@@ -17,12 +18,22 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     /** So long a peer has to take the GOAWAY that ends its connection. */
     private static final long GOAWAY_MILLIS = 1000;
 
+    private final GatheringFrameWriter frames;
     private @Nullable CoalescedFlush flush;
     private boolean readCompleting;
 
+    /** @param frames which {@code encoder} writes to */
     protected CoalescingHttp2Handler(
-            Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings settings) {
+            Http2ConnectionDecoder decoder,
+            Http2ConnectionEncoder encoder,
+            GatheringFrameWriter frames,
+            Http2Settings settings) {
         super(decoder, encoder, settings);
+        this.frames = frames;
+    }
+
+    final GatheringFrameWriter frames() {
+        return frames;
     }
 
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
@@ -55,6 +66,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     @Override
     protected void onConnectionError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        frames.completeWhenSent();
         super.onConnectionError(ctx, outbound, cause, error);
         if (ctx.channel().isActive()) {
             ctx.channel().config().setAutoRead(false);
@@ -63,12 +75,25 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         }
     }
 
+    /** Gracefully: when all streams have ended and the socket has their last octets. */
+    @Override
+    public void close(ChannelHandlerContext ctx, ChannelPromise promise) throws Exception {
+        frames.completeWhenSent();
+        super.close(ctx, promise);
+    }
+
     @Override
     public void flush(ChannelHandlerContext ctx) {
         if (readCompleting) {
             flushSoon();
-        } else {
-            super.flush(ctx);
+            return;
+        }
+        try {
+            encoder().flowController().writePendingBytes();
+            frames.handOver(ctx);
+            ctx.flush();
+        } catch (Http2Exception e) {
+            onError(ctx, true, e);
         }
     }
 }

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.HttpLimits;
-import io.lambdadispatcher.wire.http2.CompactFrameWriter;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
@@ -44,6 +44,7 @@ final class Http2Ingress {
 
     private static final class Builder extends AbstractHttp2ConnectionHandlerBuilder<Http2ClientHandler, Builder> {
         private final IngressContext context;
+        private final GatheringFrameWriter frames = new GatheringFrameWriter();
         private @Nullable EagerFrameReader reader;
 
         Builder(IngressContext context) {
@@ -68,7 +69,7 @@ final class Http2Ingress {
             UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
             distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
             connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
-            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new CompactFrameWriter());
+            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
             EagerFrameReader eager = new EagerFrameReader(new DefaultHttp2FrameReader(
                     new DefaultHttp2HeadersDecoder(true, limits.maxHeadBytes()), MAX_SMALL_CONTINUATIONS));
             codec(
@@ -92,7 +93,7 @@ final class Http2Ingress {
             if (reader == null) {
                 throw new IllegalStateException("built without a reader");
             }
-            return new Http2ClientHandler(decoder, encoder, settings, reader, context);
+            return new Http2ClientHandler(decoder, encoder, frames, settings, reader, context);
         }
     }
 }
