@@ -76,10 +76,10 @@ ROWS = [
     Row("json-c200", "same", "/inference/json", "features.json", "many", 200, 5000, "476 rps", ""),
     Row("protobuf", "inference, protobuf, 7 B", "/inference/protobuf", "features.pb", "warm", 100, 1000, "394 rps", ""),
     Row("protobuf-c200", "same", "/inference/protobuf", "features.pb", "many", 200, 5000, "481 rps", ""),
-    Row("put", "database put, connection kept", "/put/1", None, "few", 1, 200, "10 ms", "", PUT),
-    Row("put-afresh", "database put, new connection", "/put-afresh/1", None, "few", 1, 200, "33 ms", "", PUT),
-    Row("put-ten", "ten puts in a row, connection kept", "/put/10", None, "few", 1, 40, "60 ms", "", PUT),
-    Row("put-ten-afresh", "ten puts in a row, new connections", "/put-afresh/10", None, "few", 1, 40, "180 ms", "", PUT),
+    Row("put", "database put, connection kept", "/put/1", None, "few", 1, 100, "10 ms", "", PUT),
+    Row("put-afresh", "database put, new connection", "/put-afresh/1", None, "few", 1, 60, "33 ms", "", PUT),
+    Row("put-ten", "ten puts in a row, connection kept", "/put/10", None, "few", 1, 20, "60 ms", "", PUT),
+    Row("put-ten-afresh", "ten puts in a row, new connections", "/put-afresh/10", None, "few", 1, 12, "180 ms", "", PUT),
 ]
 RATE = 200
 MEDIA_TYPES = {"features.json": "application/json", "features.pb": "application/x-protobuf"}
@@ -493,7 +493,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help=f"some of {','.join(row.name for row in ROWS)}")
     parser.add_argument("--rounds", type=int, default=3, help="how often each row is measured, the median shown; by default %(default)s")
-    parser.add_argument("--warm-up", type=float, default=3, metavar="SECONDS", help="of each row and side, by default %(default)s")
+    parser.add_argument("--warm-up", type=float, default=2, metavar="SECONDS", help="of each row and side, by default %(default)s")
     parser.add_argument("--scale", type=float, default=1, help="times the requests of each row")
     parser.add_argument("--full", action="store_true", help="200 rps for 300 s as published, instead of 60 s")
     parser.add_argument("--smoke", action="store_true", help="less than a minute: everything once, with figures that mean nothing")

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.bench.lambda;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import tools.jackson.core.io.JsonStringEncoder;
 
 /**
@@ -36,7 +37,7 @@ record InvokeResult(int status, String errorType, String functionError, byte[] p
     static InvokeResult timedOut(long afterMillis) {
         return failed(
                 "Sandbox.Timedout",
-                "Task timed out after " + afterMillis / 1000 + "." + afterMillis % 1000 / 10 + " seconds");
+                String.format(Locale.ROOT, "Task timed out after %.2f seconds", afterMillis / 1000.0));
     }
 
     /** A dry run: the function is there and may be invoked. */

@@ -32,7 +32,7 @@ final class Network {
             values = rectified(layers[i].apply(values));
         }
         float last = layers[layers.length - 1].apply(values)[0];
-        return (float) (1 / (1 + Math.exp(-last)));
+        return (float) (1 / (1 + StrictMath.exp(-last)));
     }
 
     private static float[] rectified(float[] values) {
