@@ -15,6 +15,8 @@ from processes import ROOT, Failure, tool
 BENCHMARKS_JAR = ROOT / "benchmarks/target/benchmarks.jar"
 SERVER_LIBRARIES = ROOT / "dispatcher-server/target/lib"
 SERVER_CLASS_PATH = f"{ROOT}/dispatcher-server/target/classes:{ROOT}/dispatcher-server/target/lib/*"
+GATEWAY = ROOT / "benchmarks/gateway"
+GATEWAY_CLASS_PATH = f"{GATEWAY}/target/classes:{GATEWAY}/target/lib/*"
 MODULES = ("dispatcher-wire", "dispatcher-core", "lambda-worker", "dispatcher-server", "benchmarks")
 
 
@@ -65,6 +67,29 @@ def build(with_server=True, always=False):
     command = ["mvn", "-q", "-B", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package"]
     if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
         raise Failure("the build failed")
+
+
+def has_gateways():
+    return any((GATEWAY / "target/lib").glob("*.jar")) and (GATEWAY / "target/classes").exists()
+
+
+def build_gateways():
+    """No part of the ordinary build: what they need is fetched only when somebody wants to measure them."""
+    built = GATEWAY / "target/lib"
+    sources = [GATEWAY / "pom.xml", *(GATEWAY / "src").rglob("*.java")]
+    if has_gateways() and built.stat().st_mtime > max(source.stat().st_mtime for source in sources):
+        return
+    processes.need("mvn")
+    progress("building the JVM gateways")
+    if subprocess.run(["mvn", "-q", "-B", "-ntp", "-f", GATEWAY / "pom.xml", "clean", "package"], cwd=ROOT, check=False).returncode != 0:
+        raise Failure("the build of benchmarks/gateway failed; leave its gateways out with --only")
+
+
+def gateway_library(artifact):
+    """The version of a library that the gateways were built with."""
+    for jar in (GATEWAY / "target/lib").glob(f"{artifact}-[0-9]*.jar"):
+        return jar.stem.removeprefix(artifact + "-")
+    return "of unknown version"
 
 
 def is_older_than_sources(built):

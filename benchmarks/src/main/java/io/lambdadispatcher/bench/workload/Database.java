@@ -8,6 +8,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -28,7 +29,8 @@ public final class Database {
     static final String KEPT = "/kept";
     static final String CLOSED = "/closed";
 
-    private static final byte[] ITEM = "{\"TableName\":\"items\",\"Item\":{\"id\":{\"S\":\"42\"}}}".getBytes();
+    private static final byte[] ITEM =
+            "{\"TableName\":\"items\",\"Item\":{\"id\":{\"S\":\"42\"}}}".getBytes(StandardCharsets.UTF_8);
 
     private final @Nullable URI endpoint;
     private final @Nullable Path certificate;

@@ -13,6 +13,7 @@ import io.netty.util.AsciiString;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -79,7 +80,7 @@ public final class WorkloadHandler implements Handler {
             try {
                 respond(response, inference.mediaType(), inference.answer(body));
             } catch (IllegalArgumentException e) {
-                respond(response, BAD_REQUEST, TEXT, (e.getMessage() + "\n").getBytes());
+                respond(response, BAD_REQUEST, TEXT, (e.getMessage() + "\n").getBytes(StandardCharsets.UTF_8));
             }
         });
     }
