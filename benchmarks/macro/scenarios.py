@@ -5,7 +5,7 @@ Both sides are a whole dispatcher with TLS in front of a stand-in of Lambda, and
 stand-in's invocations are workers, which dial back; on that of `direct` each request is one invocation, with Lambda's rules: an
 environment serves one at a time, JSON and base64, cold starts, 6 MB. S3, the database and cold starts are simulated; the rows say so.
 
-    benchmarks/macro/scenarios.py                       # all, six minutes
+    benchmarks/macro/scenarios.py                       # all, eight minutes
     benchmarks/macro/scenarios.py --smoke               # that everything works, no figures
     benchmarks/macro/scenarios.py --only ping,image
 """
@@ -292,7 +292,7 @@ class Run:
         self.make_bodies()
         for side in (self.dispatch, self.direct):
             progress(f"warming up {side.name}")
-            self.await_compiled(side)
+            self.warm_up(ROWS[0], side, self.options.warm_up, self.options.jvm_warm_up)
         return {"meta": self.meta(), "results": [self.measure(row) for row in self.rows]}
 
     def make_certificate(self):
@@ -334,7 +334,7 @@ class Run:
             requests = max(row.connections, int(row.requests * self.options.scale * (5 if self.options.full else 1)))
         sides, digest, size, reason = self.verify(row)
         for side in sides:
-            self.warm_up(row, side)
+            self.warm_up(row, side, self.options.warm_up, 3 * self.options.warm_up)
         # One after the other, more than once: what disturbs the machine disturbs both.
         rounds = 1 if row.load != "closed" else self.options.rounds
         samples = {side.name: [] for side in sides}
@@ -378,28 +378,22 @@ class Run:
             raise Failure(f"{row.name}: direct gave status {status}, {len(octets)} octets, expected 200 and SHA-256 {digest}")
         return [self.dispatch, self.direct], digest, len(octets), None
 
-    def await_compiled(self, side):
-        """Loads /ping until the JIT has little left to do: the client of AWS takes it a hundred thousand requests."""
-        deadline = time.monotonic() + self.options.jvm_warm_up
-        load = Load(ROWS[0], side, {})
-        while time.monotonic() < deadline:
-            before = side.dispatcher.cpu()
-            load.closed(100, 5000)
-            spent = side.dispatcher.cpu().since(before)
-            if spent.of_threads("C[12] Compiler") < 0.1 * spent.seconds():
-                return
-
-    def warm_up(self, row, side):
+    def warm_up(self, row, side, least, most):
+        """Until the JIT has little left to do; the client of AWS takes it a hundred thousand requests."""
         load = Load(row, side, self.files)
         if row.load == "from-few":
             # Leaves the pools as the row wants them: four in flight need no third worker, ten make ten environments.
             load.closed(4 if side is self.dispatch else 10, 60)
             return
         connections = max(2, row.connections)
-        deadline = time.monotonic() + self.options.warm_up
+        started = time.monotonic()
         while True:
-            load.closed(connections, connections * (2 if self.options.warm_up == 0 or row.body == "large" else 10))
-            if time.monotonic() >= deadline:
+            before = side.dispatcher.cpu()
+            load.closed(connections, connections * (2 if most == 0 or row.body == "large" else 10))
+            spent = side.dispatcher.cpu().since(before)
+            compiled = spent.of_threads("C[12] Compiler") < 0.1 * spent.seconds()
+            elapsed = time.monotonic() - started
+            if elapsed >= most or (elapsed >= least and compiled):
                 return
 
     def sample(self, row, side, requests):
@@ -470,8 +464,8 @@ def print_table(report):
     print()
     for number, text in enumerate(notes, 1):
         print(f"{number}. simulated: {text}.")
-    print("\nPublished: 20 workers of 512 MB behind a router of 1 vCPU; 100 Lambdas of 512 MB behind an ALB. Here all share one machine, and "
-          "environments have neither a memory nor a CPU limit of their own: compare within a row.")
+    print("\nPublished: 20 workers of 512 MB behind a router of 1 vCPU; 100 Lambdas of 512 MB behind an ALB. Here all share one machine, "
+          "and environments have neither a memory nor a CPU limit of their own: compare within a row.")
 
 
 def note(simulated, notes):
@@ -504,8 +498,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help=f"some of {','.join(row.name for row in ROWS)}")
     parser.add_argument("--rounds", type=int, default=3, help="how often each row is measured, the median shown; by default %(default)s")
-    parser.add_argument("--warm-up", type=float, default=2, metavar="SECONDS", help="of each row and side, by default %(default)s")
-    parser.add_argument("--jvm-warm-up", type=float, default=60, metavar="SECONDS", help="the most, of each side, before all rows")
+    parser.add_argument("--warm-up", type=float, default=2, metavar="SECONDS", help="the least of each row and side, by default %(default)s; three times as long at most")
+    parser.add_argument("--jvm-warm-up", type=float, default=60, metavar="SECONDS", help="the most of each side before all rows, by default %(default)s")
     parser.add_argument("--scale", type=float, default=1, help="times the requests of each row")
     parser.add_argument("--full", action="store_true", help="200 rps for 300 s as published, instead of 60 s")
     parser.add_argument("--smoke", action="store_true", help="less than a minute: everything once, with figures that mean nothing")
