@@ -1,232 +1,520 @@
 #!/usr/bin/env python3
-"""The scenarios that benchmarks of such systems publish, with hey over HTTP/2 and TLS against a running dispatcher.
+"""The scenarios that dispatchers for Lambda publish: workers and one invocation per request, side by side in one run on one machine.
 
-Every answer must be a 200; before and after each scenario, curl fetches the same over HTTP/2 and HTTP/1.1 and the octets are
-compared by SHA-256. Prints a Markdown table with the published figures beside ours.
+Both sides are a whole dispatcher with TLS in front of a stand-in of Lambda, and run the same handlers. On the side of `dispatch` the
+stand-in's invocations are workers, which dial back; on that of `direct` each request is one invocation, with Lambda's rules: an
+environment serves one at a time, JSON and base64, cold starts, 6 MB. S3, the database and cold starts are simulated; the rows say so.
 
-    ./dispatcher demo                                          # in another terminal, then
-    benchmarks/macro/scenarios.py --url https://localhost:8443
-    benchmarks/macro/scenarios.py --demo                       # or: starts the demo, ends it afterwards
+    benchmarks/macro/scenarios.py                       # all, eight minutes
+    benchmarks/macro/scenarios.py --smoke               # that everything works, no figures
+    benchmarks/macro/scenarios.py --only ping,image
 """
 
 import argparse
 import collections
-import datetime
 import hashlib
 import json
-import os
+import math
 import pathlib
 import random
 import re
 import shutil
+import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 sys.dont_write_bytecode = True
+import machine  # noqa: E402
 import processes  # noqa: E402
-from processes import ROOT, Failure, Process, free_port, tool  # noqa: E402
+from machine import progress  # noqa: E402
+from processes import Failure, Process, free_port, tool  # noqa: E402
 
 IMAGE = "/public/silly-test-image.jpg"
 IMAGE_BYTES = 168_161
 LARGE_BYTES = 9_365_076
-
-# body: None = GET; else the name of what is posted. Published: requests a second and average.
-Scenario = collections.namedtuple("Scenario", "name title path body connections requests peer direct")
-SCENARIOS = [
-    Scenario("ping", "GET `/ping`, 4 B", "/ping", None, 100, 10_000, "2,741, 34 ms", "5,553, 17 ms"),
-    Scenario("image", "GET image, 168,161 B", IMAGE, None, 100, 10_000, "644, 133 ms", "480, 197 ms"),
-    Scenario("echo", "POST `/echo`, 168,161 B", "/echo", "image", 100, 10_000, "320, 286 ms", "242, 397 ms"),
-    Scenario("large", "POST `/echo`, 9,365,076 B", "/echo", "large", 10, 60, "6.2, 1,532 ms", "impossible"),
+FEATURES = 42
+JVM_FLAGS = ["-Xms512m", "-Xmx512m", "-XX:+ExitOnOutOfMemoryError", "-Dio.netty.leakDetection.level=disabled"]
+# Pools: workers that there are at first, the most, streams of each; environments for one invocation per request, the most.
+Pool = collections.namedtuple("Pool", "name least most streams environments timeout_millis")
+POOLS = [
+    Pool("warm", 20, 20, 5, 100, 900_000),
+    Pool("many", 40, 40, 5, 200, 900_000),
+    Pool("few", 2, 2, 5, 10, 900_000),
+    Pool("growing", 2, 20, 5, 100, 900_000),
+    Pool("hanging", 20, 20, 5, 100, 3_000),
 ]
 
+S3 = "S3: a wait, lognormal, median {s3_millis:g} ms"
+COLD = "cold starts: a wait, lognormal, median {cold_start_millis:g} ms, the same on both sides"
+PUT = "database: TLS on loopback, {service_millis:g} ms of service (median), round trips of {round_trip_millis:g} ms"
 
-class Target:
-    """The dispatcher under test, as curl sees it."""
+# body: None = GET; else the name of what is posted. Published: as its authors write it.
+Row = collections.namedtuple(
+    "Row", "name title path body pool connections requests dispatch direct simulated load", defaults=("", "closed")
+)
+ROWS = [
+    Row("ping", "GET `/ping`, 4 B", "/ping", None, "warm", 100, 10_000, "2,741 rps, 34 ms", "5,553 rps, 17 ms"),
+    Row("s3-image", "GET S3 image, 168,161 B, warm", "/s3/image", None, "warm", 100, 1000, "452 rps, 188 ms", "457 rps, 202 ms", S3),
+    Row(
+        "scale-up", "same, scale-up: 2 warm of 20 workers, 10 warm of 100 environments", "/s3/image", None, "growing", 100, 1000,
+        "81 rps, 1,167 ms, max 2.7 s", "98 rps, 873 ms, max 8.8 s", f"{S3}; {COLD}", "from-few",
+    ),
+    Row("s3-image-c10", "same, 2 workers, 10 environments", "/s3/image", None, "few", 10, 1000, "52 rps, 185 ms", "193 rps, 50 ms", S3),
+    Row("image", "GET local image, 168,161 B", IMAGE, None, "warm", 100, 1000, "644 rps, 133 ms", "480 rps, 197 ms"),
+    Row("echo", "POST `/echo`, 168,161 B", "/echo", "image", "warm", 100, 1000, "320 rps, 286 ms", "242 rps, 397 ms"),
+    Row("echo-large", "POST `/echo`, 9,365,076 B", "/echo", "large", "warm", 10, 60, "6.2 rps, 1,532 ms", "impossible"),
+    Row(
+        "time-outs", "200 rps, one handler time-out in 326", "/sometimes", None, "hanging", 20, 12_000,
+        "60,000 requests, 184 time-outs, 4 failures", "", f"time-out of 3 s; {COLD}", "constant",
+    ),
+    Row("json", "inference, JSON, 12 B", "/inference/json", "features.json", "warm", 100, 1000, "404 rps", ""),
+    Row("json-c200", "same", "/inference/json", "features.json", "many", 200, 5000, "476 rps", ""),
+    Row("protobuf", "inference, protobuf, 7 B", "/inference/protobuf", "features.pb", "warm", 100, 1000, "394 rps", ""),
+    Row("protobuf-c200", "same", "/inference/protobuf", "features.pb", "many", 200, 5000, "481 rps", ""),
+    Row("put", "database put, connection kept", "/put/1", None, "few", 1, 100, "10 ms", "", PUT),
+    Row("put-afresh", "database put, new connection", "/put-afresh/1", None, "few", 1, 60, "33 ms", "", PUT),
+    Row("put-ten", "ten puts in a row, connection kept", "/put/10", None, "few", 1, 20, "60 ms", "", PUT),
+    Row("put-ten-afresh", "ten puts in a row, new connections", "/put-afresh/10", None, "few", 1, 12, "180 ms", "", PUT),
+]
+RATE = 200
+MEDIA_TYPES = {"features.json": "application/json", "features.pb": "application/x-protobuf"}
 
-    def __init__(self, url, directory):
-        self.url = url.rstrip("/")
-        self.directory = directory
 
-    def fetch(self, path, post=None, version="--http2"):
+class Side:
+    """A dispatcher and the Lambda that it invokes, on free ports."""
+
+    def __init__(self, name, run):
+        self.name = name
+        self.run = run
+        self.port, self.admin_port, self.lambda_port = free_port(), free_port(), free_port()
+        self.url = f"https://localhost:{self.port}"
+
+    def start(self):
+        run = self.run
+        kind = "worker" if self.name == "dispatch" else "event"
+        functions = [
+            f"{pool.name}={kind},{pool.most if kind == 'worker' else pool.environments},"
+            f"{900_000 if kind == 'worker' else pool.timeout_millis}"
+            for pool in POOLS
+        ]
+        command = [
+            *run.jvm("-cp", f"{machine.BENCHMARKS_JAR}:{machine.SERVER_CLASS_PATH}", "io.lambdadispatcher.bench.lambda.LambdaMain"),
+            *(f"port={self.lambda_port}", f"cold-start-millis={run.options.cold_start_millis}"),
+            *(f"s3-millis={run.options.s3_millis}", f"database=https://localhost:{run.database_port}"),
+            *(f"certificate={run.certificate}", *functions),
+        ]
+        self.functions = Process(f"{self.name}-lambda", command, None, run.directory)
+        self.functions.await_port(self.lambda_port)
+        configuration = run.directory / f"{self.name}.yaml"
+        configuration.write_text(json.dumps(self.configuration(), indent=1))
+        command = run.jvm("-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve", "--config", configuration)
+        # What a client of AWS must have; the stand-in does not look at it.
+        credentials = {"AWS_ACCESS_KEY_ID": "loopback", "AWS_SECRET_ACCESS_KEY": "loopback"}
+        self.dispatcher = Process(f"{self.name}-dispatcher", command, None, run.directory, credentials)
+        self.dispatcher.await_port(self.admin_port)
+
+    def configuration(self):
+        """JSON, which is YAML."""
+        return {
+            "public": {
+                "plain": {"port": "off"},
+                "tls": {
+                    "host": "127.0.0.1",
+                    "port": self.port,
+                    "certificate": str(self.run.certificate),
+                    "key": str(self.run.key),
+                },
+            },
+            "workers": {"host": "127.0.0.1", "port": free_port(), "dial-back": "127.0.0.1:0"},
+            "admin": {"port": self.admin_port},
+            "aws": {"region": "us-east-1", "endpoint": f"http://127.0.0.1:{self.lambda_port}"},
+            "functions": [self.function(pool) for pool in POOLS],
+        }
+
+    def function(self, pool):
+        common = {"name": pool.name, "header": f"x-function: {pool.name}"}
+        if self.name == "direct":
+            return {**common, "mode": "direct", "event-shape": "alb", "direct-lambda": pool.name}
+        return {
+            **common,
+            "launcher": "lambda",
+            "lambda": pool.name,
+            "min-workers": pool.least,
+            "max-workers": pool.most,
+            "connections": 1,
+            "streams": pool.streams,
+            "request-timeout": f"{pool.timeout_millis}ms",
+        }
+
+    def await_ready(self, seconds=60):
+        deadline = time.monotonic() + seconds
+        while (obstacle := self.obstacle()) is not None:
+            self.dispatcher.check()
+            self.functions.check()
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.name}: not ready after {seconds} s: {obstacle}\n{self.dispatcher.log_end()}")
+            time.sleep(0.1)
+
+    def obstacle(self):
+        try:
+            return None if get(f"http://127.0.0.1:{self.admin_port}/ready") else "no answer"
+        except urllib.error.HTTPError as error:
+            return error.read().decode().strip()
+        except OSError as error:
+            return str(error)
+
+    def counts(self, pool):
+        return json.loads(get(f"http://127.0.0.1:{self.lambda_port}/counts"))[pool]
+
+    def cpu_seconds(self):
+        return self.dispatcher.cpu().seconds(), self.functions.cpu().seconds()
+
+    def fetch(self, row, files, version="--http2"):
         """@return status and octets of one answer"""
-        answer = self.directory / "answer"
+        answer = self.run.directory / "answer"
         answer.unlink(missing_ok=True)
-        command = [tool("curl"), "-sk", version, "-o", answer, "-w", "%{http_code} %{http_version}"]
-        if post:
-            command += ["-X", "POST", "-H", "content-type: application/octet-stream", "--data-binary", f"@{post}"]
-        done = subprocess.run(map(str, command + [self.url + path]), capture_output=True, text=True, timeout=120, check=False)
+        command = [tool("curl"), "-sk", version, "-o", answer, "-w", "%{http_code}", "-H", f"x-function: {row.pool}"]
+        if row.body:
+            command += ["-X", "POST", "-H", f"content-type: {media_type(row)}", "-H", "expect:", "--data-binary", f"@{files[row.body]}"]
+        done = subprocess.run(map(str, [*command, self.url + row.path]), capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0:
-            raise Failure(f"curl {version} {self.url}{path} failed with exit code {done.returncode}")
-        status, spoken = done.stdout.split()
-        expected = "2" if version == "--http2" else "1.1"
-        if self.url.startswith("https") and spoken != expected:
-            raise Failure(f"{self.url} spoke HTTP/{spoken} to curl {version}, expected {expected}")
-        return int(status), answer.read_bytes() if answer.exists() else b""
+            raise Failure(f"{row.name}: curl {self.url}{row.path} failed with exit code {done.returncode}")
+        return int(done.stdout), answer.read_bytes() if answer.exists() else b""
 
 
-def verify(target, scenario, files, expected):
-    """Both protocol versions give the expected octets."""
-    for version in ("--http2", "--http1.1"):
-        status, octets = target.fetch(scenario.path, files.get(scenario.body), version)
-        found = hashlib.sha256(octets).hexdigest()
-        if status != 200 or found != expected:
-            raise Failure(
-                f"{scenario.title} with curl {version}: status {status}, {len(octets)} octets with SHA-256 {found}, "
-                f"expected 200 and {expected}"
-            )
+def get(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
 
 
-def run_hey(target, scenario, files):
-    command = [tool("hey"), "-h2", "-c", scenario.connections, "-n", scenario.requests, "-t", "120"]
-    if scenario.body:
-        command += ["-m", "POST", "-T", "application/octet-stream", "-D", files[scenario.body]]
-    command = [*map(str, command), target.url + scenario.path]
+def media_type(row):
+    return MEDIA_TYPES.get(row.body, "application/octet-stream")
+
+
+class Load:
+    """One run of a load generator: what it counted, in the form of the report."""
+
+    def __init__(self, row, side, files):
+        self.row = row
+        self.side = side
+        self.files = files
+
+    def closed(self, connections, requests):
+        """hey: each connection sends the next request when it has the answer."""
+        command = [tool("hey"), "-h2", "-c", connections, "-n", requests, "-t", "120", "-H", f"x-function: {self.row.pool}"]
+        if self.row.body:
+            command += ["-m", "POST", "-T", media_type(self.row), "-D", self.files[self.row.body]]
+        printed = execute([*command, self.side.url + self.row.path])
+        statuses = {int(code): int(count) for code, count in re.findall(r"\[(\d{3})\]\s+(\d+) responses", printed)}
+        if not statuses:
+            raise Failure(f"{self.row.name}, {self.side.name}: hey got no responses:\n{printed}")
+        found = lambda pattern: re.search(pattern, printed)
+        millis = lambda pattern: float(found(pattern).group(1)) * 1000 if found(pattern) else None
+        # hey gives each connection the same number of requests, and leaves out the rest of the division.
+        sent = requests // connections * connections
+        return {
+            "rps": float(found(r"Requests/sec:\s+([\d.]+)").group(1)),
+            "avg_ms": millis(r"Average:\s+([\d.]+)"),
+            # Not printed where there are too few.
+            "p50_ms": millis(r"50% in ([\d.]+)"),
+            "p99_ms": millis(r"99% in ([\d.]+)"),
+            "max_ms": millis(r"Slowest:\s+([\d.]+)"),
+            "sent": sent,
+            "errors": sent - statuses.get(200, 0),
+            "statuses": statuses,
+        }
+
+    def constant(self, connections, requests):
+        """h2load: the next request is due at its time, whatever has become of those before. Latencies are of 200s."""
+        log = self.side.run.directory / "h2load.tsv"
+        log.unlink(missing_ok=True)
+        execute([
+            *(tool("h2load"), "-c", connections, "-m", "100", "-n", requests, f"--rps={RATE / connections:g}"),
+            *(f"--log-file={log}", "-H", f"x-function: {self.row.pool}", self.side.url + self.row.path),
+        ])
+        lines = [tuple(map(int, line.split("\t")[:3])) for line in log.read_text().splitlines()]
+        micros = sorted(duration for _, status, duration in lines if status == 200)
+        if not micros:
+            raise Failure(f"{self.row.name}, {self.side.name}: no 200 among {len(lines)} answers")
+        statuses = collections.Counter(status for _, status, _ in lines)
+        timed_out = statuses[504 if self.side.name == "dispatch" else 502]
+        starts = [start for start, _, _ in lines]
+        quantile = lambda share: micros[min(len(micros) - 1, math.ceil(share * len(micros)) - 1)] / 1000
+        return {
+            "rps": (len(lines) - 1) / (max(starts) - min(starts)) * 1e6,
+            "avg_ms": statistics.fmean(micros) / 1000,
+            "p50_ms": quantile(0.5),
+            "p99_ms": quantile(0.99),
+            "max_ms": micros[-1] / 1000,
+            "sent": requests,
+            "time_outs": timed_out,
+            "errors": requests - len(micros) - timed_out,
+            "statuses": dict(statuses),
+        }
+
+
+def execute(command):
+    command = list(map(str, command))
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode != 0:
         raise Failure(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return {"command": " ".join(["hey", *command[1:]]), **parse(done.stdout)}
+    return done.stdout
 
 
-def parse(printed):
-    statuses = {int(code): int(count) for code, count in re.findall(r"\[(\d{3})\]\s+(\d+) responses", printed)}
-    if not statuses:
-        raise Failure(f"hey got no responses:\n{printed}")
-    number = lambda pattern: float(re.search(pattern, printed).group(1))
-    errors = printed.partition("Error distribution:")[2]
-    return {
-        "requests_per_second": number(r"Requests/sec:\s+([\d.]+)"),
-        "average_millis": number(r"Average:\s+([\d.]+)") * 1000,
-        "p50_millis": number(r"50% in ([\d.]+)") * 1000,
-        "p99_millis": number(r"99% in ([\d.]+)") * 1000 if "99% in" in printed else None,
-        "slowest_millis": number(r"Slowest:\s+([\d.]+)") * 1000,
-        "body_bytes": int(number(r"Size/request:\s+(\d+)")) if "Size/request" in printed else None,
-        "statuses": statuses,
-        "errors": [line.strip() for line in errors.splitlines() if line.strip()],
-    }
+class Run:
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = directory
+        self.java = machine.java_of(options.jdk)
+        self.flags = machine.jvm_flags(self.java, [*JVM_FLAGS, *options.jvm_flags.split()])
+        self.certificate, self.key = directory / "certificate.pem", directory / "key.pem"
+        self.database_port = free_port()
+        self.rows = chosen(options.only)
+
+    def jvm(self, *arguments):
+        return [self.java, *self.flags, *arguments]
+
+    def execute(self):
+        machine.build()
+        self.make_certificate()
+        self.start_database()
+        self.dispatch, self.direct = Side("dispatch", self), Side("direct", self)
+        for side in (self.dispatch, self.direct):
+            progress(f"starting {side.name}")
+            side.start()
+        for side in (self.dispatch, self.direct):
+            side.await_ready()
+        self.make_bodies()
+        for side in (self.dispatch, self.direct):
+            progress(f"warming up {side.name}")
+            self.warm_up(ROWS[0], side, self.options.warm_up, self.options.jvm_warm_up)
+        return {"meta": self.meta(), "results": [self.measure(row) for row in self.rows]}
+
+    def make_certificate(self):
+        execute([
+            *(tool("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"),
+            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
+            *("-keyout", self.key, "-out", self.certificate),
+        ])
+
+    def start_database(self):
+        command = self.jvm("-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.workload.DatabaseMain", self.database_port)
+        settings = [self.certificate, self.key, self.options.service_millis, self.options.round_trip_millis]
+        self.database = Process("database", [*command, *settings], None, self.directory)
+        self.database.await_port(self.database_port)
+
+    def make_bodies(self):
+        image = Row("image", "", IMAGE, None, "warm", 1, 1, "", "")
+        status, octets = self.dispatch.fetch(image, {})
+        if status != 200 or len(octets) != IMAGE_BYTES:
+            raise Failure(f"{self.dispatch.url}{IMAGE}: status {status}, {len(octets)} octets, expected 200 and {IMAGE_BYTES}")
+        draw = random.Random(FEATURES)
+        keys = [f"f{place:02}" for place in range(FEATURES)]
+        values = [round(draw.gauss(0, 1), 4) for _ in keys]
+        contents = {
+            "image": octets,
+            "large": random.Random(LARGE_BYTES).randbytes(LARGE_BYTES),
+            "features.json": json.dumps({"keys": keys, "values": values}).encode(),
+            "features.pb": protobuf(keys, values),
+        }
+        self.files = {}
+        for name, octets in contents.items():
+            self.files[name] = self.directory / name
+            self.files[name].write_bytes(octets)
+
+    def measure(self, row):
+        progress(row.name)
+        requests = max(row.connections, int(row.requests * self.options.scale))
+        if row.load == "constant":
+            requests = max(row.connections, int(row.requests * self.options.scale * (5 if self.options.full else 1)))
+        sides, digest, size, reason = self.verify(row)
+        for side in sides:
+            self.warm_up(row, side, self.options.warm_up, 3 * self.options.warm_up)
+        # One after the other, more than once: what disturbs the machine disturbs both.
+        rounds = 1 if row.load != "closed" else self.options.rounds
+        samples = {side.name: [] for side in sides}
+        for _ in range(rounds):
+            for side in sides:
+                samples[side.name].append(self.sample(row, side, requests))
+        dispatch, direct = (middle(samples.get(name)) for name in ("dispatch", "direct"))
+        simulated = row.simulated.format(**vars(self.options))
+        return {
+            "name": row.name,
+            "title": row.title,
+            "concurrency": row.connections,
+            "requests": dispatch["sent"],
+            "bytes": size,
+            "sha256": digest,
+            "dispatch": dispatch,
+            "direct": direct,
+            "direct_reason": reason,
+            "rps_ratio": dispatch["rps"] / direct["rps"] if direct else None,
+            "avg_ratio": dispatch["avg_ms"] / direct["avg_ms"] if direct else None,
+            "published": {"dispatch": row.dispatch or None, "direct": row.direct or None},
+            "simulated": simulated or None,
+        }
+
+    def verify(self, row):
+        """Both sides give the same octets; @return those that can, SHA-256 and size of the answer, and why the other cannot"""
+        status, octets = self.dispatch.fetch(row, self.files)
+        digest = hashlib.sha256(octets).hexdigest()
+        if status != 200 or (row.path == "/echo" and octets != self.files[row.body].read_bytes()):
+            raise Failure(f"{row.name}: dispatch gave status {status}, {len(octets)} octets, expected 200 and what was posted, if it was")
+        if row.path in (IMAGE, "/s3/image") and octets != self.files["image"].read_bytes():
+            raise Failure(f"{row.name}: dispatch gave {len(octets)} octets, expected the image")
+        if row.direct == "impossible":
+            # Over HTTP/2 curl 7.88 sometimes loses an answer that comes before it has sent all.
+            status, _ = self.direct.fetch(row, self.files, "--http1.1")
+            if status != 413:
+                raise Failure(f"{row.name}: direct gave status {status}, expected 413")
+            return [self.dispatch], digest, len(self.files[row.body].read_bytes()), "413: an event holds 6 MiB, a load balancer's 1 MiB"
+        status, octets = self.direct.fetch(row, self.files)
+        if status != 200 or hashlib.sha256(octets).hexdigest() != digest:
+            raise Failure(f"{row.name}: direct gave status {status}, {len(octets)} octets, expected 200 and SHA-256 {digest}")
+        return [self.dispatch, self.direct], digest, len(octets), None
+
+    def warm_up(self, row, side, least, most):
+        """Until the JIT has little left to do; the client of AWS takes it a hundred thousand requests."""
+        load = Load(row, side, self.files)
+        if row.load == "from-few":
+            # Leaves the pools as the row wants them: four in flight need no third worker, ten make ten environments.
+            load.closed(4 if side is self.dispatch else 10, 60)
+            return
+        connections = max(2, row.connections)
+        started = time.monotonic()
+        while True:
+            before = side.dispatcher.cpu()
+            load.closed(connections, connections * (2 if most == 0 or row.body == "large" else 10))
+            spent = side.dispatcher.cpu().since(before)
+            compiled = spent.of_threads("C[12] Compiler") < 0.1 * spent.seconds()
+            elapsed = time.monotonic() - started
+            if elapsed >= most or (elapsed >= least and compiled):
+                return
+
+    def sample(self, row, side, requests):
+        before, cold_before = side.cpu_seconds(), side.counts(row.pool)["coldStarts"]
+        load = Load(row, side, self.files)
+        sample = load.constant(row.connections, requests) if row.load == "constant" else load.closed(row.connections, requests)
+        after = side.cpu_seconds()
+        if row.load != "constant" and sample["errors"]:
+            raise Failure(f"{row.name}, {side.name}: expected {sample['sent']} × 200, got {sample['statuses']}\n{side.dispatcher.log_end()}")
+        per_thousand = lambda place: (after[place] - before[place]) / sample["sent"] * 1000
+        sample["cpu_seconds_per_1000"] = {"dispatcher": per_thousand(0), "functions": per_thousand(1)}
+        sample["cold_starts"] = side.counts(row.pool)["coldStarts"] - cold_before
+        return sample
+
+    def meta(self):
+        options = self.options
+        return machine.meta(
+            self.java,
+            self.flags,
+            rounds=options.rounds,
+            scale=options.scale,
+            cold_start_millis=options.cold_start_millis,
+            s3_millis=options.s3_millis,
+            service_millis=options.service_millis,
+            round_trip_millis=options.round_trip_millis,
+        )
 
 
-def check(scenario, result, expected_bytes):
-    count = result["statuses"].get(200, 0)
-    # hey gives each connection the same number of requests, and leaves out the rest of the division.
-    wanted = scenario.requests // scenario.connections * scenario.connections
-    if count != wanted or len(result["statuses"]) != 1 or result["errors"]:
-        raise Failure(f"{scenario.title}: expected {wanted} × 200, got {result['statuses']}, errors {result['errors']}")
-    if result["body_bytes"] not in (None, expected_bytes):
-        raise Failure(f"{scenario.title}: {result['body_bytes']} octets an answer, expected {expected_bytes}")
+def protobuf(keys, values):
+    """message Request { repeated string keys = 1; repeated float values = 2; }: all lengths are below 128 but the second's"""
+    texts = b"".join(bytes([1 << 3 | 2, len(key)]) + key.encode() for key in keys)
+    floats = struct.pack(f"<{len(values)}f", *values)
+    return texts + bytes([2 << 3 | 2, len(floats) & 0x7F | 0x80, len(floats) >> 7]) + floats
 
 
-def prepare(target, directory):
-    """The files to post, and what each scenario's answer has to be."""
-    status, image = target.fetch(IMAGE)
-    if status != 200 or len(image) != IMAGE_BYTES:
-        raise Failure(f"{target.url}{IMAGE}: status {status}, {len(image)} octets, expected 200 and {IMAGE_BYTES}")
-    contents = {"image": image, "large": random.Random(LARGE_BYTES).randbytes(LARGE_BYTES)}
-    files = {}
-    for name, octets in contents.items():
-        files[name] = directory / name
-        files[name].write_bytes(octets)
-    answers = {"ping": b"pong", "image": image, "echo": image, "large": contents["large"]}
-    return files, answers
-
-
-def execute(options, target, directory):
-    files, answers = prepare(target, directory)
-    results = []
-    for scenario in chosen(options.only):
-        progress(scenario.title)
-        answer = answers[scenario.name]
-        digest = hashlib.sha256(answer).hexdigest()
-        verify(target, scenario, files, digest)
-        if options.warm_up:
-            run_hey(target, scenario, files)
-        result = run_hey(target, scenario, files)
-        check(scenario, result, len(answer))
-        verify(target, scenario, files, digest)
-        results.append({"scenario": scenario.name, "sha256": digest, **result})
-    return {
-        "taken": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "commit": git("rev-parse", "HEAD"),
-        "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
-        "url": target.url,
-        "cores": os.cpu_count(),
-        "load_average": os.getloadavg(),
-        "results": results,
-    }
+def middle(samples):
+    """The sample of the median rate, and the rates of all."""
+    if not samples:
+        return None
+    ordered = sorted(samples, key=lambda sample: sample["rps"])
+    return {**ordered[(len(ordered) - 1) // 2], "rounds_rps": [sample["rps"] for sample in samples]}
 
 
 def chosen(only):
-    known = [scenario.name for scenario in SCENARIOS]
+    known = [row.name for row in ROWS]
     names = only.split(",") if only else known
     unknown = [name for name in names if name not in known]
     if unknown:
         raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(known)}")
-    return [scenario for scenario in SCENARIOS if scenario.name in names]
+    return [row for row in ROWS if row.name in names]
 
 
 def print_table(report):
-    by_name = {scenario.name: scenario for scenario in SCENARIOS}
-    print(f"commit {report['commit'][:12]}{' (dirty)' if report['dirty'] else ''}, {report['cores']} cores shared by load, "
-          "dispatcher and workers; requests/s and average\n")
-    print("| scenario | c, n | this dispatcher | p50, p99, max ms | 200s | peer dispatch | direct |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    meta = report["meta"]
+    print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['cores']} cores shared by load, dispatcher and functions\n")
+    print("| scenario | c, n | dispatch: rps, avg, p99, max ms | direct: rps, avg, p99, max ms | dispatch ÷ direct: rps, avg "
+          "| CPU-s per 1,000: dispatch, direct | published: dispatch | direct |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    notes = []
     for result in report["results"]:
-        scenario = by_name[result["scenario"]]
-        p99 = "–" if result["p99_millis"] is None else f"{result['p99_millis']:,.1f}"
+        dispatch, direct = result["dispatch"], result["direct"]
+        ratio = f"**{result['rps_ratio']:.2f}**, {result['avg_ratio']:.2f}" if direct else "–"
         print(
-            f"| {scenario.title} | {scenario.connections}, {scenario.requests:,} "
-            f"| **{amount(result['requests_per_second'])}, {amount(result['average_millis'])} ms** "
-            f"| {result['p50_millis']:,.1f}, {p99}, {result['slowest_millis']:,.1f} "
-            f"| 100 %, same SHA-256 | {scenario.peer} | {scenario.direct} |"
+            f"| {result['title']}{note(result['simulated'], notes)} | {result['concurrency']}, {result['requests']:,} "
+            f"| {figures(dispatch)} | {figures(direct) if direct else result['direct_reason']} | {ratio} "
+            f"| {cpu(dispatch)}, {cpu(direct)} | {result['published']['dispatch'] or '–'} | {result['published']['direct'] or '–'} |"
         )
-    print("\nPublished figures: peer with 20 workers of 512 MB and a router of 1 vCPU; direct with 100 Lambdas of 512 MB behind an "
-          "ALB, n = 1,000 for the image and its echo. Ours is one machine over loopback: read orders of magnitude, not ratios.")
+    print()
+    for number, text in enumerate(notes, 1):
+        print(f"{number}. simulated: {text}.")
+    print("\nPublished: 20 workers of 512 MB behind a router of 1 vCPU; 100 Lambdas of 512 MB behind an ALB. Here all share one machine, "
+          "and environments have neither a memory nor a CPU limit of their own: compare within a row.")
+
+
+def note(simulated, notes):
+    if not simulated:
+        return ""
+    if simulated not in notes:
+        notes.append(simulated)
+    return f" [{notes.index(simulated) + 1}]"
+
+
+def figures(sample):
+    text = f"{amount(sample['rps'])}, {amount(sample['avg_ms'])}, {amount(sample['p99_ms'])}, {amount(sample['max_ms'])}"
+    if "time_outs" in sample:
+        text += f"; {sample['time_outs']} time-outs, {sample['errors']} failures"
+    return text + (f"; {sample['cold_starts']} cold starts" if sample["cold_starts"] else "")
+
+
+def cpu(sample):
+    if sample is None:
+        return "–"
+    spent = sample["cpu_seconds_per_1000"]
+    return f"{spent['dispatcher']:.2f} + {spent['functions']:.2f}"
 
 
 def amount(value):
-    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
-
-
-def git(*arguments):
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
-def start_demo(directory):
-    """@return its TLS URL, when it answers"""
-    port = free_port()
-    flags = [
-        f"--public-tls-port={port}",
-        f"--public-plain-port={free_port()}",
-        f"--workers-port={free_port()}",
-        f"--admin-port={free_port()}",
-    ]
-    demo = Process("demo", [ROOT / "dispatcher", "demo", *flags], None, directory)
-    # The first start builds.
-    demo.await_port(port, seconds=300)
-    target = Target(f"https://localhost:{port}", directory)
-    deadline = time.monotonic() + 30
-    while target.fetch("/ping")[0] != 200:
-        demo.check()
-        if time.monotonic() > deadline:
-            raise Failure(f"the demo does not answer /ping with 200:\n{demo.log_end()}")
-        time.sleep(0.2)
-    return target
-
-
-def progress(text):
-    print(f"scenarios: {text}", file=sys.stderr, flush=True)
+    return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", default="https://localhost:8443", help="of the dispatcher, by default %(default)s")
-    parser.add_argument("--demo", action="store_true", help="start ./dispatcher demo on free ports instead of --url")
-    parser.add_argument("--only", help="some of ping,image,echo,large")
-    parser.add_argument("--warm-up", action="store_true", help="run each scenario twice and report the second")
-    parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/scenarios-<time>.json")
-    return parser.parse_args()
+    parser.add_argument("--only", help=f"some of {','.join(row.name for row in ROWS)}")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each row is measured, the median shown; by default %(default)s")
+    parser.add_argument("--warm-up", type=float, default=2, metavar="SECONDS", help="the least of each row and side, by default %(default)s; three times as long at most")
+    parser.add_argument("--jvm-warm-up", type=float, default=60, metavar="SECONDS", help="the most of each side before all rows, by default %(default)s")
+    parser.add_argument("--scale", type=float, default=1, help="times the requests of each row")
+    parser.add_argument("--full", action="store_true", help="200 rps for 300 s as published, instead of 60 s")
+    parser.add_argument("--smoke", action="store_true", help="less than a minute: everything once, with figures that mean nothing")
+    parser.add_argument("--cold-start-millis", type=float, default=2000, help="median, by default %(default)s")
+    parser.add_argument("--s3-millis", type=float, default=45, help="median of S3's time, by default %(default)s")
+    parser.add_argument("--service-millis", type=float, default=4, help="median of the database's time, by default %(default)s")
+    parser.add_argument("--round-trip-millis", type=float, default=1.5, help="to the database, by default %(default)s")
+    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
+    parser.add_argument("--jvm-flags", default="", help="more flags of all JVMs")
+    parser.add_argument("--json", metavar="FILE", default=str(processes.ROOT / "benchmarks/target/scenarios.json"))
+    options = parser.parse_args()
+    if options.smoke:
+        options.rounds, options.scale, options.cold_start_millis = 1, 0.05, 200
+        options.warm_up = options.jvm_warm_up = 0
+    return options
 
 
 def main():
@@ -234,9 +522,8 @@ def main():
     processes.end_children_with_the_script()
     directory = pathlib.Path(tempfile.mkdtemp(prefix="scenarios-"))
     try:
-        processes.need("hey", "curl")
-        target = start_demo(directory) if options.demo else Target(options.url, directory)
-        report = execute(options, target, directory)
+        processes.need("hey", "h2load", "curl", "openssl")
+        report = Run(options, directory).execute()
     except Failure as failure:
         sys.exit(f"scenarios: {failure}")
     except KeyboardInterrupt:
@@ -244,12 +531,8 @@ def main():
     finally:
         processes.stop_all()
     print_table(report)
-    stamp = report["taken"].replace(":", "").replace("+0000", "")
-    path = pathlib.Path(options.json or ROOT / "benchmarks/target" / f"scenarios-{stamp}.json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report, indent=2) + "\n")
+    machine.write_json(report, options.json, "scenarios")
     shutil.rmtree(directory)
-    progress(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,53 @@
+package io.lambdadispatcher.bench.lambda;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.OutputStream;
+import java.util.Base64;
+import java.util.Map;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * A response as a load balancer expects it from a function.
+ *
+ * @param head with {@code :status}
+ * @param body not to be changed
+ */
+record AlbResponse(Http2Headers head, byte[] body) {
+    private static final JsonFactory JSON = new JsonFactory();
+
+    void write(OutputStream output) {
+        boolean base64 = body.length > 0 && !isText();
+        try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), output)) {
+            json.writeStartObject();
+            json.writeNumberProperty(
+                    "statusCode", Integer.parseInt(head.status().toString()));
+            json.writeObjectPropertyStart("headers");
+            for (Map.Entry<CharSequence, CharSequence> field : head) {
+                if (field.getKey().charAt(0) != ':') {
+                    json.writeStringProperty(
+                            field.getKey().toString(), field.getValue().toString());
+                }
+            }
+            json.writeEndObject();
+            json.writeBooleanProperty("isBase64Encoded", base64);
+            json.writeName("body");
+            if (base64) {
+                // Base64 has nothing to escape, and the JDK's encoder is compiled to vector instructions.
+                byte[] encoded = Base64.getEncoder().encode(body);
+                json.writeRawUTF8String(encoded, 0, encoded.length);
+            } else {
+                json.writeUTF8String(body, 0, body.length);
+            }
+            json.writeEndObject();
+        }
+    }
+
+    private boolean isText() {
+        CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
+        String text = type == null ? "" : type.toString();
+        return text.startsWith("text/") || text.startsWith("application/json");
+    }
+}

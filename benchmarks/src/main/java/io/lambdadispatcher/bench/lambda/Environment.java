@@ -1,0 +1,83 @@
+package io.lambdadispatcher.bench.lambda;
+
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One execution environment: a thread that starts cold, makes the user's handler, and serves one invocation at a time with it. Made and
+ * given work by its {@link LambdaFunction}; everything else happens on its thread.
+ */
+final class Environment implements Runnable {
+    private final LambdaFunction function;
+    private final ColdStart coldStart;
+    private final Supplier<RequestStreamHandler> handlers;
+    private final LinkedBlockingQueue<Invocation> next = new LinkedBlockingQueue<>(1);
+    private final Thread thread;
+
+    /** Keeps the size that responses have needed. */
+    private final ByteArrayOutputStream output = new ByteArrayOutputStream(1024);
+
+    Environment(LambdaFunction function, String name, ColdStart coldStart, Supplier<RequestStreamHandler> handlers) {
+        this.function = function;
+        this.coldStart = coldStart;
+        this.handlers = handlers;
+        this.thread = new Thread(this, name);
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** @throws IllegalStateException if one is under way: the function gives one at a time */
+    void serve(Invocation invocation) {
+        next.add(invocation);
+    }
+
+    /** For good: it takes nothing any more. */
+    void kill() {
+        thread.interrupt();
+    }
+
+    @Override
+    public void run() {
+        try {
+            coldStart.await();
+            RequestStreamHandler handler = handler();
+            while (handler != null && serveNext(handler)) {}
+        } catch (InterruptedException e) {
+            // Killed, and the function knows.
+        }
+    }
+
+    /** @return {@code null} if it cannot be made: then the invocation that wanted it has failed */
+    private @Nullable RequestStreamHandler handler() throws InterruptedException {
+        try {
+            return handlers.get();
+        } catch (RuntimeException | LinkageError e) {
+            function.onStartFailed(next.take(), e);
+            return null;
+        }
+    }
+
+    /** @return false if there is to be no other */
+    private boolean serveNext(RequestStreamHandler handler) throws InterruptedException {
+        Invocation invocation = next.take();
+        function.onBegin(this, invocation);
+        return function.onEnd(this, invocation, invoke(handler, invocation));
+    }
+
+    private InvokeResult invoke(RequestStreamHandler handler, Invocation invocation) {
+        output.reset();
+        try {
+            handler.handleRequest(new ByteArrayInputStream(invocation.payload), output, invocation);
+            return InvokeResult.returned(output.toByteArray());
+        } catch (Exception | LinkageError e) {
+            return InvokeResult.threw(e);
+        }
+    }
+}

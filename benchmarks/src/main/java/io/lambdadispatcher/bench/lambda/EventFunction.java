@@ -1,0 +1,38 @@
+package io.lambdadispatcher.bench.lambda;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.worker.handler.Handler;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.concurrent.ScheduledExecutorService;
+
+/**
+ * Serves a load balancer's events, one at a time, with a handler made for workers: the user code of one invocation per request. JSON is read
+ * and written as a stream; bodies are base64 unless they are text. On the environment's thread, which waits until the handler has answered.
+ */
+public final class EventFunction implements RequestStreamHandler {
+    private final Handler handler;
+    private final ScheduledExecutorService timers;
+
+    /** @param timers what the handler gets for an event loop; only waits are played on it */
+    public EventFunction(Handler handler, ScheduledExecutorService timers) {
+        this.handler = handler;
+        this.timers = timers;
+    }
+
+    /** @throws IOException if the event is none of a load balancer's, or the handler broke its response off */
+    @Override
+    public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
+        AlbRequest event = AlbRequest.read(input);
+        EventCall call = new EventCall(event, timers, Duration.ofMillis(context.getRemainingTimeInMillis()));
+        try {
+            handler.handle(call.request(), call.response());
+        } catch (Exception e) {
+            throw new IOException("handler failed: " + e, e);
+        }
+        call.await().write(output);
+    }
+}
