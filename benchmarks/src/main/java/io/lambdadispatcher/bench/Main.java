@@ -22,22 +22,29 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.ProfilerConfig;
 
 /**
- * JMH's command line, with the GC profiler always on and the results written as JSON beside the jar. One option more: {@code -into file} adds
- * them to a file of the same commit, JDK and CPU, and creates it if there is none.
+ * JMH's command line, with the GC profiler always on and the results written as JSON beside the jar. One option more: {@code -into file} also
+ * adds them to a file of the same commit, JDK and CPU, and creates it if there is none.
  */
 public final class Main {
     private static final String INTO = "-into";
 
     private Main() {}
 
-    public static void main(String[] args) throws IOException, RunnerException, CommandLineOptionException {
+    public static void main(String[] args) throws IOException {
+        // There is no logging backend in this jar, on purpose; SLF4J need not say so.
+        System.setProperty("slf4j.internal.verbosity", "ERROR");
         List<String> rest = new ArrayList<>(Arrays.asList(args));
-        Path into = takeInto(rest);
-        CommandLineOptions given = new CommandLineOptions(rest.toArray(String[]::new));
-        if (asksForText(given)) {
-            org.openjdk.jmh.Main.main(args);
-        } else {
-            measure(given, into);
+        try {
+            Path into = takeInto(rest);
+            CommandLineOptions given = new CommandLineOptions(rest.toArray(String[]::new));
+            if (asksForText(given)) {
+                org.openjdk.jmh.Main.main(args);
+            } else {
+                measure(given, into);
+            }
+        } catch (IllegalArgumentException | CommandLineOptionException | RunnerException e) {
+            System.err.println(e.getMessage());
+            System.exit(1);
         }
     }
 
@@ -65,12 +72,14 @@ public final class Main {
     private static void measure(CommandLineOptions given, @Nullable Path into) throws IOException, RunnerException {
         Instant taken = Instant.now().truncatedTo(ChronoUnit.SECONDS);
         Results results = Results.of(run(given), taken);
-        Path file = into == null
-                ? Machine.target().resolve("jmh-" + taken.toString().replace(":", "") + ".json")
-                : into;
+        Path file = Machine.target().resolve("jmh-" + taken.toString().replace(":", "") + ".json");
         print(results);
-        (Files.exists(file) ? Results.read(file).with(results) : results).write(file);
+        results.write(file);
         System.out.println("\n" + file);
+        if (into != null) {
+            (Files.exists(into) ? Results.read(into).with(results) : results).write(into);
+            System.out.println(into);
+        }
     }
 
     private static Collection<RunResult> run(CommandLineOptions given) throws RunnerException {
