@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.RunResult;
@@ -43,7 +44,7 @@ public final class Main {
                 measure(given, into);
             }
         } catch (IllegalArgumentException | CommandLineOptionException | RunnerException e) {
-            System.err.println(e.getMessage());
+            System.err.println(Objects.requireNonNullElse(e.getMessage(), e.toString()));
             System.exit(1);
         }
     }

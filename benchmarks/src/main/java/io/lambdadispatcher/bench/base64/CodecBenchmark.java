@@ -23,10 +23,20 @@ public class CodecBenchmark extends Measured {
     private byte[] octets = {};
     private byte[] base64 = {};
 
+    /** With small ones before, for the reason that {@link EchoClient#prepare} gives. */
     @Setup
-    public void prepare() {
-        octets = new byte[bodyBytes];
-        new Random(bodyBytes).nextBytes(octets);
+    public void prepare(Blackhole hole) {
+        octets(EchoClient.SMALL_BODY_BYTES);
+        for (int i = 0; i < EchoClient.WARM_UP_CALLS; i++) {
+            encode(hole);
+            decode(hole);
+        }
+        octets(bodyBytes);
+    }
+
+    private void octets(int bytes) {
+        octets = new byte[bytes];
+        new Random(bytes).nextBytes(octets);
         base64 = Base64.getEncoder().encode(octets);
     }
 

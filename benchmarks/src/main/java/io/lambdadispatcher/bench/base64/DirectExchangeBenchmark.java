@@ -26,14 +26,13 @@ public class DirectExchangeBenchmark extends Measured {
     @Param({"0", "4", "1024", "16384", "168161", "1048576", "5767168"})
     public int bodyBytes;
 
-    private EchoClient client = new EchoClient(0);
+    private final EchoClient client = new EchoClient();
     private DirectShard shard = shard();
 
     @Setup
     public void prepare() {
-        client.close();
-        client = new EchoClient(bodyBytes);
         shard = shard();
+        client.prepare(shard, bodyBytes);
     }
 
     private DirectShard shard() {

@@ -23,18 +23,16 @@ public class WorkerStreamExchangeBenchmark extends Measured {
     @Param({"0", "4", "1024", "16384", "168161", "1048576", "5767168", "9365076", "67108864"})
     public int bodyBytes;
 
-    private EchoClient client = new EchoClient(0);
-    private PoolShard shard = shard();
+    private final EchoClient client = new EchoClient();
+    private final PoolShard shard = shard();
 
     @Setup
     public void prepare() {
-        client.close();
-        client = new EchoClient(bodyBytes);
-        shard = shard();
         Member member = new Member("worker");
         shard.onMember(member);
         shard.setOpen(member, true);
         shard.onStreamOpened(member, new FramedStream(shard, member));
+        client.prepare(shard::open, bodyBytes);
     }
 
     private PoolShard shard() {
