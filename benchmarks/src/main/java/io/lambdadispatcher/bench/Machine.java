@@ -29,15 +29,26 @@ final class Machine {
 
     /** What the working tree around the jar has checked out. */
     static String commit() {
+        String commit = git("rev-parse", "--short=12", "HEAD");
+        return commit.isEmpty() ? UNKNOWN : commit;
+    }
+
+    /** Files under version control have been changed since. */
+    static boolean isDirty() {
+        return !git("status", "--porcelain", "--untracked-files=no").isEmpty();
+    }
+
+    /** @return empty where that is the answer, and where there is none */
+    private static String git(String... arguments) {
         try {
-            Process git = new ProcessBuilder("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+            Process git = new ProcessBuilder(Stream.concat(Stream.of("git"), Stream.of(arguments))
+                            .toList())
                     .directory(target().toFile())
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
-            String commit = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-            return commit.isEmpty() ? UNKNOWN : commit;
+            return new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
         } catch (IOException e) {
-            return UNKNOWN;
+            return "";
         }
     }
 

@@ -28,6 +28,7 @@ import org.openjdk.jmh.runner.options.ProfilerConfig;
  */
 public final class Main {
     private static final String INTO = "-into";
+    private static final String COMMAND = "java -jar benchmarks/target/benchmarks.jar ";
 
     private Main() {}
 
@@ -41,7 +42,7 @@ public final class Main {
             if (asksForText(given)) {
                 org.openjdk.jmh.Main.main(args);
             } else {
-                measure(given, into);
+                measure(given, into, String.join(" ", args));
             }
         } catch (IllegalArgumentException | CommandLineOptionException | RunnerException e) {
             System.err.println(Objects.requireNonNullElse(e.getMessage(), e.toString()));
@@ -70,9 +71,10 @@ public final class Main {
                 || given.shouldListResultFormats();
     }
 
-    private static void measure(CommandLineOptions given, @Nullable Path into) throws IOException, RunnerException {
+    private static void measure(CommandLineOptions given, @Nullable Path into, String arguments)
+            throws IOException, RunnerException {
         Instant taken = Instant.now().truncatedTo(ChronoUnit.SECONDS);
-        Results results = Results.of(run(given), taken);
+        Results results = Results.of(run(given), taken, COMMAND + arguments);
         Path file = Machine.target().resolve("jmh-" + taken.toString().replace(":", "") + ".json");
         print(results);
         results.write(file);

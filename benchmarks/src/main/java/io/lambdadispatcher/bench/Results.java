@@ -28,27 +28,47 @@ record Results(Meta meta, List<Measurement> results) {
     private static final MathContext DIGITS = new MathContext(5);
 
     /**
-     * Where and how it was measured.
+     * Where and how it was measured, with the names that the macro runs' results have.
      *
      * @param taken when the last results were added
-     * @param commit with {@code -dirty} if there is more than is committed
+     * @param dirty there was more than is committed
      * @param flags of the measured JVMs
+     * @param command all that have added to it, one after the other
      */
-    record Meta(String taken, String commit, String jdk, List<String> flags, String cpu, int processors, String os) {
+    record Meta(
+            String taken,
+            String commit,
+            boolean dirty,
+            String jdk,
+            List<String> flags,
+            String cpu,
+            int cores,
+            String kernel,
+            String command) {
 
-        static Meta of(BenchmarkParams params, Instant taken) {
+        static Meta of(BenchmarkParams params, Instant taken, String command) {
             return new Meta(
                     taken.toString(),
                     Machine.commit(),
+                    Machine.isDirty(),
                     params.getVmName() + " " + params.getVmVersion(),
                     List.copyOf(params.getJvmArgs()),
                     Machine.cpu(),
                     Runtime.getRuntime().availableProcessors(),
-                    System.getProperty("os.name") + " " + System.getProperty("os.version"));
+                    System.getProperty("os.version"),
+                    command);
         }
 
         private boolean comparesWith(Meta other) {
-            return commit.equals(other.commit) && jdk.equals(other.jdk) && cpu.equals(other.cpu);
+            return commit.equals(other.commit)
+                    && dirty == other.dirty
+                    && jdk.equals(other.jdk)
+                    && cpu.equals(other.cpu);
+        }
+
+        private Meta after(Meta older) {
+            String commands = older.command.contains(command) ? older.command : older.command + " && " + command;
+            return new Meta(taken, commit, dirty, jdk, flags, cpu, cores, kernel, commands);
         }
     }
 
@@ -105,13 +125,14 @@ record Results(Meta meta, List<Measurement> results) {
         }
     }
 
-    static Results of(Collection<RunResult> from, Instant taken) {
+    static Results of(Collection<RunResult> from, Instant taken, String command) {
         if (from.isEmpty()) {
             throw new IllegalArgumentException("no results, expected at least one benchmark to run to its end");
         }
         BenchmarkParams first = from.iterator().next().getParams();
         return new Results(
-                Meta.of(first, taken), from.stream().map(Measurement::of).toList());
+                Meta.of(first, taken, command),
+                from.stream().map(Measurement::of).toList());
     }
 
     /**
@@ -126,7 +147,7 @@ record Results(Meta meta, List<Measurement> results) {
         Map<String, Measurement> all = new TreeMap<>();
         results.forEach(result -> all.put(result.key(), result));
         newer.results.forEach(result -> all.put(result.key(), result));
-        return new Results(newer.meta, List.copyOf(all.values()));
+        return new Results(newer.meta.after(meta), List.copyOf(all.values()));
     }
 
     static Results read(Path file) throws IOException {

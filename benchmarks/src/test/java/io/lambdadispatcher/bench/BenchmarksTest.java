@@ -43,7 +43,7 @@ class BenchmarksTest {
         Collection<RunResult> results = new Runner(options).run();
 
         assertThat(names(results)).isEqualTo(known()).isNotEmpty();
-        assertThat(Results.of(results, Instant.EPOCH).results())
+        assertThat(Results.of(results, Instant.EPOCH, "smoke").results())
                 .hasSameSizeAs(results)
                 .allSatisfy(result -> assertThat(result.score()).isPositive());
     }

@@ -37,7 +37,8 @@ class ResultsTest {
 
         Results both = old.with(new Results(later, List.of(measurement("4", 11))));
 
-        assertThat(both.meta()).isEqualTo(later);
+        assertThat(both.meta().taken()).isEqualTo(later.taken());
+        assertThat(both.meta().command()).isEqualTo(META.command() + " && " + later.command());
         assertThat(both.results()).containsExactlyInAnyOrder(measurement("1024", 300), measurement("4", 11));
     }
 
@@ -53,7 +54,8 @@ class ResultsTest {
     }
 
     private static Meta meta(String taken, String commit) {
-        return new Meta(taken, commit, "JDK 17", List.of("-Xmx512m"), "a CPU", 2, "Linux");
+        return new Meta(
+                taken, commit, false, "JDK 17", List.of("-Xmx512m"), "a CPU", 2, "6.1", "java -jar a.jar " + taken);
     }
 
     private static Measurement measurement(String bodyBytes, double score) {
