@@ -1,7 +1,6 @@
 package io.lambdadispatcher.wire;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 
@@ -9,8 +8,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 public final class HeadDecoder {
     private static final int ANY_STREAM = 1;
 
-    private final DefaultHttp2HeadersDecoder hpack =
-            new DefaultHttp2HeadersDecoder(true, true, WireLimits.MAX_HEAD_LIST_BYTES);
+    private final FlatHeadersDecoder hpack = new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES);
 
     /**
      * Decodes all of {@code block}, which stays the caller's. The result holds no reference to it.

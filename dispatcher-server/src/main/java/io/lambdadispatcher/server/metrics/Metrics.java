@@ -18,6 +18,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -25,7 +26,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Everything that {@code /metrics} shows: ours, the JVM's and the Netty allocator's. Thread-safe after {@link #watchPools}. */
 public final class Metrics implements AutoCloseable {
-    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final CoarseClock clock = new CoarseClock();
+    private final PrometheusMeterRegistry registry =
+            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT, new PrometheusRegistry(), clock);
     private final MicrometerObserver observer = new MicrometerObserver(registry);
     private final JvmGcMetrics garbageCollection = new JvmGcMetrics();
     private volatile @Nullable PoolGauges pools;
@@ -81,5 +84,6 @@ public final class Metrics implements AutoCloseable {
     public void close() {
         garbageCollection.close();
         registry.close();
+        clock.close();
     }
 }

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /** First in, first out, without an object per entry. Owns the buffers in it. */
 final class BufferRing {
-    private @Nullable ByteBuf[] buffers = new ByteBuf[4];
-    private boolean[] bodies = new boolean[4];
+    // Small, for there is one for each request; a power of two.
+    private @Nullable ByteBuf[] buffers = new ByteBuf[2];
+    private boolean[] bodies = new boolean[2];
     private int head;
     private int count;
 

@@ -1,11 +1,13 @@
 package io.lambdadispatcher.wire.http2;
 
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -17,12 +19,30 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     /** So long a peer has to take the GOAWAY that ends its connection. */
     private static final long GOAWAY_MILLIS = 1000;
 
+    private final GatheringFrameWriter frames;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable ChannelPromise written;
     private @Nullable CoalescedFlush flush;
     private boolean readCompleting;
 
+    /** @param frames which {@code encoder} writes to */
     protected CoalescingHttp2Handler(
-            Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings settings) {
+            Http2ConnectionDecoder decoder,
+            Http2ConnectionEncoder encoder,
+            GatheringFrameWriter frames,
+            Http2Settings settings) {
         super(decoder, encoder, settings);
+        this.frames = frames;
+    }
+
+    final GatheringFrameWriter frames() {
+        return frames;
+    }
+
+    /** For a head: most are written at once, so that one promise, kept, does for all. */
+    public final ChannelPromise headPromise() {
+        ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
+        return frames.isCompleteWhenSent() ? c.newPromise() : Objects.requireNonNull(written);
     }
 
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
@@ -34,6 +54,8 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
+        this.ctx = ctx;
+        written = ctx.newPromise().setSuccess();
         flush = new CoalescedFlush(this, ctx);
         super.handlerAdded(ctx);
     }
@@ -55,6 +77,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     @Override
     protected void onConnectionError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        frames.completeWhenSent();
         super.onConnectionError(ctx, outbound, cause, error);
         if (ctx.channel().isActive()) {
             ctx.channel().config().setAutoRead(false);
@@ -63,12 +86,25 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         }
     }
 
+    /** Gracefully: when all streams have ended and the socket has their last octets. */
+    @Override
+    public void close(ChannelHandlerContext ctx, ChannelPromise promise) throws Exception {
+        frames.completeWhenSent();
+        super.close(ctx, promise);
+    }
+
     @Override
     public void flush(ChannelHandlerContext ctx) {
         if (readCompleting) {
             flushSoon();
-        } else {
-            super.flush(ctx);
+            return;
+        }
+        try {
+            encoder().flowController().writePendingBytes();
+            frames.handOver(ctx);
+            ctx.flush();
+        } catch (Http2Exception e) {
+            onError(ctx, true, e);
         }
     }
 }

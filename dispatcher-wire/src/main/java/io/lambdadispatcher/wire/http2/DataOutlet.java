@@ -1,10 +1,7 @@
 package io.lambdadispatcher.wire.http2;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelPromise;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2RemoteFlowController.FlowControlled;
 import io.netty.handler.codec.http2.Http2Stream;
 
@@ -14,8 +11,8 @@ import io.netty.handler.codec.http2.Http2Stream;
  * queued together leaves in as few and as large DATA frames as window and peer allow; and the owner learns when body octets have
  * left the queue, which is when they may be given back to the window they came through.
  *
- * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made; small, so they may be copied
- * together) and <em>body</em> (somebody's octets; never copied). Nothing is flushed here: ask {@link CoalescedFlush}.
+ * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made) and <em>body</em> (somebody's octets, of
+ * which the owner hears). Nothing is flushed here: ask {@link CoalescingHttp2Handler#flushSoon}.
  *
  * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already.
  */
@@ -30,14 +27,8 @@ public final class DataOutlet implements FlowControlled {
         void onTaken(int bodyBytes);
     }
 
-    private static final int HTTP2_HEADER_BYTES = 9;
-    private static final byte DATA = 0x0;
-    private static final byte END_STREAM = 0x1;
-
-    /** Meta octets that travel in the buffer of the HTTP/2 header before them: a head and a frame header fit. */
-    private static final int META_ROOM_BYTES = 247;
-
-    private final Http2ConnectionHandler connection;
+    private final CoalescingHttp2Handler connection;
+    private final GatheringFrameWriter frames;
     private final ChannelHandlerContext ctx;
     private final Http2Stream stream;
     private final Listener listener;
@@ -53,8 +44,9 @@ public final class DataOutlet implements FlowControlled {
     private boolean closed;
 
     public DataOutlet(
-            Http2ConnectionHandler connection, ChannelHandlerContext ctx, Http2Stream stream, Listener listener) {
+            CoalescingHttp2Handler connection, ChannelHandlerContext ctx, Http2Stream stream, Listener listener) {
         this.connection = connection;
+        this.frames = connection.frames();
         this.ctx = ctx;
         this.stream = stream;
         this.listener = listener;
@@ -162,53 +154,19 @@ public final class DataOutlet implements FlowControlled {
     private int writeFrame(int frameBytes) {
         queuedBytes -= frameBytes;
         endWritten = endQueued && queuedBytes == 0;
-        // A graceful close waits for END_STREAM to be on the wire, so that one needs a promise that really completes.
-        ChannelPromise last = endWritten ? ctx.newPromise() : unsafeVoidPromise();
-        int bodyBytes = writePayload(header(frameBytes), frameBytes, last);
-        if (endWritten) {
-            connection.closeStreamLocal(stream, last);
-        }
-        return bodyBytes;
-    }
-
-    private int writePayload(ByteBuf header, int frameBytes, ChannelPromise last) {
-        ByteBuf meta = header;
+        frames.dataHeader(ctx, stream.id(), frameBytes, endWritten);
         int bodyBytes = 0;
         for (int left = frameBytes; left > 0; ) {
             boolean body = queue.isBody();
             ByteBuf octets = queue.take(left);
             left -= octets.readableBytes();
-            if (!body && octets.readableBytes() <= meta.writableBytes()) {
-                meta.writeBytes(octets);
-                octets.release();
-                continue;
-            }
-            if (meta.isReadable()) {
-                ctx.write(meta, unsafeVoidPromise());
-                meta = Unpooled.EMPTY_BUFFER;
-            }
             bodyBytes += body ? octets.readableBytes() : 0;
-            ctx.write(octets, left == 0 ? last : unsafeVoidPromise());
+            frames.payload(ctx, octets);
         }
-        if (meta.isReadable()) {
-            ctx.write(meta, last);
+        if (endWritten) {
+            connection.closeStreamLocal(stream, frames.written(ctx));
         }
         return bodyBytes;
-    }
-
-    private ByteBuf header(int frameBytes) {
-        int room = queue.isBody() ? 0 : META_ROOM_BYTES;
-        return ctx.alloc()
-                .directBuffer(HTTP2_HEADER_BYTES + room, HTTP2_HEADER_BYTES + room)
-                .writeMedium(frameBytes)
-                .writeByte(DATA)
-                .writeByte(endWritten ? END_STREAM : 0)
-                .writeInt(stream.id());
-    }
-
-    /** Whose failures nobody hears of: the channel's end reaches the owner anyway. */
-    private ChannelPromise unsafeVoidPromise() {
-        return ctx.channel().unsafe().voidPromise();
     }
 
     @Override

@@ -2,16 +2,19 @@ package io.lambdadispatcher.wire.http2;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameListener;
 import io.netty.handler.codec.http2.Http2FrameReader;
 import io.netty.handler.codec.http2.Http2FrameTypes;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2HeadersDecoder;
 
 /**
  * Reads HTTP/2 frames like Netty's reader, but passes a DATA payload on as it arrives instead of waiting for the whole frame: nothing of
  * a body is gathered or copied, and a large frame costs no memory. The parts are given to
  * {@link Http2FrameListener#onDataRead} one by one, END_STREAM with the last; flow control counts octets, so parts add up to the frame.
- * All other frames, and DATA with padding, go to the delegate one whole frame at a time.
+ * All other frames, and DATA with padding, go to Netty's reader one whole frame at a time, but for heads that come in one frame.
  *
  * <p>Event loop only. A part is a slice of the input, valid during the call.
  */
@@ -24,6 +27,10 @@ public final class EagerFrameReader implements Http2FrameReader {
     private static final int END_HEADERS = 0x4;
     private static final int PADDED = 0x8;
 
+    /** CONTINUATION frames of one head that are too small to be honest (CVE-2024-27316). */
+    private static final int MAX_SMALL_CONTINUATIONS = 16;
+
+    private final Http2HeadersDecoder heads;
     private final Http2FrameReader delegate;
 
     private boolean insideHeaderBlock;
@@ -35,8 +42,9 @@ public final class EagerFrameReader implements Http2FrameReader {
     private boolean insideFrame;
     private long finished;
 
-    public EagerFrameReader(Http2FrameReader delegate) {
-        this.delegate = delegate;
+    public EagerFrameReader(Http2HeadersDecoder heads) {
+        this.heads = heads;
+        this.delegate = new DefaultHttp2FrameReader(heads, MAX_SMALL_CONTINUATIONS);
     }
 
     @Override
@@ -96,6 +104,13 @@ public final class EagerFrameReader implements Http2FrameReader {
             return false;
         }
         if (type == Http2FrameTypes.HEADERS
+                && (flags & ~END_STREAM) == END_HEADERS
+                && streamId != 0
+                && !insideHeaderBlock) {
+            readHead(ctx, input, payloadBytes, streamId, (flags & END_STREAM) != 0, listener);
+            return true;
+        }
+        if (type == Http2FrameTypes.HEADERS
                 || type == Http2FrameTypes.PUSH_PROMISE
                 || type == Http2FrameTypes.CONTINUATION) {
             insideHeaderBlock = (flags & END_HEADERS) == 0;
@@ -105,6 +120,28 @@ public final class EagerFrameReader implements Http2FrameReader {
         }
         delegate.readFrame(ctx, input.readSlice(HEADER_BYTES + payloadBytes), listener);
         return true;
+    }
+
+    /** A head in one frame without padding or priority, which is most of them: nothing is made but the head itself. */
+    private void readHead(
+            ChannelHandlerContext ctx,
+            ByteBuf input,
+            int blockBytes,
+            int streamId,
+            boolean endStream,
+            Http2FrameListener listener)
+            throws Http2Exception {
+        int end = input.readerIndex() + HEADER_BYTES + blockBytes;
+        int inputEnd = input.writerIndex();
+        finished++;
+        Http2Headers head;
+        try {
+            // The decoder reads to the end of what is readable: a slice would do, and cost an object.
+            head = heads.decodeHeaders(streamId, input.skipBytes(HEADER_BYTES).writerIndex(end));
+        } finally {
+            input.setIndex(end, inputEnd);
+        }
+        listener.onHeadersRead(ctx, streamId, head, 0, endStream);
     }
 
     /** The peer owes the rest of a header block, or of a frame that is not DATA. */

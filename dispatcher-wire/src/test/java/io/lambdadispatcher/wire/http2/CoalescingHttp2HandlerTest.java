@@ -12,7 +12,6 @@ import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
 import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
-import io.netty.handler.codec.http2.DefaultHttp2FrameWriter;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2EventAdapter;
@@ -49,10 +48,16 @@ class CoalescingHttp2HandlerTest {
     }
 
     private static final class Handler extends CoalescingHttp2Handler {
-        Handler(DefaultHttp2Connection connection, Http2ConnectionEncoder encoder) {
+        Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames) {
+            this(connection, new DefaultHttp2ConnectionEncoder(connection, frames), frames);
+        }
+
+        private Handler(
+                DefaultHttp2Connection connection, Http2ConnectionEncoder encoder, GatheringFrameWriter frames) {
             super(
                     new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader()),
                     encoder,
+                    frames,
                     new Http2Settings());
             decoder().frameListener(new Http2EventAdapter() {});
             gracefulShutdownTimeoutMillis(-1);
@@ -63,9 +68,7 @@ class CoalescingHttp2HandlerTest {
     void should_end_a_connection_in_error_whose_peer_does_not_take_the_goaway() {
         DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
         FullSocket socket = new FullSocket();
-        EmbeddedChannel channel = new EmbeddedChannel(
-                socket,
-                new Handler(connection, new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter())));
+        EmbeddedChannel channel = new EmbeddedChannel(socket, new Handler(connection, new GatheringFrameWriter()));
         channel.freezeTime();
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0));
         socket.full = true;

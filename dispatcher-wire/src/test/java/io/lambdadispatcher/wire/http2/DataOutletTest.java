@@ -7,7 +7,13 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Connection;
+import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
+import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
+import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.Http2Error;
@@ -31,13 +37,20 @@ class DataOutletTest {
     private final List<Integer> taken = new ArrayList<>();
     private boolean ended;
 
-    private final Http2ConnectionHandler server = new Http2ConnectionHandlerBuilder()
-            .server(true)
-            .frameListener(new Http2FrameAdapter())
-            .build();
+    private final CoalescingHttp2Handler server = server();
     private Http2ConnectionHandler client = client(WINDOW_BYTES);
     private EmbeddedChannel serverChannel = new EmbeddedChannel();
     private EmbeddedChannel clientChannel = new EmbeddedChannel();
+
+    private static CoalescingHttp2Handler server() {
+        DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
+        GatheringFrameWriter frames = new GatheringFrameWriter();
+        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
+        Http2ConnectionDecoder decoder =
+                new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader());
+        decoder.frameListener(new Http2FrameAdapter());
+        return new CoalescingHttp2Handler(decoder, encoder, frames, new Http2Settings()) {};
+    }
 
     private Http2ConnectionHandler client(int windowBytes) {
         return new Http2ConnectionHandlerBuilder()
@@ -192,13 +205,27 @@ class DataOutletTest {
     void should_not_copy_a_body() {
         DataOutlet outlet = open(1000);
         pump();
-        ByteBuf body = octets("body");
+        String text = "body".repeat(GatheringFrameWriter.COPY_BREAK_BYTES / 4) + '.';
+        ByteBuf body = octets(text);
         outlet.body(body);
         serverChannel.flush();
         List<Object> written = new ArrayList<>(serverChannel.outboundMessages());
         assertThat(written).anySatisfy(message -> assertThat(message).isSameAs(body));
         pump();
-        assertThat(receivedText()).isEqualTo("body");
+        assertThat(receivedText()).isEqualTo(text);
+    }
+
+    @Test
+    void should_send_small_bodies_and_their_frames_in_one_buffer() {
+        DataOutlet outlet = open(1000);
+        pump();
+        outlet.meta(octets("<h>"));
+        outlet.body(octets("body"));
+        serverChannel.flush();
+        assertThat(serverChannel.outboundMessages()).hasSize(1);
+        pump();
+        assertThat(receivedText()).isEqualTo("<h>body");
+        assertThat(taken).containsExactly(4);
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.lambdadispatcher.wire.http2;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.testkit.Splits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -10,7 +11,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameAdapter;
@@ -29,7 +29,7 @@ class EagerFrameReaderTest {
     private static final String PING = "000008 06 00 00000000 0102030405060708";
 
     private final Recorder seen = new Recorder();
-    private final EagerFrameReader reader = new EagerFrameReader(new DefaultHttp2FrameReader());
+    private final EagerFrameReader reader = new EagerFrameReader(new FlatHeadersDecoder(8192));
     private final EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
     private final ByteBuf cumulation = Unpooled.buffer();
 
@@ -84,6 +84,40 @@ class EagerFrameReaderTest {
                 "000002 00 01 00000003 6768");
         split.feed(octets, this::read);
         assertThat(seen.joined()).containsExactly("settings", "headers 3", "data 3 abcdef", "ping", "data 3 gh end");
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("splits")
+    void should_read_heads_in_one_frame_however_octets_are_cut(Splits.Split split) throws Exception {
+        byte[] octets = hex(
+                "000001 01 04 00000003 88",
+                PING,
+                "000001 01 05 00000005 88",
+                "000006 01 24 00000007 00000003 10 88", // with priority
+                "000004 01 0c 00000009 02 88 0000", // padded
+                "000004 01 04 0000000b 00016100");
+        split.feed(octets, this::read);
+        assertThat(seen.events)
+                .containsExactly("headers 3", "ping", "headers 5 end", "headers 7", "headers 9", "headers 11");
+        assertThat(reader.isUnfinished()).isFalse();
+    }
+
+    @Test
+    void should_go_on_behind_a_head_with_a_bad_field() throws Exception {
+        // A literal field without indexing, named "A".
+        assertThatThrownBy(() -> read(hex("000005 01 04 00000003 88 00014100", PING)))
+                .isInstanceOf(Http2Exception.StreamException.class);
+        read(hex("000001 01 05 00000005 88"));
+        assertThat(seen.events).containsExactly("ping", "headers 5 end");
+    }
+
+    @Test
+    void should_read_nothing_after_a_head_that_is_not_hpack() throws Exception {
+        assertThatThrownBy(() -> read(hex("000001 01 04 00000003 ff")))
+                .isInstanceOfSatisfying(
+                        Http2Exception.class, e -> assertThat(e.error()).isEqualTo(Http2Error.COMPRESSION_ERROR));
+        read(hex(PING));
+        assertThat(seen.events).isEmpty();
     }
 
     @Test
@@ -185,7 +219,20 @@ class EagerFrameReaderTest {
         @Override
         public void onHeadersRead(
                 ChannelHandlerContext ctx, int streamId, Http2Headers headers, int padding, boolean endStream) {
-            events.add("headers " + streamId);
+            events.add("headers " + streamId + (endStream ? " end" : ""));
+        }
+
+        @Override
+        public void onHeadersRead(
+                ChannelHandlerContext ctx,
+                int streamId,
+                Http2Headers headers,
+                int dependency,
+                short weight,
+                boolean exclusive,
+                int padding,
+                boolean endStream) {
+            onHeadersRead(ctx, streamId, headers, padding, endStream);
         }
 
         @Override

@@ -49,7 +49,7 @@ final class ControlStream implements FrameReader.Listener {
         ByteBuf out = host.ctx().alloc().directBuffer(USUAL_MESSAGE_BYTES);
         codec.write(out, message);
         outlet.meta(out);
-        host.flush().request();
+        host.http2().flushSoon();
     }
 
     /** The last message. */

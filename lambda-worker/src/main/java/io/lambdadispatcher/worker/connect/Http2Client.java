@@ -1,24 +1,25 @@
 package io.lambdadispatcher.worker.connect;
 
+import io.lambdadispatcher.wire.FlatHeadersDecoder;
+import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
-import io.netty.handler.codec.http2.DefaultHttp2FrameWriter;
 import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Netty's HTTP/2 handler as a client, without child channels; tells its connection of the channel's beginning and end. */
-final class Http2Client extends Http2ConnectionHandler {
+final class Http2Client extends CoalescingHttp2Handler {
     private static final Logger log = LoggerFactory.getLogger(Http2Client.class);
 
     private final WorkerConnection owner;
@@ -27,9 +28,10 @@ final class Http2Client extends Http2ConnectionHandler {
     private Http2Client(
             Http2ConnectionDecoder decoder,
             Http2ConnectionEncoder encoder,
+            GatheringFrameWriter frames,
             Http2Settings settings,
             WorkerConnection owner) {
-        super(decoder, encoder, settings);
+        super(decoder, encoder, frames, settings);
         this.owner = owner;
     }
 
@@ -44,13 +46,14 @@ final class Http2Client extends Http2ConnectionHandler {
                 .remote()
                 .flowController(
                         new DefaultHttp2RemoteFlowController(connection, new UniformStreamByteDistributor(connection)));
-        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
+        GatheringFrameWriter frames = new GatheringFrameWriter();
+        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection, encoder, new EagerFrameReader(new DefaultHttp2FrameReader()));
+                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES)));
         decoder.frameListener(owner);
         Http2Settings settings =
                 Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes);
-        return new Http2Client(decoder, encoder, settings, owner);
+        return new Http2Client(decoder, encoder, frames, settings, owner);
     }
 
     @Override

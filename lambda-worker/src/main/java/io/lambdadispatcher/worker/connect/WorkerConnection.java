@@ -11,7 +11,7 @@ import io.lambdadispatcher.wire.Endpoints;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.wire.WireException;
 import io.lambdadispatcher.wire.WireLimits;
-import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.lambdadispatcher.worker.connect.ConnectionListener.Closing;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -23,7 +23,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -91,7 +90,6 @@ final class WorkerConnection extends Http2EventAdapter
 
     private State state = State.NEW;
     private @Nullable ChannelHandlerContext ctx;
-    private @Nullable CoalescedFlush flush;
     private @Nullable ControlStream control;
     private @Nullable LoadMeter load;
     private @Nullable Future<?> loadTimer;
@@ -125,7 +123,6 @@ final class WorkerConnection extends Http2EventAdapter
             connected.close();
             return;
         }
-        flush = new CoalescedFlush(http2, connected);
         state = State.GREETING;
         Http2Connection connection = http2.connection();
         connection
@@ -163,7 +160,7 @@ final class WorkerConnection extends Http2EventAdapter
     private @Nullable Http2Stream open(Http2Headers head) {
         int id = http2.connection().local().incrementAndGetNextStreamId();
         Future<Void> written = http2.encoder().writeHeaders(ctx(), id, head, 0, false, ctx().newPromise());
-        flush().request();
+        http2.flushSoon();
         Http2Stream stream = http2.connection().stream(id);
         if (stream == null) {
             close("stream " + id + " cannot be opened: " + written.cause());
@@ -440,13 +437,13 @@ final class WorkerConnection extends Http2EventAdapter
         // What is queued must leave first: a PING overtakes it otherwise.
         http2.flush(ctx());
         http2.encoder().writePing(ctx(), false, lastRoundTrip, ctx().newPromise());
-        flush().request();
+        http2.flushSoon();
     }
 
     @Override
     public void onProbe() {
         http2.encoder().writePing(ctx(), false, PROBE_PING, ctx().newPromise());
-        flush().request();
+        http2.flushSoon();
     }
 
     @Override
@@ -516,18 +513,13 @@ final class WorkerConnection extends Http2EventAdapter
     // ---- for the streams
 
     @Override
-    public Http2ConnectionHandler http2() {
+    public CoalescingHttp2Handler http2() {
         return http2;
     }
 
     @Override
     public ChannelHandlerContext ctx() {
         return connected(ctx);
-    }
-
-    @Override
-    public CoalescedFlush flush() {
-        return connected(flush);
     }
 
     private ControlStream control() {

@@ -89,7 +89,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
     /** Ends our body after what is queued, between exchanges. */
     public void end() {
         outlet.end();
-        host.flush().request();
+        host.http2().flushSoon();
     }
 
     /** RESET to the exchange under way. */
@@ -124,7 +124,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
     private void resetStream(Http2Error error) {
         host.http2()
                 .resetStream(host.ctx(), stream.id(), error.code(), host.ctx().newPromise());
-        host.flush().request();
+        host.http2().flushSoon();
         close(ErrorCode.INTERNAL);
     }
 
@@ -234,7 +234,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
         }
         try {
             if (host.http2().connection().local().flowController().consumeBytes(stream, bytes)) {
-                host.flush().request();
+                host.http2().flushSoon();
             }
         } catch (Http2Exception e) {
             host.http2().onError(host.ctx(), false, e);
@@ -295,7 +295,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
             outlet.meta(header);
         }
         outlet.body(octets);
-        host.flush().request();
+        host.http2().flushSoon();
     }
 
     @Override
@@ -303,7 +303,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
         ByteBuf out = host.ctx().alloc().directBuffer(SMALL_FRAME_BYTES);
         FrameWriter.writeReset(out, code, text);
         outlet.meta(out);
-        host.flush().request();
+        host.http2().flushSoon();
     }
 
     @Override
@@ -327,6 +327,6 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
             return;
         }
         outlet.meta(out);
-        host.flush().request();
+        host.http2().flushSoon();
     }
 }

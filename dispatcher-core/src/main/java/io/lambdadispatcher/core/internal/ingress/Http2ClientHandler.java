@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
@@ -52,10 +53,11 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     Http2ClientHandler(
             Http2ConnectionDecoder decoder,
             Http2ConnectionEncoder encoder,
+            GatheringFrameWriter frames,
             Http2Settings settings,
             EagerFrameReader reader,
             IngressContext context) {
-        super(decoder, encoder, settings);
+        super(decoder, encoder, frames, settings);
         this.context = context;
         this.reader = reader;
         this.streamKey = connection().newKey();

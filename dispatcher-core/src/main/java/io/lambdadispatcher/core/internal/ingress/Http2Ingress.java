@@ -1,15 +1,14 @@
 package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.HttpLimits;
-import io.lambdadispatcher.wire.http2.CompactFrameWriter;
+import io.lambdadispatcher.wire.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -24,9 +23,6 @@ import org.jspecify.annotations.Nullable;
 final class Http2Ingress {
     /** Empty DATA frames in a row (CVE-2019-9518). */
     private static final int MAX_EMPTY_DATA_FRAMES = 8;
-
-    /** CONTINUATION frames too small to be honest (CVE-2024-27316). */
-    private static final int MAX_SMALL_CONTINUATIONS = 16;
 
     private static final int RESET_WINDOW_SECONDS = 30;
 
@@ -44,6 +40,7 @@ final class Http2Ingress {
 
     private static final class Builder extends AbstractHttp2ConnectionHandlerBuilder<Http2ClientHandler, Builder> {
         private final IngressContext context;
+        private final GatheringFrameWriter frames = new GatheringFrameWriter();
         private @Nullable EagerFrameReader reader;
 
         Builder(IngressContext context) {
@@ -68,9 +65,8 @@ final class Http2Ingress {
             UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
             distributor.minAllocationChunk(DISTRIBUTED_CHUNK_BYTES);
             connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
-            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new CompactFrameWriter());
-            EagerFrameReader eager = new EagerFrameReader(new DefaultHttp2FrameReader(
-                    new DefaultHttp2HeadersDecoder(true, limits.maxHeadBytes()), MAX_SMALL_CONTINUATIONS));
+            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
+            EagerFrameReader eager = new EagerFrameReader(new FlatHeadersDecoder(limits.maxHeadBytes()));
             codec(
                     new DefaultHttp2ConnectionDecoder(
                             connection,
@@ -92,7 +88,7 @@ final class Http2Ingress {
             if (reader == null) {
                 throw new IllegalStateException("built without a reader");
             }
-            return new Http2ClientHandler(decoder, encoder, settings, reader, context);
+            return new Http2ClientHandler(decoder, encoder, frames, settings, reader, context);
         }
     }
 }

@@ -2,9 +2,11 @@ package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.wire.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.WireLimits;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -13,9 +15,6 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
-import io.netty.handler.codec.http2.DefaultHttp2FrameWriter;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -87,13 +86,11 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         }
         Http2Connection connection = new DefaultHttp2Connection(true);
         connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor(connection)));
-        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, new DefaultHttp2FrameWriter());
+        GatheringFrameWriter frames = new GatheringFrameWriter();
+        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection,
-                encoder,
-                new EagerFrameReader(
-                        new DefaultHttp2FrameReader(new DefaultHttp2HeadersDecoder(true, MAX_CONTROL_HEAD_BYTES))));
-        ConnectionHandler handler = new ConnectionHandler(decoder, encoder);
+                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(MAX_CONTROL_HEAD_BYTES)));
+        ConnectionHandler handler = new ConnectionHandler(decoder, encoder, frames);
         channel.pipeline().addLast(handler.liveness, handler);
     }
 
@@ -108,10 +105,11 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         private final LivenessProbe liveness = new LivenessProbe(this);
         private @Nullable WorkerConnection connection;
 
-        ConnectionHandler(Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder) {
+        ConnectionHandler(Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, GatheringFrameWriter frames) {
             super(
                     decoder,
                     encoder,
+                    frames,
                     Http2Settings.defaultSettings()
                             .initialWindowSize(STREAM_WINDOW_BYTES)
                             .maxFrameSize(MAX_FRAME_BYTES)

@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class CompactFrameWriterTest {
+class GatheringFrameWriterTest {
 
     /** One frame, just one frame, two, and many; read by Netty's own reader. */
     @ParameterizedTest
@@ -24,12 +24,13 @@ class CompactFrameWriterTest {
     void should_write_heads_of_any_size_that_netty_reads(int valueBytes) throws Exception {
         EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
         ChannelHandlerContext ctx = channel.pipeline().firstContext();
-        CompactFrameWriter writer = new CompactFrameWriter();
+        GatheringFrameWriter writer = new GatheringFrameWriter();
         writer.headersConfiguration().maxHeaderListSize(1 << 20);
         Http2Headers head = new DefaultHttp2Headers().status("200").set("x", "v".repeat(valueBytes) + "\u00ff");
         for (int i = 0; i < 2; i++) {
             writer.writeHeaders(ctx, 3, head, 0, i == 1, ctx.newPromise());
         }
+        writer.handOver(ctx);
         channel.flush();
         ByteBuf all = Unpooled.buffer();
         for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
