@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -136,7 +137,7 @@ record Results(Meta meta, List<Measurement> results) {
     }
 
     /**
-     * Those of {@code newer} and, of what it has not measured, these.
+     * These, with those of {@code newer} in the place of what it has measured again, or at the end.
      *
      * @throws IllegalArgumentException if they were not measured under equal conditions
      */
@@ -144,7 +145,7 @@ record Results(Meta meta, List<Measurement> results) {
         if (!meta.comparesWith(newer.meta)) {
             throw new IllegalArgumentException("results of " + newer.meta + ", expected those of " + meta);
         }
-        Map<String, Measurement> all = new TreeMap<>();
+        Map<String, Measurement> all = new LinkedHashMap<>();
         results.forEach(result -> all.put(result.key(), result));
         newer.results.forEach(result -> all.put(result.key(), result));
         return new Results(newer.meta.after(meta), List.copyOf(all.values()));

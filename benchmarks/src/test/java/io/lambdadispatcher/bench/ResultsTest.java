@@ -39,7 +39,7 @@ class ResultsTest {
 
         assertThat(both.meta().taken()).isEqualTo(later.taken());
         assertThat(both.meta().command()).isEqualTo(META.command() + " && " + later.command());
-        assertThat(both.results()).containsExactlyInAnyOrder(measurement("1024", 300), measurement("4", 11));
+        assertThat(both.results()).containsExactly(measurement("1024", 300), measurement("4", 11));
     }
 
     @Test
