@@ -4,45 +4,106 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
-/** Heads as a browser and a small service send them. */
-public final class Heads {
-    private static final AsciiString GET = AsciiString.cached("GET");
-    private static final AsciiString HTTPS = AsciiString.cached("https");
+/** Heads as typical clients and small services send them, with what a dispatcher adds on the way. */
+public enum Heads {
+    BROWSER(
+            new String[] {
+                ":method", "GET",
+                ":scheme", "https",
+                ":authority", "www.example.com",
+                ":path", "/products/4711?ref=home",
+                "user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                "accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                "accept-language", "en-GB,en;q=0.5",
+                "accept-encoding", "gzip, deflate, br, zstd",
+                "referer", "https://www.example.com/",
+                "cookie", "session=5f3c1e0a9b7d4c2e8a6f0d1b3c5e7f90; theme=dark; consent=20261121",
+                "upgrade-insecure-requests", "1",
+                "sec-fetch-dest", "document",
+                "sec-fetch-mode", "navigate",
+                "sec-fetch-site", "same-origin",
+                "x-forwarded-for", "203.0.113.7",
+                "x-forwarded-proto", "https",
+                "via", "2.0 dispatcher"
+            },
+            new String[] {
+                ":status", "200",
+                "content-type", "text/html; charset=utf-8",
+                "content-length", "18231",
+                "cache-control", "private, max-age=60",
+                "etag", "\"8f3b0c\"",
+                "vary", "accept-encoding",
+                "set-cookie", "session=5f3c1e0a9b7d4c2e8a6f0d1b3c5e7f90; HttpOnly; Secure; SameSite=Lax",
+                "strict-transport-security", "max-age=31536000"
+            }),
 
-    private Heads() {}
+    API(
+            new String[] {
+                ":method", "POST",
+                ":scheme", "https",
+                ":authority", "api.example.com",
+                ":path", "/v1/orders",
+                "user-agent", "okhttp/5.1.0",
+                "accept", "application/json",
+                "accept-encoding", "gzip",
+                "authorization", "Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI0NzExIn0.MEUCIQDx0rJ1bT7mZq",
+                "content-type", "application/json",
+                "content-length", "312",
+                "x-request-id", "0f8fad5b-d9cb-469f-a165-70867728950e",
+                "x-forwarded-for", "203.0.113.7",
+                "x-forwarded-proto", "https",
+                "via", "2.0 dispatcher"
+            },
+            new String[] {
+                ":status", "200",
+                "content-type", "application/json",
+                "content-length", "148",
+                "cache-control", "no-store"
+            }),
 
-    public static Http2Headers request() {
-        Http2Headers head = new DefaultHttp2Headers()
-                .method(GET)
-                .scheme(HTTPS)
-                .authority(AsciiString.cached("api.example.com"))
-                .path(AsciiString.cached("/ping"));
-        return add(
-                head,
-                "user-agent",
-                "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
-                "accept",
-                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-                "accept-language",
-                "en-GB,en;q=0.5",
-                "accept-encoding",
-                "gzip, deflate, br, zstd",
-                "cookie",
-                "session=5f3c1e0a9b7d4c2e8a6f0d1b3c5e7f90",
-                "x-forwarded-for",
-                "203.0.113.7",
-                "x-forwarded-proto",
-                "https",
-                "via",
-                "2.0 dispatcher");
+    GRPC(
+            new String[] {
+                ":method", "POST",
+                ":scheme", "http",
+                ":authority", "orders.internal:8443",
+                ":path", "/shop.v1.Orders/Get",
+                "user-agent", "grpc-java-netty/1.76.0",
+                "content-type", "application/grpc",
+                "te", "trailers",
+                "grpc-accept-encoding", "gzip",
+                "grpc-timeout", "5S",
+                "traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                "x-forwarded-for", "10.0.3.17",
+                "x-forwarded-proto", "http",
+                "via", "2.0 dispatcher"
+            },
+            new String[] {
+                ":status", "200",
+                "content-type", "application/grpc",
+                "grpc-encoding", "identity",
+                "grpc-accept-encoding", "gzip"
+            });
+
+    private final String[] request;
+    private final String[] response;
+
+    Heads(String[] request, String[] response) {
+        this.request = request;
+        this.response = response;
     }
 
-    public static Http2Headers response() {
-        Http2Headers head = new DefaultHttp2Headers().status(AsciiString.cached("200"));
-        return add(head, "content-type", "text/plain", "content-length", "4", "cache-control", "no-store");
+    /** A new one; the caller's to change. */
+    public Http2Headers request() {
+        return head(request);
     }
 
-    private static Http2Headers add(Http2Headers head, String... namesAndValues) {
+    /** A new one; the caller's to change. */
+    public Http2Headers response() {
+        return head(response);
+    }
+
+    private static Http2Headers head(String[] namesAndValues) {
+        Http2Headers head = new DefaultHttp2Headers();
         for (int i = 0; i < namesAndValues.length; i += 2) {
             head.add(AsciiString.cached(namesAndValues[i]), AsciiString.cached(namesAndValues[i + 1]));
         }

@@ -19,6 +19,8 @@ import org.openjdk.jmh.annotations.Warmup;
             "-Djmh.executor=CUSTOM",
             "-Djmh.executor.class=io.lambdadispatcher.bench.FastThreadExecutor",
             "-Xms512m",
-            "-Xmx512m"
+            "-Xmx512m",
+            "--enable-native-access=ALL-UNNAMED",
+            "-Dslf4j.internal.verbosity=ERROR"
         })
 public abstract class Measured {}

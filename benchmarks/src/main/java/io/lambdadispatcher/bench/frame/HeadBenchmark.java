@@ -11,26 +11,31 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** A request head of twelve fields: the first on a stream, and one that the stream's HPACK tables know already. */
+/** A request head: the first on a stream, and one that the stream's HPACK tables know already. */
 @State(Scope.Thread)
 public class HeadBenchmark extends Measured {
     private static final int BLOCK_OFFSET = FrameLayout.HEADER_BYTES + FrameLayout.TIMEOUT_BYTES;
     private static final int TIMEOUT_MILLIS = 900_000;
 
-    private final Http2Headers head = Heads.request();
+    @Param
+    public Heads heads = Heads.BROWSER;
+
     private final HeadEncoder knownEncoder = new HeadEncoder();
     private final HeadDecoder knownDecoder = new HeadDecoder();
+    private Http2Headers head = heads.request();
     private ByteBuf out = Unpooled.EMPTY_BUFFER;
     private ByteBuf firstBlock = Unpooled.EMPTY_BUFFER;
     private ByteBuf repeatedBlock = Unpooled.EMPTY_BUFFER;
 
     @Setup
     public void prepare() throws WireException {
+        head = heads.request();
         out = Unpooled.directBuffer(4096);
         firstBlock = block();
         repeatedBlock = block();

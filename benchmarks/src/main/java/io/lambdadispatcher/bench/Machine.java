@@ -1,0 +1,65 @@
+package io.lambdadispatcher.bench;
+
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+
+/** What results depend on besides the code that they measure. Anything that cannot be found out is {@code unknown}. */
+final class Machine {
+    private static final String UNKNOWN = "unknown";
+
+    private Machine() {}
+
+    /** Where the build puts its results: the directory of the jar, or of the classes. */
+    static Path target() {
+        try {
+            return Path.of(Machine.class
+                            .getProtectionDomain()
+                            .getCodeSource()
+                            .getLocation()
+                            .toURI())
+                    .getParent();
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException("no path to this class", e);
+        }
+    }
+
+    /** What the working tree around the jar has checked out. */
+    static String commit() {
+        String commit = git("rev-parse", "--short=12", "HEAD");
+        return commit.isEmpty() ? UNKNOWN : commit;
+    }
+
+    /** Files under version control have been changed since. */
+    static boolean isDirty() {
+        return !git("status", "--porcelain", "--untracked-files=no").isEmpty();
+    }
+
+    /** @return empty where that is the answer, and where there is none */
+    private static String git(String... arguments) {
+        try {
+            Process git = new ProcessBuilder(Stream.concat(Stream.of("git"), Stream.of(arguments))
+                            .toList())
+                    .directory(target().toFile())
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    static String cpu() {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/cpuinfo"))) {
+            return lines.filter(line -> line.startsWith("model name"))
+                    .map(line -> line.substring(line.indexOf(':') + 1).trim())
+                    .findFirst()
+                    .orElse(UNKNOWN);
+        } catch (IOException e) {
+            return UNKNOWN;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.lambdadispatcher.bench.base64;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.base64.Base64Dialect;
+import org.openjdk.jmh.infra.Blackhole;
+import software.amazon.awssdk.crt.utils.StringUtils;
+
+/** Who makes base64 of octets and octets of base64, each in the types that it works with. */
+public enum Codec {
+    /** HotSpot replaces its inner loops by vector instructions. */
+    JDK {
+        @Override
+        void encode(byte[] octets, Blackhole hole) {
+            hole.consume(java.util.Base64.getEncoder().encode(octets));
+        }
+
+        @Override
+        void decode(byte[] base64, Blackhole hole) {
+            hole.consume(java.util.Base64.getDecoder().decode(base64));
+        }
+    },
+
+    NETTY {
+        @Override
+        void encode(byte[] octets, Blackhole hole) {
+            ByteBuf in = Unpooled.wrappedBuffer(octets);
+            consume(
+                    io.netty.handler.codec.base64.Base64.encode(
+                            in, 0, octets.length, false, Base64Dialect.STANDARD, ByteBufAllocator.DEFAULT),
+                    hole);
+        }
+
+        @Override
+        void decode(byte[] base64, Blackhole hole) {
+            ByteBuf in = Unpooled.wrappedBuffer(base64);
+            consume(
+                    io.netty.handler.codec.base64.Base64.decode(
+                            in, 0, base64.length, Base64Dialect.STANDARD, ByteBufAllocator.DEFAULT),
+                    hole);
+        }
+
+        private void consume(ByteBuf result, Blackhole hole) {
+            hole.consume(result.writerIndex());
+            result.release();
+        }
+    },
+
+    /** In C with vector instructions, behind JNI. */
+    AWS_CRT {
+        @Override
+        void encode(byte[] octets, Blackhole hole) {
+            hole.consume(StringUtils.base64Encode(octets));
+        }
+
+        @Override
+        void decode(byte[] base64, Blackhole hole) {
+            hole.consume(StringUtils.base64Decode(base64));
+        }
+    };
+
+    abstract void encode(byte[] octets, Blackhole hole);
+
+    abstract void decode(byte[] base64, Blackhole hole);
+}

@@ -1,0 +1,65 @@
+package io.lambdadispatcher.bench.loopback;
+
+import io.lambdadispatcher.bench.Measured;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/** A {@code GET /ping} from client to worker and back. Octets allocated are those of client, dispatcher and worker together. */
+@State(Scope.Benchmark)
+public class LoopbackBenchmark extends Measured {
+    private static final int REQUESTS = 2000;
+    private static final int REQUESTS_ALONE = 50;
+    private static final int IN_FLIGHT = 100;
+
+    @Param
+    public Sockets sockets = Sockets.NIO;
+
+    /** Of both connections, the client's and the worker's. */
+    @Param({"false", "true"})
+    public boolean tls;
+
+    private @Nullable Loopback loopback;
+
+    @Setup
+    public void prepare() throws Exception {
+        loopback = new Loopback(sockets, tls);
+    }
+
+    @TearDown
+    public void release() throws Exception {
+        loopback().close();
+    }
+
+    private Loopback loopback() {
+        if (loopback == null) {
+            throw new IllegalStateException("not prepared");
+        }
+        return loopback;
+    }
+
+    @Benchmark
+    @BenchmarkMode(Mode.Throughput)
+    @OutputTimeUnit(TimeUnit.SECONDS)
+    @OperationsPerInvocation(REQUESTS)
+    public void hundredInFlight() throws Exception {
+        loopback().client.run(REQUESTS, IN_FLIGHT);
+    }
+
+    /** Its time is a request's latency: the thread that measures waits for {@value #REQUESTS_ALONE} of them, so as not to count its own waking. */
+    @Benchmark
+    @OutputTimeUnit(TimeUnit.MICROSECONDS)
+    @OperationsPerInvocation(REQUESTS_ALONE)
+    public void oneInFlight() throws Exception {
+        loopback().client.run(REQUESTS_ALONE, 1);
+    }
+}

@@ -1,0 +1,5 @@
+/** Whole requests over real sockets: client, dispatcher and worker in one JVM. */
+@NullMarked
+package io.lambdadispatcher.bench.loopback;
+
+import org.jspecify.annotations.NullMarked;
