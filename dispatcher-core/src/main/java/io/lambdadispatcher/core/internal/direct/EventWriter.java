@@ -6,10 +6,10 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
+import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.Base64Variants;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
@@ -72,11 +72,13 @@ abstract class EventWriter {
             writeEmptyBody(json);
         } else {
             json.writeName("body");
-            int offset = body.arrayOffset() + body.readerIndex();
             if (base64) {
-                json.writeBinary(Base64Variants.MIME_NO_LINEFEEDS, body.array(), offset, body.readableBytes());
+                // HotSpot has vector instructions for this one: 16 us for 168,161 octets, where the generator's own
+                // takes 480.
+                byte[] encoded = Base64.getEncoder().encode(body.nioBuffer()).array();
+                json.writeRawUTF8String(encoded, 0, encoded.length);
             } else {
-                json.writeUTF8String(body.array(), offset, body.readableBytes());
+                json.writeUTF8String(body.array(), body.arrayOffset() + body.readerIndex(), body.readableBytes());
             }
         }
         json.writeBooleanProperty("isBase64Encoded", base64);
