@@ -17,6 +17,8 @@ SERVER_LIBRARIES = ROOT / "dispatcher-server/target/lib"
 SERVER_CLASS_PATH = f"{ROOT}/dispatcher-server/target/classes:{ROOT}/dispatcher-server/target/lib/*"
 GATEWAY = ROOT / "benchmarks/gateway"
 GATEWAY_CLASS_PATH = f"{GATEWAY}/target/classes:{GATEWAY}/target/lib/*"
+# As ./dispatcher and the containers run it, with a heap of fixed size.
+DISPATCHER_FLAGS = "-Xms512m -Xmx512m -XX:+ExitOnOutOfMemoryError -Dio.netty.leakDetection.level=disabled"
 MODULES = ("dispatcher-wire", "dispatcher-core", "lambda-worker", "dispatcher-server", "benchmarks")
 
 

@@ -358,7 +358,7 @@ def arguments():
     parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="of each proxy and scenario")
     parser.add_argument("--jvm-warm-up", type=float, default=12, metavar="SECONDS", help="of the JVMs")
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs the dispatcher and the JVM gateways; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher and the JVM gateways")
+    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher and the JVM gateways")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
     parser.add_argument("--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each, %(default)s")
     parser.add_argument(

@@ -38,7 +38,6 @@ IMAGE = "/public/silly-test-image.jpg"
 IMAGE_BYTES = 168_161
 LARGE_BYTES = 9_365_076
 FEATURES = 42
-JVM_FLAGS = ["-Xms512m", "-Xmx512m", "-XX:+ExitOnOutOfMemoryError", "-Dio.netty.leakDetection.level=disabled"]
 # Pools: workers that there are at first, the most, streams of each; environments for one invocation per request, the most.
 Pool = collections.namedtuple("Pool", "name least most streams environments timeout_millis")
 POOLS = [
@@ -271,7 +270,7 @@ class Run:
         self.options = options
         self.directory = directory
         self.java = machine.java_of(options.jdk)
-        self.flags = machine.jvm_flags(self.java, [*JVM_FLAGS, *options.jvm_flags.split()])
+        self.flags = machine.jvm_flags(self.java, [*machine.DISPATCHER_FLAGS.split(), *options.jvm_flags.split()])
         self.certificate, self.key = directory / "certificate.pem", directory / "key.pem"
         self.database_port = free_port()
         self.rows = chosen(options.only)

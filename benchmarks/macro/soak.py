@@ -183,7 +183,7 @@ def arguments():
     parser.add_argument("--warm-up", type=float, default=15, metavar="SECONDS")
     parser.add_argument("--peak-seconds", type=float, default=10, metavar="SECONDS")
     parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher; by default %(default)s")
+    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher; by default %(default)s")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="of the worker")
     parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/soak-<time>.json; the plot goes beside it")
     options = parser.parse_args()

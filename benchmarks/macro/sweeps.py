@@ -275,7 +275,7 @@ def arguments():
     parser.add_argument("--worker-warm-up", type=float, default=4, metavar="SECONDS", help="where the worker is new")
     parser.add_argument("--jvm-warm-up", type=float, default=8, metavar="SECONDS", help="where the dispatcher is new, for each request")
     parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH; the sweep jvm has its own")
-    parser.add_argument("--jvm-flags", default="-Xms512m -Xmx512m", help="of the dispatcher")
+    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher")
     parser.add_argument("--worker-flags", default="-Xmx512m -XX:+UseSerialGC", help="of the workers")
     parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/sweeps-<time>.json")
     options = parser.parse_args()
