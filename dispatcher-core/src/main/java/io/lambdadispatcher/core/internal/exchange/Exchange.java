@@ -58,7 +58,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable Carrier lastCarrier;
     private long carriedNanos;
     private long lastAttemptNanos;
-    private long endNanos;
     private boolean hasWaited;
 
     // What came before a worker stream was there.
@@ -348,13 +347,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** At the end: for how long it has had a worker stream, the last one if there were several. */
     public long serviceNanos() {
-        endNanos = owner.nanoTime();
-        return endNanos - lastAttemptNanos;
+        return owner.nanoTime() - lastAttemptNanos;
     }
 
     /** For the observer, at the end. */
     public ExchangeEnd describe(String function, Outcome outcome, @Nullable Failure failure) {
-        long now = endNanos == 0 ? owner.nanoTime() : endNanos;
+        long now = owner.nanoTime();
         int sent = failure != null && status == 0 ? failure.kind().status().code() : status;
         return new ExchangeEnd(
                 function,

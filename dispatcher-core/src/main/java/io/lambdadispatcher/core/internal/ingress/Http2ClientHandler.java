@@ -44,6 +44,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     private @Nullable Frames frames;
     private @Nullable HeadRules rules;
     private @Nullable Future<?> watch;
+    private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
     private long finishedAtWatch;
     private boolean draining;
@@ -214,6 +215,16 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
 
     private static long now(ChannelHandlerContext ctx) {
         return ctx.executor().ticker().nanoTime();
+    }
+
+    /** A client asks for one authority, mostly, and HPACK gives the same object for it. */
+    boolean isAuthority(CharSequence text) {
+        if (text == lastAuthority) {
+            return true;
+        }
+        boolean valid = Targets.isAuthority(text);
+        lastAuthority = valid ? text : null;
+        return valid;
     }
 
     /** What {@link Http2ClientStream}s share. */

@@ -104,7 +104,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (head.contains(HttpHeaderNames.HOST)) {
             return bad("more than one host");
         }
-        if (!Targets.isAuthority(head.authority())) {
+        if (!connection.isAuthority(head.authority())) {
             return bad("malformed :authority");
         }
         return Targets.isPath(head.path()) ? null : bad("malformed :path");

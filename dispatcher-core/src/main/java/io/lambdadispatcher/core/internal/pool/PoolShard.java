@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -46,6 +47,7 @@ public final class PoolShard implements ExchangeOwner {
     private final DispatcherObserver observer;
     private final boolean observed;
     private final EventLoop loop;
+    private final LoopClock clock;
     private final AtomicInteger permits = new AtomicInteger();
     private final LeastOutstanding<Member> members = new LeastOutstanding<>();
     private final DeadlineQueue<Exchange> waiting;
@@ -67,6 +69,7 @@ public final class PoolShard implements ExchangeOwner {
         this.observer = observer;
         this.observed = observer.wantsExchanges();
         this.loop = handover.loop();
+        this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         this.waiting = new DeadlineQueue<>(
                 loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
@@ -252,7 +255,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public long nanoTime() {
-        return loop.ticker().nanoTime();
+        return clock.nanoTime();
     }
 
     @Override
