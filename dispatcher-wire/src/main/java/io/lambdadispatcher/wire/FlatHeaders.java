@@ -138,8 +138,12 @@ public final class FlatHeaders extends TypedFields {
 
     @Override
     public List<CharSequence> getAll(CharSequence name) {
+        int slot = find(name, 0);
+        if (slot == NONE) {
+            return Collections.emptyList();
+        }
         List<CharSequence> values = new ArrayList<>(2);
-        for (int slot = find(name, 0); slot != NONE; slot = find(name, slot + 2)) {
+        for (; slot != NONE; slot = find(name, slot + 2)) {
             values.add(at(slot + 1));
         }
         return values;
@@ -304,7 +308,7 @@ public final class FlatHeaders extends TypedFields {
 
     @Override
     public Iterator<CharSequence> valueIterator(CharSequence name) {
-        return contains(name) ? getAll(name).iterator() : Collections.emptyIterator();
+        return getAll(name).iterator();
     }
 
     @Override
