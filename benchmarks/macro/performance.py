@@ -269,8 +269,38 @@ def amount(value):
 def jmh_section(results, drawn):
     parts = []
     for file, report in results.of("jmh"):
-        parts += [f"### {file.stem}", f"{from_line(report)} {report['meta'].get('jdk', '')}", jmh_table(report["results"])]
-    return ["## JMH", "Ratios are to the first row of the same benchmark class and parameters.", *parts] if parts else []
+        exchanges = [row for row in report["results"] if "ExchangeBenchmark" in row["benchmark"]]
+        others = [row for row in report["results"] if row not in exchanges]
+        parts += [f"### {file.stem}", f"{from_line(report)} {report['meta'].get('jdk', '')}"]
+        parts += [EXCHANGES, exchange_table(exchanges)] if exchanges else []
+        parts += ["Ratios are to the first row of the same benchmark class and parameters.", jmh_table(others)] if others else []
+    return ["## JMH", *parts] if parts else []
+
+
+EXCHANGES = (
+    "A body to the function and back, both ends of the way, without sockets: as a JSON event with base64, in the two shapes of AWS, and as frames on a worker "
+    "stream, which pass octets on by reference. µs (octets allocated); what is compared, and how far, is in benchmarks/README.md."
+)
+
+
+def exchange_table(rows):
+    """A row for each size of body: both shapes of events beside the worker stream."""
+    columns = ("ALB", "HTTP_API_V2", "stream")
+    by_size = {}
+    for row in rows:
+        column = row["params"].get("shape", "stream")
+        by_size.setdefault(int(row["params"]["bodyBytes"]), {})[column] = row
+    lines = ["| octets | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream |", "| --- | --- | --- | --- | --- |"]
+    for size, found in sorted(by_size.items()):
+        cells = [exchange_cell(found.get(column)) for column in columns]
+        paired = "ALB" in found and "stream" in found
+        ratio = f"**{found['ALB']['score'] / found['stream']['score']:,.1f}**" if paired else "–"
+        lines.append(f"| {size:,} | {' | '.join(cells)} | {ratio} |")
+    return "\n".join(lines)
+
+
+def exchange_cell(row):
+    return f"{row['score'] / 1000:,.1f} ({row['allocated_bytes']:,.0f})" if row else "–"
 
 
 def jmh_table(rows):

@@ -194,6 +194,17 @@ class PerformanceTest(unittest.TestCase):
         self.assertIn("| Codec.raw | size 1 | 0.50 | 5.0 ± 1.0 | ns/op | 10 |", table)
         self.assertIn("| Codec.raw | size 2 | 0.10 |", table[5])
 
+    def test_exchanges_of_one_size_stand_in_one_row(self):
+        row = lambda size, score, **shape: {"benchmark": "b.ExchangeBenchmark.x", "params": {"bodyBytes": str(size), **shape}, "score": score,
+                                            "unit": "ns/op", "allocated_bytes": 1000.0}
+        rows = [row(1024, 9000, shape="ALB"), row(4, 5000, shape="ALB"), row(4, 1000), row(9365076, 2000)]
+        table = performance.exchange_table(rows).splitlines()[2:]
+        self.assertEqual(table, [
+            "| 4 | 5.0 (1,000) | – | 1.0 (1,000) | **5.0** |",
+            "| 1,024 | 9.0 (1,000) | – | – | – |",
+            "| 9,365,076 | – | – | 2.0 (1,000) | – |",
+        ])
+
 
 class PlotsTest(unittest.TestCase):
     @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
