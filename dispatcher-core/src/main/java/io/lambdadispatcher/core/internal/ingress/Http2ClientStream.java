@@ -252,7 +252,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void writeHead(Http2Headers head, boolean end) {
-        connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, connection.headPromise());
+        connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, connection.headPromise(stream));
         connection.flushSoon();
     }
 
