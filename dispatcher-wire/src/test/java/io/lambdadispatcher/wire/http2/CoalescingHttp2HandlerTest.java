@@ -2,8 +2,10 @@ package io.lambdadispatcher.wire.http2;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledHeapByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
@@ -26,6 +28,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CoalescingHttp2HandlerTest {
 
@@ -235,6 +239,52 @@ class CoalescingHttp2HandlerTest {
 
         served.socket.unfinished.forEach(ChannelPromise::trySuccess);
         assertThat(served.connection.numActiveStreams()).isEqualTo(1);
+        served.finish();
+    }
+
+    /** Fails once. */
+    private static final class ScarceMemory extends AbstractByteBufAllocator {
+        int left;
+
+        ScarceMemory(int left) {
+            super(true);
+            this.left = left;
+        }
+
+        @Override
+        protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+            return new UnpooledHeapByteBuf(this, initialCapacity, maxCapacity);
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+            if (left-- == 0) {
+                throw new OutOfMemoryError("no more for the test");
+            }
+            return newHeapBuffer(initialCapacity, maxCapacity);
+        }
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return false;
+        }
+    }
+
+    /** What follows a header without its octets would be taken for these. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3})
+    void should_end_a_connection_rather_than_leave_a_frame_unfinished(int buffers) throws Exception {
+        Served served = new Served();
+        ScarceMemory memory = new ScarceMemory(buffers);
+        served.channel.config().setAllocator(memory);
+        DataOutlet first = served.outlet(1);
+        DataOutlet second = served.outlet(3);
+        for (DataOutlet outlet : List.of(first, second)) {
+            outlet.body(Unpooled.wrappedBuffer(new byte[GatheringFrameWriter.COPY_BREAK_BYTES]));
+            outlet.end();
+        }
+        served.channel.flush();
+        assertThat(memory.left < 0).isNotEqualTo(served.channel.isOpen());
         served.finish();
     }
 
