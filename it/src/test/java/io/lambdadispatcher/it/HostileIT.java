@@ -18,6 +18,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
@@ -263,6 +265,24 @@ class HostileIT {
             }
         }
 
+        /** Streams of the next heads; fewer if a GOAWAY comes. */
+        List<Integer> heads(int count) throws IOException {
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            List<Integer> streams = new ArrayList<>();
+            int type = 0;
+            while (streams.size() < count && type != 7) {
+                int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+                type = in.readUnsignedByte();
+                in.skipBytes(1);
+                int stream = in.readInt();
+                in.readNBytes(length);
+                if (type == 1) {
+                    streams.add(stream);
+                }
+            }
+            return streams;
+        }
+
         @Override
         public void close() throws IOException {
             socket.close();
@@ -366,6 +386,39 @@ class HostileIT {
                         }
                     }))
                     .isInstanceOf(SocketException.class);
+        }
+    }
+
+    /** Heads need no window: only the streams that count as open bound what a client makes us queue. */
+    @Test
+    void should_end_a_connection_that_asks_for_heads_and_does_not_read() throws Exception {
+        try (Http2 client = new Http2()) {
+            // HEAD, put into the table, for no authority; then the same by reference.
+            client.frame(1, END_HEADERS | END_STREAM, 1, 0x42, 4, 'H', 'E', 'A', 'D', 0x86, 0x84);
+            assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
+                        for (int i = 0; i < 30_000; i++) {
+                            ByteArrayOutputStream burst = new ByteArrayOutputStream();
+                            for (int j = 0; j < 50; j++) {
+                                int stream = 3 + 2 * (50 * i + j);
+                                burst.writeBytes(new byte[] {0, 0, 3, 1, END_HEADERS | END_STREAM, 0});
+                                burst.writeBytes(
+                                        new byte[] {(byte) (stream >> 16), (byte) (stream >> 8), (byte) stream});
+                                burst.writeBytes(new byte[] {(byte) 0xbe, (byte) 0x86, (byte) 0x84});
+                            }
+                            client.out.write(burst.toByteArray());
+                            TimeUnit.MICROSECONDS.sleep(100);
+                        }
+                    }))
+                    .isInstanceOf(SocketException.class);
+        }
+    }
+
+    @Test
+    void should_refuse_an_empty_host_and_serve_the_next_request_of_the_connection() throws Exception {
+        try (Http2 client = new Http2()) {
+            client.frame(1, END_HEADERS | END_STREAM, 1, 0x82, 0x86, 0x84, 0x0f, 0x17, 0);
+            client.get(3, "/ping", END_HEADERS | END_STREAM);
+            assertThat(client.heads(2)).containsExactlyInAnyOrder(1, 3);
         }
     }
 }

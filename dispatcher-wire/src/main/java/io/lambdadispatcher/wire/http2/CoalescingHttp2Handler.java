@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.http2;
 
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -7,6 +8,7 @@ import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -39,10 +41,13 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         return frames;
     }
 
-    /** For a head: most are written at once, so that one promise, kept, does for all. */
-    public final ChannelPromise headPromise() {
+    /** For a head of {@code stream}: most are written at once, so that one promise, kept, does for all. */
+    public final ChannelPromise headPromise(Http2Stream stream) {
         ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
-        return frames.isCompleteWhenSent() ? c.newPromise() : Objects.requireNonNull(written);
+        // Of trailers that wait behind DATA, only the promise tells Netty's encoder that they could not be written.
+        boolean atOnce =
+                !frames.isCompleteWhenSent(c) && !encoder().flowController().hasFlowControlled(stream);
+        return atOnce ? Objects.requireNonNull(written) : c.newPromise();
     }
 
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
@@ -90,7 +95,22 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     @Override
     public void close(ChannelHandlerContext ctx, ChannelPromise promise) throws Exception {
         frames.completeWhenSent();
+        // Streams may have ended in there, and Netty would not wait for these.
+        frames.handOver(ctx);
         super.close(ctx, promise);
+    }
+
+    /** A peer that resets the last stream has perhaps not taken all of those that had ended before {@link #close}. */
+    @Override
+    public void closeStream(Http2Stream stream, ChannelFuture future) {
+        ChannelHandlerContext c = ctx;
+        if (c == null || !frames.isClosing() || !future.isDone()) {
+            super.closeStream(stream, future);
+            return;
+        }
+        stream.close();
+        super.closeStream(stream, frames.written(c));
+        flushSoon();
     }
 
     @Override

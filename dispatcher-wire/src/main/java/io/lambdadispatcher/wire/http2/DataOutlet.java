@@ -144,14 +144,25 @@ public final class DataOutlet implements FlowControlled {
         int bodyBytes = 0;
         while (left > 0) {
             int frameBytes = Math.min(left, maxFrameBytes);
-            bodyBytes += writeFrame(frameBytes);
+            bodyBytes += writeWhole(frameBytes);
             left -= frameBytes;
         }
         if (endQueued && !endWritten && queuedBytes == 0) {
-            writeFrame(0);
+            writeWhole(0);
         }
         if (bodyBytes > 0) {
             listener.onTaken(bodyBytes);
+        }
+    }
+
+    /** For want of memory a frame may end within: what comes behind it would be taken for the rest, and nothing more may be sent. */
+    private int writeWhole(int frameBytes) {
+        try {
+            return writeFrame(frameBytes);
+        } catch (RuntimeException | Error e) {
+            // Past the handler's own close(), which waits for streams to end.
+            ctx.close();
+            throw e;
         }
     }
 

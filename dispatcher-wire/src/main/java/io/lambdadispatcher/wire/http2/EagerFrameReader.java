@@ -59,6 +59,10 @@ public final class EagerFrameReader implements Http2FrameReader {
         } catch (Http2Exception e) {
             failed = !Http2Exception.isStreamError(e);
             throw e;
+        } catch (RuntimeException e) {
+            // Netty ends the connection for it: no more requests of it may come, nor be taken to have been done.
+            failed = true;
+            throw e;
         }
     }
 

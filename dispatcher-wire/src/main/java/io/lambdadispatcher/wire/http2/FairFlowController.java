@@ -148,6 +148,11 @@ public final class FairFlowController implements Http2RemoteFlowController {
             if (writing) {
                 return;
             }
+            if (hasTurn) {
+                // Before it those may stand who wait for the connection's window for as long as the peer likes.
+                turns.remove(this);
+                hasTurn = false;
+            }
             FlowControlled frame = first;
             first = null;
             if (frame != null) {
@@ -182,6 +187,11 @@ public final class FairFlowController implements Http2RemoteFlowController {
         return window + delta;
     }
 
+    /** Streams in the queue. */
+    int waiting() {
+        return turns.size();
+    }
+
     @Override
     public void addFlowControlled(Http2Stream stream, FlowControlled frame) {
         flow(stream).add(frame);
@@ -213,17 +223,18 @@ public final class FairFlowController implements Http2RemoteFlowController {
     private boolean writeRound(int usableBytes) {
         int usable = usableBytes;
         int turnBytes = Math.max(MIN_TURN_BYTES, usable / turns.size());
-        for (int left = turns.size(); left > 0; left--) {
+        for (int left = turns.size(); left > 0 && !turns.isEmpty(); left--) {
             Flow flow = turns.remove();
-            if (flow.canWrite()) {
-                if (usable == 0 && flow.first != null && flow.first.size() > 0) {
-                    turns.addFirst(flow);
-                    // What was small has been gathered, and the channel may not count it yet.
-                    return usableBytes > 0;
-                }
-                usable -= flow.write(Math.min(turnBytes, usable));
+            boolean mayWrite = flow.canWrite();
+            if (mayWrite && usable == 0 && flow.first != null && flow.first.size() > 0) {
+                turns.addFirst(flow);
+                // What was small has been gathered, and the channel may not count it yet.
+                return usableBytes > 0;
             }
             flow.hasTurn = false;
+            if (mayWrite) {
+                usable -= flow.write(Math.min(turnBytes, usable));
+            }
             flow.takeTurn();
         }
         return true;
@@ -248,15 +259,22 @@ public final class FairFlowController implements Http2RemoteFlowController {
         }
     }
 
-    /** RFC 9113 section 6.9.2: open streams' windows change by the difference, and may become negative. */
+    /**
+     * RFC 9113 section 6.9.2: open streams' windows change by the difference, and may become negative; one that becomes too large is an error of the
+     * connection.
+     */
     @Override
     public void initialWindowSize(int newWindow) throws Http2Exception {
         int delta = newWindow - initialWindow;
         initialWindow = newWindow;
-        connection.forEachActiveStream(stream -> {
-            flow(stream).widen(delta);
-            return true;
-        });
+        try {
+            connection.forEachActiveStream(stream -> {
+                flow(stream).widen(delta);
+                return true;
+            });
+        } catch (Http2Exception e) {
+            throw Http2Exception.connectionError(e.error(), e, "initial window of %d: %s", newWindow, e.getMessage());
+        }
         if (delta > 0) {
             writePendingBytes();
         }

@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * octets more than all else that is done for it. Frames leave in the order in which they were written.
  *
  * <p>A frame counts as written when it is in the chunk, so most promises are complete at once; a failing channel fails the whole connection
- * anyway. After {@link #completeWhenSent}, those that end a stream complete when the octets are with the socket.
+ * anyway. While the channel is not writable, and after {@link #completeWhenSent}, those that end a stream complete when the octets are with
+ * the socket: what a peer that reads nothing can make us queue is bounded by the streams it may have open.
  *
  * <p>Event loop only. Owns what is in the chunk, until {@link #handOver} or {@link #close}.
  */
@@ -47,7 +48,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     // Buffers that have been copied from, for the next heads of this turn of the event loop: allocating one takes
     // longer than filling it.
     private final ArrayDeque<ByteBuf> spares = new ArrayDeque<>(4);
-    private boolean completeWhenSent;
+    private boolean closing;
     private boolean closed;
 
     public GatheringFrameWriter() {
@@ -61,11 +62,15 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
 
     /** From now on the end of a stream waits for the socket: the connection is about to be closed when its last stream has ended. */
     void completeWhenSent() {
-        completeWhenSent = true;
+        closing = true;
     }
 
-    boolean isCompleteWhenSent() {
-        return completeWhenSent;
+    boolean isClosing() {
+        return closing;
+    }
+
+    boolean isCompleteWhenSent(ChannelHandlerContext ctx) {
+        return closing || !ctx.channel().isWritable();
     }
 
     /** Gives the channel all frames so far; whoever flushes must come here first. */
@@ -159,9 +164,9 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         }
     }
 
-    /** Of all frames so far: complete already, unless {@link #completeWhenSent}. */
+    /** Of all frames so far: complete already, unless {@link #isCompleteWhenSent}. */
     ChannelFuture written(ChannelHandlerContext ctx) {
-        return completeWhenSent ? sent(ctx, ctx.newPromise()) : ctx.newSucceededFuture();
+        return isCompleteWhenSent(ctx) ? sent(ctx, ctx.newPromise()) : ctx.newSucceededFuture();
     }
 
     private ChannelFuture sent(ChannelHandlerContext ctx, ChannelPromise promise) {
@@ -204,7 +209,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     }
 
     private ChannelFuture complete(ChannelHandlerContext ctx, boolean endStream, ChannelPromise promise) {
-        if (endStream && completeWhenSent) {
+        if (endStream && !promise.isDone() && isCompleteWhenSent(ctx)) {
             return sent(ctx, promise);
         }
         promise.trySuccess();

@@ -2,8 +2,10 @@ package io.lambdadispatcher.wire.http2;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledHeapByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
@@ -12,16 +14,22 @@ import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
 import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.ReferenceCountUtil;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CoalescingHttp2HandlerTest {
 
@@ -86,5 +94,206 @@ class CoalescingHttp2HandlerTest {
 
     private static ByteBuf frame(int type, int stream) {
         return Unpooled.buffer().writeMedium(0).writeByte(type).writeByte(0).writeInt(stream);
+    }
+
+    /** A server, two of whose streams a client has opened, and what that client gets. */
+    private static final class Served {
+        final FullSocket socket = new FullSocket();
+        final DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
+        final Handler handler;
+        final EmbeddedChannel channel;
+        final ChannelHandlerContext ctx;
+        final ByteBuf received = Unpooled.buffer();
+
+        Served() throws Http2Exception {
+            connection.remote().flowController(new FairFlowController(connection));
+            handler = new Handler(connection, new GatheringFrameWriter());
+            channel = new EmbeddedChannel(socket, handler);
+            ctx = channel.pipeline().context(handler);
+            channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0));
+            connection.remote().createStream(1, true);
+            connection.remote().createStream(3, true);
+            take();
+        }
+
+        Http2Stream stream(int id) {
+            return connection.stream(id);
+        }
+
+        DataOutlet outlet(int id) {
+            return new DataOutlet(handler, ctx, stream(id), taken -> {});
+        }
+
+        void head(int id, Http2Headers head, boolean end) {
+            handler.encoder().writeHeaders(ctx, id, head, 0, end, handler.headPromise(stream(id)));
+        }
+
+        void answer(int id, int bodyBytes) throws Http2Exception {
+            head(id, new DefaultHttp2Headers().status("200"), false);
+            DataOutlet outlet = outlet(id);
+            outlet.body(Unpooled.wrappedBuffer(new byte[bodyBytes]));
+            outlet.end();
+            handler.encoder().flowController().writePendingBytes();
+        }
+
+        void read(ByteBuf... frames) {
+            channel.writeInbound((Object[]) frames);
+            channel.runPendingTasks();
+        }
+
+        void take() {
+            channel.runPendingTasks();
+            for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
+                received.writeBytes(part);
+                part.release();
+            }
+        }
+
+        /** Type and stream of each frame since the connection's first. */
+        List<String> frames() {
+            take();
+            List<String> frames = new ArrayList<>();
+            ByteBuf left = received.duplicate();
+            while (left.isReadable()) {
+                int bytes = left.readMedium();
+                frames.add(left.readByte() + " on " + left.skipBytes(1).readInt());
+                left.skipBytes(bytes);
+            }
+            return frames;
+        }
+
+        void finish() {
+            received.release();
+            channel.finishAndReleaseAll();
+        }
+    }
+
+    @Test
+    void should_send_what_is_gathered_before_it_closes_after_a_goaway() throws Exception {
+        Served served = new Served();
+        served.handler.goAway(served.ctx, Integer.MAX_VALUE, 0, Unpooled.EMPTY_BUFFER, served.ctx.newPromise());
+        served.answer(1, 10);
+        served.answer(3, 10);
+        assertThat(served.connection.numActiveStreams()).isZero();
+
+        served.channel.close();
+        assertThat(served.frames()).endsWith("1 on 1", "0 on 1", "1 on 3", "0 on 3");
+        assertThat(served.channel.isOpen()).isFalse();
+        served.finish();
+    }
+
+    @Test
+    void should_not_close_before_an_earlier_answer_is_sent_because_the_last_stream_is_reset() throws Exception {
+        Served served = new Served();
+        served.socket.full = true;
+        served.answer(1, 10);
+        served.channel.close();
+        served.read(frame(3, 3, 8));
+        assertThat(served.stream(3)).isNull();
+        assertThat(served.channel.isOpen()).isTrue();
+
+        served.socket.unfinished.forEach(ChannelPromise::trySuccess);
+        served.channel.runPendingTasks();
+        assertThat(served.channel.isOpen()).isFalse();
+        served.finish();
+    }
+
+    @Test
+    void should_send_trailers_that_waited_when_it_was_closed() throws Exception {
+        Served served = new Served();
+        served.head(1, new DefaultHttp2Headers().status("200"), false);
+        served.outlet(1).body(Unpooled.wrappedBuffer(new byte[Http2CodecUtil.DEFAULT_WINDOW_SIZE + 1]));
+        served.head(1, new DefaultHttp2Headers().set("checksum", "1"), true);
+        served.channel.flush();
+        served.channel.close();
+        assertThat(served.frames()).endsWith("0 on 1", "7 on 0");
+
+        served.read(frame(8, 0, 100), frame(8, 1, 100));
+        assertThat(served.frames()).endsWith("0 on 1", "1 on 1");
+        assertThat(served.stream(1)).isNull();
+        served.finish();
+    }
+
+    @Test
+    void should_reset_a_stream_whose_waiting_trailers_are_too_large_for_the_peer() throws Exception {
+        Served served = new Served();
+        served.handler.encoder().configuration().headersConfiguration().maxHeaderListSize(100);
+        served.head(1, new DefaultHttp2Headers().status("200"), false);
+        served.outlet(1).body(Unpooled.wrappedBuffer(new byte[10]));
+        served.head(1, new DefaultHttp2Headers().set("checksum", "1".repeat(100)), true);
+        served.channel.flush();
+        assertThat(served.frames()).endsWith("1 on 1", "0 on 1", "3 on 1");
+        assertThat(served.stream(1)).isNull();
+        served.finish();
+    }
+
+    /** Streams that count as ended would let a peer who reads nothing open others, and us queue their heads, for ever. */
+    @Test
+    void should_count_streams_whose_end_a_full_channel_holds() throws Exception {
+        Served served = new Served();
+        served.socket.full = true;
+        served.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, false);
+        served.head(1, new DefaultHttp2Headers().status("204"), true);
+        served.channel.flush();
+        assertThat(served.connection.numActiveStreams()).isEqualTo(2);
+
+        served.socket.unfinished.forEach(ChannelPromise::trySuccess);
+        assertThat(served.connection.numActiveStreams()).isEqualTo(1);
+        served.finish();
+    }
+
+    /** Fails once. */
+    private static final class ScarceMemory extends AbstractByteBufAllocator {
+        int left;
+
+        ScarceMemory(int left) {
+            super(true);
+            this.left = left;
+        }
+
+        @Override
+        protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+            return new UnpooledHeapByteBuf(this, initialCapacity, maxCapacity);
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+            if (left-- == 0) {
+                throw new OutOfMemoryError("no more for the test");
+            }
+            return newHeapBuffer(initialCapacity, maxCapacity);
+        }
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return false;
+        }
+    }
+
+    /** What follows a header without its octets would be taken for these. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3})
+    void should_end_a_connection_rather_than_leave_a_frame_unfinished(int buffers) throws Exception {
+        Served served = new Served();
+        ScarceMemory memory = new ScarceMemory(buffers);
+        served.channel.config().setAllocator(memory);
+        DataOutlet first = served.outlet(1);
+        DataOutlet second = served.outlet(3);
+        for (DataOutlet outlet : List.of(first, second)) {
+            outlet.body(Unpooled.wrappedBuffer(new byte[GatheringFrameWriter.COPY_BREAK_BYTES]));
+            outlet.end();
+        }
+        served.channel.flush();
+        assertThat(memory.left < 0).isNotEqualTo(served.channel.isOpen());
+        served.finish();
+    }
+
+    private static ByteBuf frame(int type, int stream, int number) {
+        return Unpooled.buffer()
+                .writeMedium(Integer.BYTES)
+                .writeByte(type)
+                .writeByte(0)
+                .writeInt(stream)
+                .writeInt(number);
     }
 }

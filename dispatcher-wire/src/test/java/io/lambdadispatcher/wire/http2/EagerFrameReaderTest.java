@@ -121,6 +121,16 @@ class EagerFrameReaderTest {
     }
 
     @Test
+    void should_read_nothing_after_a_head_at_which_the_listener_broke() throws Exception {
+        seen.broken = true;
+        assertThatThrownBy(() -> read(hex("000001 01 05 00000003 88", "000001 01 05 00000005 88")))
+                .hasMessage("broken");
+        seen.broken = false;
+        read(hex("000001 01 05 00000007 88", PING));
+        assertThat(seen.events).isEmpty();
+    }
+
+    @Test
     void should_leave_padded_data_to_the_delegate_whole() throws Exception {
         byte[] padded = hex("000006 00 09 00000003 02 646566 0000");
         read(Arrays.copyOf(padded, padded.length - 1));
@@ -188,6 +198,7 @@ class EagerFrameReaderTest {
     private static final class Recorder extends Http2FrameAdapter {
         final List<String> events = new ArrayList<>();
         int failAtData;
+        boolean broken;
         private int parts;
 
         @Override
@@ -219,6 +230,9 @@ class EagerFrameReaderTest {
         @Override
         public void onHeadersRead(
                 ChannelHandlerContext ctx, int streamId, Http2Headers headers, int padding, boolean endStream) {
+            if (broken) {
+                throw new IllegalStateException("broken");
+            }
             events.add("headers " + streamId + (endStream ? " end" : ""));
         }
 

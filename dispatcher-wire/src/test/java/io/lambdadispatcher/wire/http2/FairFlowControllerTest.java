@@ -197,6 +197,49 @@ class FairFlowControllerTest {
                 .isNotInstanceOf(Http2Exception.StreamException.class);
     }
 
+    /** RFC 9113 section 6.9.2. */
+    @Test
+    void should_refuse_settings_that_make_any_window_exceed_31_bits() throws Exception {
+        Http2Stream stream = open();
+        open();
+        flow.incrementWindowSize(stream, 1);
+        assertThatThrownBy(() -> flow.initialWindowSize(Integer.MAX_VALUE))
+                .isInstanceOf(Http2Exception.class)
+                .isNotInstanceOf(Http2Exception.StreamException.class)
+                .extracting(e -> ((Http2Exception) e).error())
+                .isEqualTo(Http2Error.FLOW_CONTROL_ERROR);
+    }
+
+    @Test
+    void should_keep_no_streams_that_closed_while_they_waited_for_the_connections_window() throws Exception {
+        Http2Stream blocking = open();
+        add(blocking, WINDOW_BYTES + 1);
+        flow.incrementWindowSize(blocking, 1);
+        flow.writePendingBytes();
+        for (int i = 0; i < 10; i++) {
+            Http2Stream stream = open();
+            add(stream, 1);
+            flow.writePendingBytes();
+            stream.close();
+        }
+        assertThat(flow.waiting()).isEqualTo(1);
+        Http2Stream last = open();
+        add(last, 1);
+        give(connection.connectionStream(), 2);
+        assertThat(events).containsExactly("1:" + WINDOW_BYTES, "1:1", last.id() + ":1");
+    }
+
+    @Test
+    void should_bear_a_waiting_stream_that_closes_in_anothers_write() throws Exception {
+        Http2Stream stream = open();
+        Http2Stream other = open();
+        add(stream, 1).afterWrite = other::close;
+        Frame waiting = add(other, 1);
+        flow.writePendingBytes();
+        assertThat(events).containsExactly("1:1");
+        assertThat(waiting.error).isNotNull();
+    }
+
     @Test
     void should_tell_what_waits_that_its_stream_has_closed() throws Exception {
         Http2Stream stream = open();

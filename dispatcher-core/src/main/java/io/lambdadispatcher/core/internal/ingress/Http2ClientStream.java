@@ -94,7 +94,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();
         if (authority == null) {
-            if (host == null) {
+            if (host == null || host.length() == 0) {
                 return bad("neither :authority nor host");
             }
             head.authority(host);
@@ -252,7 +252,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void writeHead(Http2Headers head, boolean end) {
-        connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, connection.headPromise());
+        connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, connection.headPromise(stream));
         connection.flushSoon();
     }
 
