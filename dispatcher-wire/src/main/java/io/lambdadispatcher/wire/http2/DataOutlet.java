@@ -89,7 +89,6 @@ public final class DataOutlet implements FlowControlled {
     }
 
     private boolean isOpen() {
-        // The flow controller would keep what is added to a closed stream for ever.
         return !closed && !endQueued && stream.state().localSideOpen() && !stream.isResetSent();
     }
 

@@ -45,8 +45,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     private @Nullable ByteBuf chunk;
     private int chunkBytes = MIN_CHUNK_BYTES;
 
-    // Buffers that have been copied from, for the next heads of this turn of the event loop: allocating one takes
-    // longer than filling it.
+    // Buffers that have been copied from, for the next heads: allocating one takes longer than filling it.
     private final ArrayDeque<ByteBuf> spares = new ArrayDeque<>(4);
     private boolean closing;
     private boolean closed;
