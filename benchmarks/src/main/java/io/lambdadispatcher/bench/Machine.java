@@ -5,6 +5,7 @@ import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** What results depend on besides the code that they measure. Anything that cannot be found out is {@code unknown}. */
@@ -16,12 +17,12 @@ final class Machine {
     /** Where the build puts its results: the directory of the jar, or of the classes. */
     static Path target() {
         try {
-            return Path.of(Machine.class
-                            .getProtectionDomain()
-                            .getCodeSource()
-                            .getLocation()
-                            .toURI())
-                    .getParent();
+            Path code = Path.of(Machine.class
+                    .getProtectionDomain()
+                    .getCodeSource()
+                    .getLocation()
+                    .toURI());
+            return Objects.requireNonNull(code.getParent(), "the code is in the root directory");
         } catch (URISyntaxException e) {
             throw new IllegalStateException("no path to this class", e);
         }

@@ -15,6 +15,7 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import javax.net.ssl.SSLContext;
@@ -87,7 +88,7 @@ public final class Database {
         if (client == null) {
             client = HttpClient.newBuilder()
                     .version(HttpClient.Version.HTTP_1_1)
-                    .sslContext(trusting(certificate))
+                    .sslContext(trusting(Objects.requireNonNull(certificate)))
                     .build();
         }
         return client;
