@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -283,8 +284,8 @@ class FaultsIT {
                     } else {
                         lost.add(response);
                     }
-                } catch (ConnectException e) {
-                    return; // the port is closed: not lost, never taken
+                } catch (ConnectException | SSLHandshakeException e) {
+                    return; // the port is closed, or was before the handshake ended: not lost, never sent
                 } catch (Exception e) {
                     lost.add(e);
                 }
