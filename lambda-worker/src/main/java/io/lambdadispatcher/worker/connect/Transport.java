@@ -9,9 +9,9 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
 
 /** Epoll where its classes are on the class path and its library loads, else NIO. Any thread. */
-record Transport(String name, IoHandlerFactory ioHandlers, Class<? extends Channel> channelType) {
+public record Transport(String name, IoHandlerFactory ioHandlers, Class<? extends Channel> channelType) {
 
-    static Transport best() {
+    public static Transport best() {
         try {
             return EpollOnly.isAvailable() ? EpollOnly.transport() : nio();
         } catch (LinkageError e) {
