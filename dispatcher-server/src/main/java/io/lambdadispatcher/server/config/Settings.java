@@ -21,8 +21,8 @@ import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.ForwardingPolicy;
+import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
@@ -113,9 +113,9 @@ public final class Settings {
             choice(Mode.class),
             "dispatch",
             "dispatch: workers serve; direct: each request is one Lambda invocation, see DIRECT.md");
-    public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = of(
+    public static final Setting<EventFormat> FUNCTION_EVENT_SHAPE = of(
             "function.event-shape",
-            choice(EventShape.class),
+            choice(EventFormat.class),
             "http-api-v2",
             "direct requests: as whose event the function sees them, and whose limits they have");
     public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = of(
