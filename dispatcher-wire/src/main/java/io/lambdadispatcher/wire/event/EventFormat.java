@@ -6,6 +6,10 @@ public enum EventFormat {
     ALB,
     /** An Application Load Balancer's with {@code lambda.multi_value_headers.enabled}. */
     ALB_MULTI_VALUE,
-    /** API Gateway's HTTP API and function URLs, payload format 2.0. */
-    HTTP_API_V2
+    /** API Gateway's HTTP API, payload format 2.0. */
+    HTTP_API_V2,
+    /** API Gateway's REST API with Lambda proxy integration, which HTTP APIs call payload format 1.0. */
+    REST_API,
+    /** A Lambda function URL's: payload format 2.0 with a context of its own. */
+    FUNCTION_URL
 }
