@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,25 @@ final class HandlerLoader {
     static final String VARIABLE = "LAMBDA_DISPATCHER_HANDLER";
 
     private HandlerLoader() {}
+
+    /**
+     * @return {@code null} if no variable chooses one
+     * @throws IllegalArgumentException if two do, or the one chosen cannot be made
+     */
+    static @Nullable Handler choose(Map<String, String> variables) {
+        String className = variables.get(VARIABLE);
+        String runtime = variables.get(RuntimeHandler.VARIABLE);
+        boolean named = className != null && !className.isBlank();
+        boolean isRuntime = runtime != null && !runtime.isBlank();
+        if (named && isRuntime) {
+            throw new IllegalArgumentException(
+                    "both " + VARIABLE + " and " + RuntimeHandler.VARIABLE + " are set, expected one of them");
+        }
+        if (className != null && named) {
+            return load(className, variables);
+        }
+        return isRuntime ? RuntimeHandler.of(variables) : null;
+    }
 
     static Handler load(String name) {
         return load(name, System.getenv());

@@ -35,8 +35,8 @@ public final class WorkerMain {
     private final CountDownLatch ended = new CountDownLatch(1);
 
     private WorkerMain(Map<String, String> variables) {
-        String className = variables.get(HandlerLoader.VARIABLE);
-        this.handler = className == null ? new DemoHandler() : HandlerLoader.load(className, variables);
+        Handler chosen = HandlerLoader.choose(variables);
+        this.handler = chosen == null ? new DemoHandler() : chosen;
         this.worker = new Worker(EnvironmentConfig.read(variables), handler);
     }
 

@@ -9,19 +9,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a child is told of an invocation beside its event.
  *
- * @param clientContext JSON, of a mobile SDK
- * @param identity JSON, of Amazon Cognito
  * @param deadlineEpochMillis by the wall clock, as the child reads it
  * @param deadlineNanos the same by {@link System#nanoTime}
  */
 record InvokeHead(
-        String id,
-        String functionArn,
-        @Nullable String traceId,
-        @Nullable String clientContext,
-        @Nullable String identity,
-        long deadlineEpochMillis,
-        long deadlineNanos) {
+        String id, String functionArn, @Nullable String traceId, long deadlineEpochMillis, long deadlineNanos) {
     /** Lambda's own limit, for requests without one. */
     static final long LONGEST_MILLIS = TimeUnit.MINUTES.toMillis(15);
 
@@ -32,22 +24,14 @@ record InvokeHead(
         // These tell requests apart; nobody relies on their being hard to guess.
         ThreadLocalRandom random = ThreadLocalRandom.current();
         String id = new UUID(random.nextLong(), random.nextLong()).toString();
-        return of(id, functionArn, traceId == null ? newTraceId(random) : traceId, null, null, millisLeft);
+        return of(id, functionArn, traceId == null ? newTraceId(random) : traceId, millisLeft);
     }
 
-    static InvokeHead of(
-            String id,
-            String functionArn,
-            @Nullable String traceId,
-            @Nullable String clientContext,
-            @Nullable String identity,
-            long millisLeft) {
+    static InvokeHead of(String id, String functionArn, @Nullable String traceId, long millisLeft) {
         return new InvokeHead(
                 id,
                 functionArn,
                 traceId,
-                clientContext,
-                identity,
                 System.currentTimeMillis() + millisLeft,
                 System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millisLeft));
     }

@@ -3,12 +3,14 @@ package io.lambdadispatcher.worker.runtime;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.worker.child.ChildCommand;
 import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +40,7 @@ record RuntimeConfig(
     private static final String CONCURRENCY = COMMAND + "_CONCURRENCY";
     private static final String QUEUE = COMMAND + "_QUEUE";
     private static final String MAX_BYTES = COMMAND + "_MAX_BYTES";
-    private static final String EVENT = EnvironmentConfig.PREFIX + "EVENT";
+    private static final String EVENT = FunctionHandler.EVENT_VARIABLE;
 
     private static final int MOST_CHILDREN = 1_000;
     private static final int MOST_CONCURRENCY = 10_000;
@@ -74,7 +76,7 @@ record RuntimeConfig(
         return new RuntimeConfig(
                 commandLine,
                 variables.get(HANDLER),
-                format(variables.getOrDefault(EVENT, "http-api-v2")),
+                format(variables.get(EVENT)),
                 number(variables, CHILDREN, 1, MOST_CHILDREN, children),
                 concurrency,
                 number(variables, QUEUE, 0, MOST_QUEUE, DEFAULT_QUEUE),
@@ -82,12 +84,17 @@ record RuntimeConfig(
                 Map.copyOf(variables));
     }
 
-    private static EventFormat format(String text) {
-        try {
-            return EventFormat.valueOf(text.toUpperCase(Locale.ROOT).replace('-', '_'));
-        } catch (IllegalArgumentException e) {
-            throw bad(EVENT, text, "one of " + List.of(EventFormat.values()));
+    private static EventFormat format(@Nullable String text) {
+        if (text == null || text.isBlank()) {
+            return EventFormat.HTTP_API_V2;
         }
+        EventFormat named = EventFormat.ofText(text.trim());
+        if (named == null) {
+            String all =
+                    Arrays.stream(EventFormat.values()).map(EventFormat::text).collect(Collectors.joining(", "));
+            throw bad(EVENT, text, "one of " + all);
+        }
+        return named;
     }
 
     private static int number(Map<String, String> variables, String name, int least, int most, int otherwise) {

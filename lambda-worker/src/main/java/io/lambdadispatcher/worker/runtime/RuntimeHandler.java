@@ -1,13 +1,17 @@
 package io.lambdadispatcher.worker.runtime;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.netty.handler.codec.http.HttpMethod;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -17,9 +21,12 @@ import org.jspecify.annotations.Nullable;
  * Serves with the Lambda runtime of any language, unmodified: it runs as child processes of the worker, which give it requests as events. Ready when the
  * first child has asked for an event. Nothing is opened or started before {@link #start}.
  */
-public final class RuntimeHandler implements Handler, Lifecycle {
+public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHandler {
     /** Holds the command line that starts a runtime. */
     public static final String VARIABLE = RuntimeConfig.COMMAND;
+
+    /** Where AWS's runtime client keeps the trace of an invoke. */
+    private static final String TRACE_PROPERTY = "com.amazonaws.xray.traceHeader";
 
     private final RuntimeConfig config;
     private volatile RequestExchange.@Nullable Shared shared;
@@ -70,26 +77,28 @@ public final class RuntimeHandler implements Handler, Lifecycle {
 
     @Override
     public void handle(Request request, Response response) {
+        if (HttpMethod.CONNECT.asciiName().contentEquals(request.method())) {
+            throw new UnsupportedOperationException("CONNECT has no place in an event");
+        }
         new RequestExchange(shared(), request, response).start();
     }
 
     /**
-     * Gives an ordinary event to a child, as Lambda would; blocks.
+     * An ordinary invoke, which is no request of the dispatcher's: goes to a child as it is, as Lambda would give it. Blocks.
      *
      * @throws IOException says what the child said, if it failed
      */
-    public byte[] invoke(byte[] event, Context context) throws IOException {
+    @Override
+    public void handleRequest(InputStream event, OutputStream answer, Context context) throws IOException {
         RawExchange exchange = new RawExchange();
         InvokeHead head = InvokeHead.of(
                 context.getAwsRequestId(),
                 context.getInvokedFunctionArn(),
-                System.getProperty("com.amazonaws.xray.traceHeader"),
-                null,
-                null,
+                System.getProperty(TRACE_PROPERTY),
                 context.getRemainingTimeInMillis());
-        shared().pool().submit(new Invocation(head, event, exchange));
+        shared().pool().submit(new Invocation(head, event.readAllBytes(), exchange));
         try {
-            return exchange.result().toCompletableFuture().get();
+            answer.write(exchange.result().toCompletableFuture().get());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted while a child worked", e);

@@ -57,7 +57,7 @@ final class RuntimePool {
             children.forEach(child -> child.start(transport));
             loop.scheduleAtFixedRate(this::sweep, SWEEP_MILLIS, SWEEP_MILLIS, TimeUnit.MILLISECONDS);
         });
-        return ready.copy();
+        return ready;
     }
 
     void submit(Invocation invocation) {
