@@ -24,7 +24,9 @@ public final class Meeting implements RequestHandler<Map<String, Object>, Map<St
         response.put("statusCode", 200);
         if (path.equals("/meet")) {
             meet();
-            response.put("body", context.getAwsRequestId() + " " + ProcessHandle.current().pid());
+            response.put(
+                    "body",
+                    context.getAwsRequestId() + " " + ProcessHandle.current().pid());
         } else {
             response.put("body", Objects.requireNonNullElse(event.get("body"), ""));
             response.put("isBase64Encoded", event.get("isBase64Encoded"));
