@@ -2,6 +2,10 @@ package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.web.WebEnvironment;
+import io.lambdadispatcher.worker.web.WebHandler;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Makes the user's handler from its class name. */
 final class HandlerLoader {
@@ -9,6 +13,24 @@ final class HandlerLoader {
     static final String VARIABLE = "LAMBDA_DISPATCHER_HANDLER";
 
     private HandlerLoader() {}
+
+    /**
+     * @return {@code null} if no variable chooses one
+     * @throws IllegalArgumentException if two do, or the one chosen cannot be made
+     */
+    static @Nullable Handler choose(Map<String, String> variables) {
+        String className = variables.get(VARIABLE);
+        boolean named = className != null && !className.isBlank();
+        String web = WebEnvironment.chosenBy(variables);
+        if (named && web != null) {
+            throw new IllegalArgumentException("both " + VARIABLE + " and " + web + " are set, expected one of them");
+        }
+        if (className != null && named) {
+            return load(className);
+        }
+        boolean isWeb = web != null || WebEnvironment.isPortGiven(variables);
+        return isWeb ? new WebHandler(WebEnvironment.read(variables)) : null;
+    }
 
     /** @throws IllegalArgumentException if there is no such class, or it is something else */
     static Handler load(String className) {

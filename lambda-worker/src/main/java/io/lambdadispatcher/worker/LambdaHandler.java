@@ -12,11 +12,11 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
@@ -37,9 +37,9 @@ public class LambdaHandler implements RequestStreamHandler {
     private final Handler handler;
     private final CompletableFuture<Void> started;
 
-    /** @throws IllegalArgumentException if the environment variable names no handler */
+    /** @throws IllegalArgumentException if the environment chooses no handler */
     public LambdaHandler() {
-        this(HandlerLoader.load(named(System.getenv(HandlerLoader.VARIABLE))));
+        this(chosen(System.getenv()));
     }
 
     protected LambdaHandler(Handler handler) {
@@ -64,12 +64,14 @@ public class LambdaHandler implements RequestStreamHandler {
         }
     }
 
-    private static String named(@Nullable String className) {
-        if (className == null || className.isBlank()) {
+    private static Handler chosen(Map<String, String> variables) {
+        Handler handler = HandlerLoader.choose(variables);
+        if (handler == null) {
             throw new IllegalArgumentException(
-                    HandlerLoader.VARIABLE + " is not set, expected the class name of the handler");
+                    HandlerLoader.VARIABLE
+                            + " is not set, expected the class name of the handler, or the port of a web application in LAMBDA_DISPATCHER_WEB_PORT");
         }
-        return className;
+        return handler;
     }
 
     /**
