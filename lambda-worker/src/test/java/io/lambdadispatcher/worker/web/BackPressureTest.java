@@ -84,7 +84,7 @@ class BackPressureTest {
     }
 
     /** Something has moved, and then nothing for a while. */
-    private static void awaitStandstill(AtomicLong counter) throws InterruptedException {
+    static void awaitStandstill(AtomicLong counter) throws InterruptedException {
         long last = -1;
         for (int same = 0; same < 5; ) {
             long now = counter.get();
