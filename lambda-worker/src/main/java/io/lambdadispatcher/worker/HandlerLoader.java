@@ -4,6 +4,10 @@ import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import io.lambdadispatcher.worker.runtime.RuntimeHandler;
+import io.lambdadispatcher.worker.web.WebEnvironment;
+import io.lambdadispatcher.worker.web.WebHandler;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -22,18 +26,35 @@ final class HandlerLoader {
      * @throws IllegalArgumentException if two do, or the one chosen cannot be made
      */
     static @Nullable Handler choose(Map<String, String> variables) {
-        String className = variables.get(VARIABLE);
-        String runtime = variables.get(RuntimeHandler.VARIABLE);
-        boolean named = className != null && !className.isBlank();
-        boolean isRuntime = runtime != null && !runtime.isBlank();
-        if (named && isRuntime) {
+        String web = WebEnvironment.chosenBy(variables);
+        List<String> set = new ArrayList<>(3);
+        addIfSet(variables, VARIABLE, set);
+        addIfSet(variables, RuntimeHandler.VARIABLE, set);
+        if (web != null) {
+            set.add(web);
+        }
+        if (set.size() > 1) {
             throw new IllegalArgumentException(
-                    "both " + VARIABLE + " and " + RuntimeHandler.VARIABLE + " are set, expected one of them");
+                    "both " + set.get(0) + " and " + set.get(1) + " are set, expected one of them");
         }
-        if (className != null && named) {
-            return load(className, variables);
+        String only = set.isEmpty() ? "" : set.get(0);
+        return switch (only) {
+            case VARIABLE -> load(variables.get(VARIABLE), variables);
+            case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
+            case "" -> WebEnvironment.isPortGiven(variables) ? web(variables) : null;
+            default -> web(variables);
+        };
+    }
+
+    private static void addIfSet(Map<String, String> variables, String name, List<String> to) {
+        String value = variables.get(name);
+        if (value != null && !value.isBlank()) {
+            to.add(name);
         }
-        return isRuntime ? RuntimeHandler.of(variables) : null;
+    }
+
+    private static Handler web(Map<String, String> variables) {
+        return new WebHandler(WebEnvironment.read(variables));
     }
 
     static Handler load(String name) {

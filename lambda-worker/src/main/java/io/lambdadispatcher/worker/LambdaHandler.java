@@ -72,7 +72,7 @@ public class LambdaHandler implements RequestStreamHandler {
         if (handler == null) {
             throw new IllegalArgumentException(HandlerLoader.VARIABLE
                     + " is not set, expected the class name of the handler, or the command line of a runtime in "
-                    + RuntimeHandler.VARIABLE);
+                    + RuntimeHandler.VARIABLE + ", or the port of a web application in LAMBDA_DISPATCHER_WEB_PORT");
         }
         return handler;
     }

@@ -42,7 +42,7 @@ final class Http1Exchange implements BodyReader {
         ENDED
     }
 
-    private static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
+    static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
     private static final int HEAD_BYTES = 1024;
     private static final int CHUNK_HEADER_BYTES = 16;
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 record RequestTarget(
         CharSequence method, CharSequence path, @Nullable CharSequence authority) {
 
-    private static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
+    static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString WEBSOCKET = AsciiString.cached("websocket");
     private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
 

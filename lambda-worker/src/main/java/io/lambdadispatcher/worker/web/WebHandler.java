@@ -1,10 +1,13 @@
 package io.lambdadispatcher.worker.web;
 
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.web.WebConfig.AppProtocol;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,9 +17,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Failure: 502 where the application cannot be reached or breaks off before its head, a broken response after it; the request's deadline closes the connection
  * to the application, as does a client that leaves.
  */
-public final class WebHandler implements Handler {
+public final class WebHandler implements Handler, Lifecycle {
     private final WebConfig config;
     private final Clocks clocks;
+    private final WebApp app;
     private final FastThreadLocal<@Nullable Upstream> upstreams = new FastThreadLocal<>();
 
     public WebHandler(WebConfig config) {
@@ -26,6 +30,18 @@ public final class WebHandler implements Handler {
     WebHandler(WebConfig config, Clocks clocks) {
         this.config = config;
         this.clocks = clocks;
+        this.app = new WebApp(config);
+    }
+
+    /** Starts the application if it is ours to start, and waits until it is ready. */
+    @Override
+    public CompletionStage<Void> start() {
+        return app.start();
+    }
+
+    @Override
+    public void stop() {
+        app.stop();
     }
 
     @Override
@@ -36,7 +52,9 @@ public final class WebHandler implements Handler {
     private Upstream upstream(EventLoop loop) {
         Upstream known = upstreams.get();
         if (known == null) {
-            known = new Http1Upstream(loop, config, clocks);
+            known = config.protocol() == AppProtocol.H2C
+                    ? new H2cUpstream(loop, config, clocks)
+                    : new Http1Upstream(loop, config, clocks);
             upstreams.set(known);
         }
         return known;

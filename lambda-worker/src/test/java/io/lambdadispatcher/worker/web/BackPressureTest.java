@@ -34,7 +34,7 @@ class BackPressureTest {
                     }
                     connection.awaitEnd();
                 });
-                Harness harness = new Harness(new WebHandler(app.config()))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             ScriptedStream stream = harness.stream();
             stream.holdsWindow = true;
             stream.countsOnly = true;
@@ -68,7 +68,7 @@ class BackPressureTest {
                     connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
                     connection.awaitEnd();
                 });
-                Harness harness = new Harness(new WebHandler(app.config()))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             ScriptedStream stream = harness.stream();
             stream.request(post("/").add("content-length", Long.toString(BODY_BYTES)), 0, false);
             byte[] part = new byte[PART_BYTES];
@@ -84,7 +84,7 @@ class BackPressureTest {
     }
 
     /** Something has moved, and then nothing for a while. */
-    private static void awaitStandstill(AtomicLong counter) throws InterruptedException {
+    static void awaitStandstill(AtomicLong counter) throws InterruptedException {
         long last = -1;
         for (int same = 0; same < 5; ) {
             long now = counter.get();

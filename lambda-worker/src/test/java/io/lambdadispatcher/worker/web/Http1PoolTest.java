@@ -47,7 +47,7 @@ class Http1PoolTest {
     void should_drop_connections_that_slept_through_a_freeze_by_either_clock() throws Exception {
         FakeClocks clocks = new FakeClocks();
         try (RawApp app = answering("");
-                Harness harness = new Harness(new WebHandler(app.config(), clocks))) {
+                Harness harness = new Harness(new WebHandler(app.config(), clocks)::handle)) {
             ScriptedStream stream = harness.stream();
             stream.exchange(get("/"));
             clocks.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(3_999));
@@ -67,7 +67,7 @@ class Http1PoolTest {
     void should_go_by_how_long_the_app_says_it_keeps_connections() throws Exception {
         FakeClocks clocks = new FakeClocks();
         try (RawApp app = answering("Keep-Alive: max=100, timeout=2\r\n");
-                Harness harness = new Harness(new WebHandler(app.config(), clocks))) {
+                Harness harness = new Harness(new WebHandler(app.config(), clocks)::handle)) {
             ScriptedStream stream = harness.stream();
             stream.exchange(get("/"));
             clocks.wallMillis.addAndGet(1_499);
@@ -115,7 +115,7 @@ class Http1PoolTest {
                         // Idle for too long.
                     }
                 });
-                Harness harness = new Harness(new WebHandler(app.config()), c -> c.withStreams(2, 8))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle, c -> c.withStreams(2, 8))) {
             List<Thread> clients = new ArrayList<>();
             List<String> failures = java.util.Collections.synchronizedList(new ArrayList<>());
             AtomicLong served = new AtomicLong();

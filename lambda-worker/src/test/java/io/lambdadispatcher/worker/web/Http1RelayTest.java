@@ -26,7 +26,7 @@ class Http1RelayTest {
     }
 
     private static Harness worker(RawApp app) {
-        return new Harness(new WebHandler(app.config()));
+        return new Harness(new WebHandler(app.config())::handle);
     }
 
     /** Answers each request alike, and tells the test of its head. */
@@ -505,8 +505,8 @@ class Http1RelayTest {
     @Test
     void should_remove_the_base_path_and_rename_the_authorization() throws Exception {
         try (RawApp app = answering(OK);
-                Harness harness = new Harness(
-                        new WebHandler(app.config().withBasePath("/orders").withAuthorizationSource("X-Auth")))) {
+                Harness harness = new Harness(new WebHandler(
+                        app.config().withBasePath("/orders").withAuthorizationSource("X-Auth"))::handle)) {
             ScriptedStream stream = harness.stream();
             stream.exchange(get("/orders/7?a=b").add("x-auth", "mine").add("authorization", "aws"));
             assertThat(app.takeHeard())

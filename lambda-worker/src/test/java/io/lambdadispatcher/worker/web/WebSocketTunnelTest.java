@@ -55,7 +55,7 @@ class WebSocketTunnelTest {
                     it[0].heard.add(connection.read(4));
                     connection.write("HTTP/1.1 200 are octets");
                 });
-                Harness harness = new Harness(new WebHandler(app.config()))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             it[0] = app;
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
@@ -87,7 +87,7 @@ class WebSocketTunnelTest {
                     it[0].heard.add(new String(connection.in.readAllBytes(), StandardCharsets.ISO_8859_1));
                     connection.write("bye");
                 });
-                Harness harness = new Harness(new WebHandler(app.config()))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             it[0] = app;
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
@@ -105,7 +105,7 @@ class WebSocketTunnelTest {
                             + "Sec-WebSocket-Accept: " + accept(head) + "\r\n\r\n");
                     connection.awaitEnd();
                 });
-                Harness harness = new Harness(new WebHandler(app.config()))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
             stream.take(ScriptedStream.Head.class);
@@ -121,7 +121,7 @@ class WebSocketTunnelTest {
                     connection.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
                     connection.awaitEnd();
                 });
-                Harness harness = new Harness(new WebHandler(app.config()))) {
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
             Gathered answer = stream.gather();
@@ -143,7 +143,7 @@ class WebSocketTunnelTest {
                         connection.write(answer);
                         connection.awaitEnd();
                     });
-                    Harness harness = new Harness(new WebHandler(app.config()))) {
+                    Harness harness = new Harness(new WebHandler(app.config())::handle)) {
                 ScriptedStream stream = harness.stream();
                 stream.request(connect(), 0, false);
                 assertThat(stream.gather().status()).isEqualTo("502");
