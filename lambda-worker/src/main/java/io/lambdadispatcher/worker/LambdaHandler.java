@@ -6,6 +6,8 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.snapshot.SnapshotListener;
+import io.lambdadispatcher.worker.snapshot.Snapshots;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -35,6 +37,9 @@ public class LambdaHandler implements RequestStreamHandler {
 
     protected LambdaHandler(Handler handler) {
         this.handler = handler;
+        if (handler instanceof SnapshotListener listener) {
+            Snapshots.ofProcess().register(listener);
+        }
     }
 
     private static String named(@Nullable String className) {
