@@ -4,12 +4,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
@@ -36,16 +33,14 @@ final class FunctionArchive {
     }
 
     /**
-     * The worker's own archive, a package of this class path, and libraries of it.
+     * The worker's own archive, and libraries of this class path.
      *
-     * @param sample any class of the package
-     * @param libraries chooses among the jars of this class path
+     * @param libraries chooses among the jars
      */
-    static SdkBytes workerWith(Class<?> sample, Predicate<Path> libraries) {
+    static SdkBytes workerWith(Predicate<Path> libraries) {
         FunctionArchive archive = new FunctionArchive();
         try (archive.zip) {
             archive.addAll(workerFile());
-            archive.addPackage(sample);
             archive.addLibraries(libraries);
         } catch (IOException e) {
             throw absent(e);
@@ -67,21 +62,6 @@ final class FunctionArchive {
                 zip.putNextEntry(new ZipEntry(entry.getName()));
                 in.transferTo(zip);
             }
-        }
-    }
-
-    private void addPackage(Class<?> sample) throws IOException {
-        String directory = sample.getPackageName().replace('.', '/') + "/";
-        for (Path file : classFiles(sample)) {
-            add(directory + file.getFileName(), file);
-        }
-    }
-
-    private static List<Path> classFiles(Class<?> sample) throws IOException {
-        try (Stream<Path> files = Files.list(Path.of(sample.getResource("").toURI()))) {
-            return files.filter(file -> file.toString().endsWith(".class")).toList();
-        } catch (URISyntaxException e) {
-            throw new IOException(e);
         }
     }
 
