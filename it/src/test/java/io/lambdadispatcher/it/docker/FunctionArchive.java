@@ -4,9 +4,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
@@ -33,14 +36,27 @@ final class FunctionArchive {
     }
 
     /**
-     * The worker's own archive, and libraries of this class path.
+     * The worker's own archive, a package of this class path, and libraries of it.
      *
-     * @param libraries chooses among the jars
+     * @param sample any class of the package
+     * @param libraries chooses among the jars of this class path
      */
+    static SdkBytes workerWith(Class<?> sample, Predicate<Path> libraries) {
+        return workerWith(List.of(sample), libraries);
+    }
+
+    /** The worker's own archive, and libraries of this class path. */
     static SdkBytes workerWith(Predicate<Path> libraries) {
+        return workerWith(List.of(), libraries);
+    }
+
+    private static SdkBytes workerWith(List<Class<?>> samples, Predicate<Path> libraries) {
         FunctionArchive archive = new FunctionArchive();
         try (archive.zip) {
             archive.addAll(workerFile());
+            for (Class<?> sample : samples) {
+                archive.addPackage(sample);
+            }
             archive.addLibraries(libraries);
         } catch (IOException e) {
             throw absent(e);
@@ -62,6 +78,21 @@ final class FunctionArchive {
                 zip.putNextEntry(new ZipEntry(entry.getName()));
                 in.transferTo(zip);
             }
+        }
+    }
+
+    private void addPackage(Class<?> sample) throws IOException {
+        String directory = sample.getPackageName().replace('.', '/') + "/";
+        for (Path file : classFiles(sample)) {
+            add(directory + file.getFileName(), file);
+        }
+    }
+
+    private static List<Path> classFiles(Class<?> sample) throws IOException {
+        try (Stream<Path> files = Files.list(Path.of(sample.getResource("").toURI()))) {
+            return files.filter(file -> file.toString().endsWith(".class")).toList();
+        } catch (URISyntaxException e) {
+            throw new IOException(e);
         }
     }
 
