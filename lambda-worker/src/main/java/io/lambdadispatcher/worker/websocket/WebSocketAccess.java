@@ -20,6 +20,11 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
 
     @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
+    @Override
     public void handle(Request request, Response response) {
         Http2Headers head = request.headers();
         if (!isWebSocket(head)) {
