@@ -6,6 +6,7 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
 import java.io.IOException;
@@ -13,7 +14,10 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
@@ -25,10 +29,15 @@ import tools.jackson.core.json.JsonFactory;
  * initialisation, and serves all invokes of the execution environment.
  *
  * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that opens a
- * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke.
+ * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke. A handler that is
+ * a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the first invoke waits for the rest.
  */
 public class LambdaHandler implements RequestStreamHandler {
+    /** Lambda starts an initialisation that takes over 10 s anew. */
+    private static final long LONGEST_INIT_MILLIS = 9_500;
+
     private final Handler handler;
+    private final CompletableFuture<Void> started;
 
     /** @throws IllegalArgumentException if the environment variable names no handler */
     public LambdaHandler() {
@@ -39,6 +48,24 @@ public class LambdaHandler implements RequestStreamHandler {
         this.handler = handler;
         if (handler instanceof SnapshotListener listener) {
             Snapshots.ofProcess().register(listener);
+        }
+        this.started = Lifecycle.start(handler).toCompletableFuture();
+        if (handler instanceof Lifecycle) {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycle.stop(handler), "handler-stop"));
+        }
+        awaitInit();
+    }
+
+    private void awaitInit() {
+        try {
+            started.get(LONGEST_INIT_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            // The first invoke goes on waiting.
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(
+                    "the handler cannot start: " + e.getCause().getMessage(), e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -67,6 +94,9 @@ public class LambdaHandler implements RequestStreamHandler {
         WorkerConfig config = withDeadline(
                 InvokePayload.read(new String(event, StandardCharsets.UTF_8)), context.getRemainingTimeInMillis());
         WorkerSummary summary = serve(new Worker(config, handler).start());
+        if (started.isCompletedExceptionally()) {
+            throw new IOException(summary.reason());
+        }
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());
         }

@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.EnvironmentConfig;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
@@ -29,17 +30,20 @@ public final class WorkerMain {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerMain.class);
 
+    private final Handler handler;
     private final Worker worker;
     private final CountDownLatch ended = new CountDownLatch(1);
 
-    private WorkerMain(Worker worker) {
-        this.worker = worker;
+    private WorkerMain(Map<String, String> variables) {
+        String className = variables.get(HandlerLoader.VARIABLE);
+        this.handler = className == null ? new DemoHandler() : HandlerLoader.load(className);
+        this.worker = new Worker(EnvironmentConfig.read(variables), handler);
     }
 
     public static void main(String[] args) throws Exception {
         WorkerMain main;
         try {
-            main = new WorkerMain(configured(System.getenv()));
+            main = new WorkerMain(System.getenv());
         } catch (IllegalArgumentException e) {
             log.error("cannot start: {}", e.getMessage());
             System.exit(BAD_CONFIGURATION);
@@ -49,16 +53,11 @@ public final class WorkerMain {
         main.run();
     }
 
-    private static Worker configured(Map<String, String> variables) {
-        String className = variables.get(HandlerLoader.VARIABLE);
-        Handler handler = className == null ? new DemoHandler() : HandlerLoader.load(className);
-        return new Worker(EnvironmentConfig.read(variables), handler);
-    }
-
     private void run() throws Exception {
         Runtime.getRuntime().addShutdownHook(new Thread(this::onSignal, "drain"));
         worker.start();
         WorkerSummary summary = worker.done().toCompletableFuture().get();
+        Lifecycle.stop(handler);
         ended.countDown();
         boolean clean = !summary.refused() && summary.connections() > 0;
         System.exit(clean ? 0 : FAILED);
@@ -76,6 +75,7 @@ public final class WorkerMain {
         } catch (Exception e) {
             clean = false;
         }
+        Lifecycle.stop(handler);
         Runtime.getRuntime().halt(clean ? 0 : FAILED);
     }
 
@@ -107,6 +107,7 @@ public final class WorkerMain {
         daemon("orphan-end", () -> {
             try {
                 if (!ended.await(ORPHAN_GRACE_MILLIS, TimeUnit.MILLISECONDS)) {
+                    Lifecycle.stop(handler);
                     Runtime.getRuntime().halt(FAILED);
                 }
             } catch (InterruptedException e) {

@@ -1,7 +1,7 @@
-package io.lambdadispatcher.core;
+package io.lambdadispatcher.wire.event;
 
 /** How a request is written as a JSON event, and its response read. {@code docs/DIRECT.md} has the rules of each. */
-public enum EventShape {
+public enum EventFormat {
     /** An Application Load Balancer's, with one value for each header and query parameter. */
     ALB,
     /** An Application Load Balancer's with {@code lambda.multi_value_headers.enabled}. */

@@ -1,6 +1,5 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
-import io.lambdadispatcher.core.EventShape;
 import io.netty.util.CharsetUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
@@ -15,17 +14,17 @@ import tools.jackson.core.json.JsonFactory;
  * Reads what a function returned. Immutable; any thread. A member that the shape does not know is passed over, as AWS does it: {@code headers}
  * of a target group with multi-value headers, {@code cookies} of one without.
  */
-final class ResponseReader {
+public final class ResponseReader {
     private static final JsonFactory JSON = new JsonFactory();
 
-    private final EventShape shape;
+    private final EventFormat shape;
 
-    ResponseReader(EventShape shape) {
+    public ResponseReader(EventFormat shape) {
         this.shape = shape;
     }
 
     /** @param method of the request */
-    FunctionResponse read(byte[] payload, CharSequence method) throws BadResponseException {
+    public FunctionResponse read(byte[] payload, CharSequence method) throws BadResponseException {
         try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), payload)) {
             Members members = new Members();
             String text = readValue(json, members);
@@ -79,21 +78,21 @@ final class ResponseReader {
             case "body" -> into.body = text(json, name);
             case "isBase64Encoded" -> into.base64 = bool(json, name);
             case "headers" -> {
-                if (shape == EventShape.ALB_MULTI_VALUE) {
+                if (shape == EventFormat.ALB_MULTI_VALUE) {
                     json.skipChildren();
                 } else {
                     readFields(json, into.head, false);
                 }
             }
             case "multiValueHeaders" -> {
-                if (shape == EventShape.ALB_MULTI_VALUE) {
+                if (shape == EventFormat.ALB_MULTI_VALUE) {
                     readFields(json, into.head, true);
                 } else {
                     json.skipChildren();
                 }
             }
             case "cookies" -> {
-                if (shape == EventShape.HTTP_API_V2) {
+                if (shape == EventFormat.HTTP_API_V2) {
                     readItems(json, "set-cookie", into.head);
                 } else {
                     json.skipChildren();
@@ -184,7 +183,7 @@ final class ResponseReader {
     /** Format 2.0 takes any other JSON for a body. */
     private FunctionResponse inferred(byte[] payload, @Nullable String text, CharSequence method)
             throws BadResponseException {
-        if (shape != EventShape.HTTP_API_V2) {
+        if (shape != EventFormat.HTTP_API_V2) {
             throw new BadResponseException("no statusCode");
         }
         ResponseHead head = new ResponseHead();

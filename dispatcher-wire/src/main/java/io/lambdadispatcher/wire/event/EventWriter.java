@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -15,18 +15,29 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /** Writes requests as JSON events of one shape. Immutable; any thread. */
-abstract class EventWriter {
+public abstract class EventWriter {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int HEAD_BYTES = 2048;
     private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
     private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
 
+    EventWriter() {}
+
+    /** @param function for the shapes that name one */
+    public static EventWriter of(EventFormat format, String function) {
+        return switch (format) {
+            case ALB -> new AlbEvent(function, false);
+            case ALB_MULTI_VALUE -> new AlbEvent(function, true);
+            case HTTP_API_V2 -> new HttpApiEvent();
+        };
+    }
+
     /**
-     * @param head of the request, as an exchange has it
+     * @param head of the request, with its pseudo-header fields
      * @param body stays the caller's, and its reader index where it is; on the heap
      * @throws EventTooLargeException beyond {@code limitBytes}
      */
-    final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
+    public final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
         boolean base64 = body.isReadable() && !isText(head, body);
         int bodyBytes = base64 ? (body.readableBytes() + 2) / 3 * 4 : body.readableBytes();
         EventBuffer buffer = new EventBuffer(HEAD_BYTES + bodyBytes, limitBytes);

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
 import io.netty.handler.codec.http2.Http2Headers;
 
@@ -8,4 +8,4 @@ import io.netty.handler.codec.http2.Http2Headers;
  * @param head with {@code :status}, lower-case names, nothing connection-specific, and a {@code content-length} where one may be
  * @param body not to be changed; empty where a response to this request has none
  */
-record FunctionResponse(Http2Headers head, byte[] body) {}
+public record FunctionResponse(Http2Headers head, byte[] body) {}

@@ -1,9 +1,8 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.EventShape;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
@@ -19,11 +18,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ResponseReaderTest {
 
-    private static FunctionResponse read(EventShape shape, String json, String method) throws BadResponseException {
+    private static FunctionResponse read(EventFormat shape, String json, String method) throws BadResponseException {
         return new ResponseReader(shape).read(json.getBytes(StandardCharsets.UTF_8), method);
     }
 
-    private static FunctionResponse read(EventShape shape, String json) throws BadResponseException {
+    private static FunctionResponse read(EventFormat shape, String json) throws BadResponseException {
         return read(shape, json, "GET");
     }
 
@@ -39,7 +38,7 @@ class ResponseReaderTest {
 
     @ParameterizedTest
     @EnumSource
-    void should_read_a_response_whatever_the_order_of_its_members(EventShape shape) throws Exception {
+    void should_read_a_response_whatever_the_order_of_its_members(EventFormat shape) throws Exception {
         FunctionResponse response = read(
                 shape,
                 "{\"body\":\"Z3LDvG4=\",\"isBase64Encoded\":true,\"statusDescription\":\"201 Made\","
@@ -54,10 +53,10 @@ class ResponseReaderTest {
         String json = "{\"statusCode\":200,\"headers\":{\"X-One\":\"1\",\"N\":7,\"B\":true,\"Z\":null},"
                 + "\"multiValueHeaders\":{\"Set-Cookie\":[\"a=1\",\"b=2\"]},\"cookies\":[\"c=3\",\"d=4\"],\"body\":\"x\"}";
 
-        assertThat(head(read(EventShape.ALB, json))).isEqualTo(":status=200|x-one=1|n=7|b=true|content-length=1");
-        assertThat(head(read(EventShape.ALB_MULTI_VALUE, json)))
+        assertThat(head(read(EventFormat.ALB, json))).isEqualTo(":status=200|x-one=1|n=7|b=true|content-length=1");
+        assertThat(head(read(EventFormat.ALB_MULTI_VALUE, json)))
                 .isEqualTo(":status=200|set-cookie=a=1|set-cookie=b=2|content-length=1");
-        assertThat(head(read(EventShape.HTTP_API_V2, json)))
+        assertThat(head(read(EventFormat.HTTP_API_V2, json)))
                 .isEqualTo(":status=200|x-one=1|n=7|b=true|set-cookie=c=3|set-cookie=d=4|content-length=1");
     }
 
@@ -67,7 +66,7 @@ class ResponseReaderTest {
                 + "\"Keep-Alive\":\"5\",\"Transfer-Encoding\":\"chunked\",\"Upgrade\":\"h2c\",\"Content-Length\":\"99\","
                 + "\"X-Kept\":\" v \"},\"body\":\"four\"}";
 
-        assertThat(head(read(EventShape.ALB, json))).isEqualTo(":status=200|x-kept=v|content-length=4");
+        assertThat(head(read(EventFormat.ALB, json))).isEqualTo(":status=200|x-kept=v|content-length=4");
     }
 
     @ParameterizedTest
@@ -80,7 +79,7 @@ class ResponseReaderTest {
     })
     void should_have_no_body_where_there_can_be_none(String method, int status, String length) throws Exception {
         FunctionResponse response = read(
-                EventShape.ALB,
+                EventFormat.ALB,
                 "{\"statusCode\":" + status + ",\"headers\":{\"content-length\":\"77\"},\"body\":\"four\"}",
                 method);
 
@@ -92,9 +91,10 @@ class ResponseReaderTest {
     void should_keep_the_length_that_a_function_tells_for_head() throws Exception {
         String json = "{\"statusCode\":200,\"headers\":{\"content-length\":\"77\"}}";
 
-        assertThat(head(read(EventShape.ALB, json, "HEAD"))).isEqualTo(":status=200|content-length=77");
-        assertThat(head(read(EventShape.ALB, json.replace("77", "-7"), "HEAD"))).isEqualTo(":status=200");
-        assertThat(head(read(EventShape.ALB, json))).isEqualTo(":status=200|content-length=0");
+        assertThat(head(read(EventFormat.ALB, json, "HEAD"))).isEqualTo(":status=200|content-length=77");
+        assertThat(head(read(EventFormat.ALB, json.replace("77", "-7"), "HEAD")))
+                .isEqualTo(":status=200");
+        assertThat(head(read(EventFormat.ALB, json))).isEqualTo(":status=200|content-length=0");
     }
 
     @ParameterizedTest
@@ -113,26 +113,26 @@ class ResponseReaderTest {
                 "{\"isBase64Encoded\": \"no\"} | {\"isBase64Encoded\": \"no\"}"
             })
     void should_take_any_other_json_for_the_body_in_format_2(String json, String body) throws Exception {
-        FunctionResponse response = read(EventShape.HTTP_API_V2, json);
+        FunctionResponse response = read(EventFormat.HTTP_API_V2, json);
 
         assertThat(body(response)).isEqualTo(body);
         assertThat(head(response)).startsWith(":status=200|content-type=application/json|content-length=");
-        assertThatThrownBy(() -> read(EventShape.ALB, json)).hasMessage("no statusCode");
+        assertThatThrownBy(() -> read(EventFormat.ALB, json)).hasMessage("no statusCode");
     }
 
     @Test
     void should_refuse_a_response_with_a_status_though_the_status_comes_last() {
         assertThatThrownBy(() ->
-                        read(EventShape.HTTP_API_V2, "{\"headers\":{\"a b\":[{}]},\"body\":{},\"statusCode\":200}"))
+                        read(EventFormat.HTTP_API_V2, "{\"headers\":{\"a b\":[{}]},\"body\":{},\"statusCode\":200}"))
                 .hasMessage("the value of 'a b' is no string");
-        assertThatThrownBy(() -> read(EventShape.HTTP_API_V2, "{\"body\":{},\"statusCode\":\"OK\"}"))
+        assertThatThrownBy(() -> read(EventFormat.HTTP_API_V2, "{\"body\":{},\"statusCode\":\"OK\"}"))
                 .isInstanceOf(BadResponseException.class);
     }
 
     /** RFC 9110 section 15.3.6: the client is to empty its form, there is nothing to read. */
     @ParameterizedTest
     @EnumSource
-    void should_have_no_body_with_205(EventShape shape) throws Exception {
+    void should_have_no_body_with_205(EventFormat shape) throws Exception {
         FunctionResponse response = read(shape, "{\"statusCode\":205,\"body\":\"four\"}");
 
         assertThat(response.body()).isEmpty();
@@ -141,12 +141,12 @@ class ResponseReaderTest {
 
     @ParameterizedTest
     @EnumSource
-    void should_refuse_a_head_that_is_too_large(EventShape shape) throws Exception {
+    void should_refuse_a_head_that_is_too_large(EventFormat shape) throws Exception {
         String one = "{\"statusCode\":200,\"headers\":{\"a\":\"%1$s\"},\"multiValueHeaders\":{\"a\":[\"%1$s\"]}}";
         String many = "{\"statusCode\":200,\"headers\":{%1$s},\"multiValueHeaders\":{%1$s}}";
         String values = "x".repeat(256 * 1024 - 32);
         String fields = IntStream.range(0, 8000)
-                .mapToObj(i -> "\"f" + i + "\":" + (shape == EventShape.ALB_MULTI_VALUE ? "[\"\"]" : "\"\""))
+                .mapToObj(i -> "\"f" + i + "\":" + (shape == EventFormat.ALB_MULTI_VALUE ? "[\"\"]" : "\"\""))
                 .collect(Collectors.joining(","));
 
         assertThat(read(shape, one.formatted(values.substring(1))).head().get("a"))
@@ -158,7 +158,7 @@ class ResponseReaderTest {
     /** An exception of another kind would be lost on the thread that brought the result. */
     @ParameterizedTest
     @EnumSource
-    void should_read_or_refuse_whatever_the_octets(EventShape shape) {
+    void should_read_or_refuse_whatever_the_octets(EventFormat shape) {
         byte[] whole = ("{\"statusCode\":\"200\",\"headers\":{\"a\":\"\\u00e9\",\"n\":1.5e9},"
                         + "\"multiValueHeaders\":{\"a\":[\"b\",null,true]},\"cookies\":[\"c=d\"],"
                         + "\"isBase64Encoded\":true,\"x\":[[{}]],\"body\":\"Z3LDvG4=\"}")
@@ -203,7 +203,7 @@ class ResponseReaderTest {
 
     @ParameterizedTest
     @EnumSource
-    void should_refuse_what_is_no_response(EventShape shape) {
+    void should_refuse_what_is_no_response(EventFormat shape) {
         assertThatThrownBy(() -> read(shape, "")).hasMessage("empty");
         assertThatThrownBy(() -> read(shape, "{\"statusCode\":200")).hasMessage("malformed JSON");
         assertThatThrownBy(() -> read(shape, "<html>")).hasMessage("malformed JSON");
@@ -220,7 +220,7 @@ class ResponseReaderTest {
     @ParameterizedTest
     @ValueSource(strings = {"100", "199", "600", "2e2", "20", "-200", "\"OK\"", "true", "{}", "[200]", "null"})
     void should_refuse_a_status_that_is_none(String status) {
-        assertThatThrownBy(() -> read(EventShape.ALB, "{\"statusCode\":" + status + "}"))
+        assertThatThrownBy(() -> read(EventFormat.ALB, "{\"statusCode\":" + status + "}"))
                 .isInstanceOf(BadResponseException.class)
                 .hasMessageStartingWith("statusCode is ");
     }
@@ -239,7 +239,7 @@ class ResponseReaderTest {
                 "[]"
             })
     void should_refuse_headers_that_no_message_can_hold(String headers) {
-        assertThatThrownBy(() -> read(EventShape.HTTP_API_V2, "{\"statusCode\":200,\"headers\":" + headers + "}"))
+        assertThatThrownBy(() -> read(EventFormat.HTTP_API_V2, "{\"statusCode\":200,\"headers\":" + headers + "}"))
                 .isInstanceOf(BadResponseException.class);
     }
 }

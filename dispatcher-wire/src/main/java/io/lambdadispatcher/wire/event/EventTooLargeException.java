@@ -1,7 +1,7 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
 /** An event has outgrown what a function can take. Without a stack trace: it is an answer, not a fault. */
-final class EventTooLargeException extends RuntimeException {
+public final class EventTooLargeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     EventTooLargeException(int limitBytes) {

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Map;

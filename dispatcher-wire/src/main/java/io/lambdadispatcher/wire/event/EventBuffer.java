@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.direct;
+package io.lambdadispatcher.wire.event;
 
 import java.io.ByteArrayOutputStream;
 
