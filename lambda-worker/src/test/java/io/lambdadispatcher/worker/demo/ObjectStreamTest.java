@@ -1,4 +1,4 @@
-package io.lambdadispatcher.it.awsdemo;
+package io.lambdadispatcher.worker.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
