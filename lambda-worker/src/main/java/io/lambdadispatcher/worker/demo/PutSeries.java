@@ -1,4 +1,4 @@
-package io.lambdadispatcher.it.awsdemo;
+package io.lambdadispatcher.worker.demo;
 
 import io.lambdadispatcher.worker.handler.Request;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.it.awsdemo;
+package io.lambdadispatcher.worker.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -131,6 +131,9 @@ class ObjectStreamTest {
                 cancelListener.accept(cancellation);
             }
         }
+
+        @Override
+        public void onDrain(Consumer<Duration> listener) {}
 
         @Override
         public void onCancel(Consumer<ErrorCode> listener) {

@@ -1,10 +1,12 @@
-package io.lambdadispatcher.it.awsdemo;
+package io.lambdadispatcher.worker.demo;
 
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +23,8 @@ import software.amazon.awssdk.services.s3.model.GetObjectResponse;
  * <p>Made on the event loop of the request; the parts come on a thread of the SDK.
  */
 final class ObjectStream implements Subscriber<ByteBuffer> {
+    private static final AsciiString OCTETS = AsciiString.cached("application/octet-stream");
+
     private final Request request;
     private final Response response;
     /** A part has been asked for and has not come yet. */
@@ -38,7 +42,9 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     /** Sends the head and then what comes. */
     void start(ResponsePublisher<GetObjectResponse> object) {
         GetObjectResponse about = object.response();
-        response.head(Answers.head(200, about.contentType(), about.contentLength()));
+        String type = about.contentType();
+        response.head(Answers.head(Answers.OK, type == null ? OCTETS : AsciiString.of(type))
+                .setLong(HttpHeaderNames.CONTENT_LENGTH, about.contentLength()));
         object.subscribe(this);
     }
 
