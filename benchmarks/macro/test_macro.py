@@ -171,12 +171,19 @@ class PerformanceTest(unittest.TestCase):
     def test_rows_of_a_table_come_from_one_run_the_newest(self):
         self.put("proxies-old.json", [proxy_row("dispatcher", 5), proxy_row("nghttpx", 4)], taken="2026-01-01T09:00:00+00:00")
         self.put("proxies-new.json", [proxy_row("dispatcher", 3)])
-        self.assertEqual(set(self.results().proxy("ping")), {"dispatcher"})
+        self.assertEqual(set(self.results().proxy_runs("ping")[0]), {"dispatcher"})
+
+    def test_target_shows_all_runs_of_the_newest_commit(self):
+        pair = lambda cpu: [proxy_row("dispatcher", cpu), proxy_row("haproxy-h2", 10)]
+        self.put("proxies-old.json", pair(1), taken="2026-01-01T09:00:00+00:00", commit="b" * 40)
+        self.put("proxies-1.json", pair(5), taken="2026-01-01T10:00:00+00:00")
+        self.put("proxies-2.json", pair(7), taken="2026-01-01T11:00:00+00:00")
+        self.assertIn("| CPU per `/ping` ÷ HAProxy h2→h2c | 0.60 | 0.70, 0.50 | **in 1 of 2 runs** |", performance.targets_table(self.results()))
 
     def test_two_event_loops_are_compared_on_the_same_cores(self):
         row = lambda point, cpu: {"sweep": "loops", "point": point, "scenario": "ping", "cpu_micros": cpu}
         self.put("sweeps.json", [row("1 on core 0", 1), row("2 on core 0", 9), row("1 on all cores", 10), row("2 on all cores", 11)])
-        self.assertAlmostEqual(performance.two_loops("ping", "all cores")(self.results()), 1.1)
+        self.assertEqual(performance.two_loops("ping", "all cores")(self.results()), [1.1])
 
     def test_page_has_what_there_is_and_nothing_else(self):
         self.put("proxies.json", [proxy_row("nghttpx", 4)], contenders={"nghttpx": "N"})

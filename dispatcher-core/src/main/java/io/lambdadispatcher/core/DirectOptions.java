@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core;
 
+import io.lambdadispatcher.wire.event.EventFormat;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *     directly
  */
 public record DirectOptions(
-        EventShape shape,
+        EventFormat shape,
         int maxBodyBytes,
         int maxEventBytes,
         int maxResponseBytes,
@@ -42,10 +43,12 @@ public record DirectOptions(
     }
 
     /** Every request goes directly, within the limits that AWS has for this shape; at most 1000 at once. */
-    public static DirectOptions of(EventShape shape) {
-        return shape == EventShape.HTTP_API_V2
-                ? new DirectOptions(shape, LAMBDA_BYTES, LAMBDA_BYTES, LAMBDA_BYTES, 1000, null)
-                : new DirectOptions(shape, MIB, LAMBDA_BYTES, MIB, 1000, null);
+    public static DirectOptions of(EventFormat shape) {
+        return switch (shape) {
+            case ALB, ALB_MULTI_VALUE -> new DirectOptions(shape, MIB, LAMBDA_BYTES, MIB, 1000, null);
+            case HTTP_API_V2, REST_API, FUNCTION_URL ->
+                new DirectOptions(shape, LAMBDA_BYTES, LAMBDA_BYTES, LAMBDA_BYTES, 1000, null);
+        };
     }
 
     /** Requests wait for a worker; a safe one that has waited so long goes directly. */

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import java.io.IOException;
@@ -8,6 +9,7 @@ import java.io.PrintWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -30,11 +32,14 @@ final class DemoCommand extends SettingsCommand {
             Map.entry(Settings.FUNCTION_LAUNCHER, "local"),
             Map.entry(Settings.FUNCTION_MIN_WORKERS, "2"),
             Map.entry(Settings.FUNCTION_MAX_WORKERS, "2"),
-            Map.entry(Settings.FUNCTION_HANDLER, "io.lambdadispatcher.worker.demo.DemoHandler"),
+            Map.entry(
+                    Settings.LOCAL_ENVIRONMENT,
+                    "LAMBDA_DISPATCHER_HANDLER=io.lambdadispatcher.worker.demo.DemoHandler"),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
     private static final long READY_WITHIN_SECONDS = 30;
 
     private final Supplier<Termination> termination;
+    private final @Nullable Path whatToTry;
 
     DemoCommand(Map<String, String> environment, Supplier<Termination> termination) {
         super(
@@ -43,6 +48,8 @@ final class DemoCommand extends SettingsCommand {
                 DEFAULTS,
                 environment);
         this.termination = termination;
+        String named = environment.get(ConfigurationLoader.DEMO_TRY_VARIABLE);
+        whatToTry = named == null ? null : Path.of(named);
     }
 
     @Override
@@ -63,12 +70,12 @@ final class DemoCommand extends SettingsCommand {
         }
     }
 
-    private static int run(
+    private int run(
             Configuration configuration, @Nullable DemoCertificate certificate, Termination requested, PrintWriter out)
             throws StartException, InterruptedException {
         Server server = Server.start(configuration);
         if (awaitReady(server, requested)) {
-            new DemoGreeting(server, certificate).print(out);
+            new DemoGreeting(server, certificate, whatToTry).print(out);
             requested.await();
         }
         boolean stopped = server.stop();

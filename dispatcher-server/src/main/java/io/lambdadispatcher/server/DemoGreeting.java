@@ -1,17 +1,28 @@
 package io.lambdadispatcher.server;
 
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What a demo shows when it is ready. */
 final class DemoGreeting {
+    private static final Logger log = LoggerFactory.getLogger(DemoGreeting.class);
+
     private final Server server;
     private final @Nullable DemoCertificate certificate;
+    private final @Nullable Path whatToTry;
 
-    DemoGreeting(Server server, @Nullable DemoCertificate certificate) {
+    /** @param whatToTry text shown instead of ours; {@code {url}} stands for the plain address */
+    DemoGreeting(Server server, @Nullable DemoCertificate certificate, @Nullable Path whatToTry) {
         this.server = server;
         this.certificate = certificate;
+        this.whatToTry = whatToTry;
     }
 
     void print(PrintWriter out) {
@@ -19,10 +30,7 @@ final class DemoGreeting {
         out.println();
         out.println("The demo is ready. Try");
         out.println();
-        for (String url : urls) {
-            out.println("  " + (url.startsWith("https") ? overTls(url) : plain(url)));
-        }
-        out.println("  " + echo(urls.get(urls.size() - 1)));
+        whatToTry(urls).forEach(line -> out.println("  " + line));
         out.println();
         urls.forEach(url -> out.println("clients  " + url));
         if (server.adminUrl() != null) {
@@ -31,6 +39,22 @@ final class DemoGreeting {
         out.println();
         out.println("Ctrl-C ends it.");
         out.flush();
+    }
+
+    private List<String> whatToTry(List<String> urls) {
+        if (whatToTry != null) {
+            try {
+                return Files.readAllLines(whatToTry).stream()
+                        .map(line -> line.replace("{url}", urls.get(0)))
+                        .toList();
+            } catch (IOException e) {
+                log.warn("{} cannot be read: {}", whatToTry, e.toString());
+            }
+        }
+        List<String> lines = new ArrayList<>();
+        urls.forEach(url -> lines.add(url.startsWith("https") ? overTls(url) : plain(url)));
+        lines.add(echo(urls.get(urls.size() - 1)));
+        return lines;
     }
 
     private String plain(String url) {

@@ -226,6 +226,7 @@ final class DispatcherAssembly {
                 configuration.get(Settings.LOCAL_JVM_FLAGS),
                 before == null ? own : before + File.pathSeparator + own,
                 configuration.get(Settings.LOCAL_COMMAND),
+                configuration.get(Settings.LOCAL_ENVIRONMENT),
                 functions.stream()
                         .filter(function -> function.handler() != null)
                         .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),

@@ -6,13 +6,20 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import io.lambdadispatcher.worker.runtime.RuntimeHandler;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
@@ -23,30 +30,56 @@ import tools.jackson.core.json.JsonFactory;
  * initialisation, and serves all invokes of the execution environment.
  *
  * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that opens a
- * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke.
+ * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke. A handler that is
+ * a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the first invoke waits for the rest.
  */
 public class LambdaHandler implements RequestStreamHandler {
-    private final Handler handler;
+    /** Lambda starts an initialisation that takes over 10 s anew. */
+    private static final long LONGEST_INIT_MILLIS = 9_500;
 
-    /** @throws IllegalArgumentException if the environment variable names no handler */
+    private final Handler handler;
+    private final CompletableFuture<Void> started;
+
+    /** @throws IllegalArgumentException if the environment chooses no handler */
     public LambdaHandler() {
-        this(HandlerLoader.load(named(System.getenv(HandlerLoader.VARIABLE))));
+        this(chosen(System.getenv()));
     }
 
     protected LambdaHandler(Handler handler) {
         this.handler = handler;
+        this.started = Lifecycle.start(handler).toCompletableFuture();
+        if (handler instanceof Lifecycle) {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycle.stop(handler), "handler-stop"));
+        }
+        awaitInit();
     }
 
-    private static String named(@Nullable String className) {
-        if (className == null || className.isBlank()) {
-            throw new IllegalArgumentException(
-                    HandlerLoader.VARIABLE + " is not set, expected the class name of the handler");
+    private void awaitInit() {
+        try {
+            started.get(LONGEST_INIT_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            // The first invoke goes on waiting.
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(
+                    "the handler cannot start: " + e.getCause().getMessage(), e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
-        return className;
+    }
+
+    private static Handler chosen(Map<String, String> variables) {
+        Handler handler = HandlerLoader.choose(variables);
+        if (handler == null) {
+            throw new IllegalArgumentException(HandlerLoader.VARIABLE
+                    + " is not set, expected the class name of the handler, or the command line of a runtime in "
+                    + RuntimeHandler.VARIABLE + ", or the port of a web application in LAMBDA_DISPATCHER_WEB_PORT");
+        }
+        return handler;
     }
 
     /**
-     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving.
+     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A handler
+     * that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field
      * @throws IOException if the summary cannot be written, or no dispatcher let the worker in
@@ -59,9 +92,19 @@ public class LambdaHandler implements RequestStreamHandler {
             warmUp.hold(output);
             return;
         }
+        if (handler instanceof RequestStreamHandler ordinary && !InvokePayload.isLaunch(event)) {
+            ordinary.handleRequest(new ByteArrayInputStream(event), output, context);
+            return;
+        }
+        if (handler instanceof FunctionHandler function) {
+            function.onInvoke(context);
+        }
         WorkerConfig config = withDeadline(
                 InvokePayload.read(new String(event, StandardCharsets.UTF_8)), context.getRemainingTimeInMillis());
         WorkerSummary summary = serve(new Worker(config, handler).start());
+        if (started.isCompletedExceptionally()) {
+            throw new IOException(summary.reason());
+        }
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());
         }

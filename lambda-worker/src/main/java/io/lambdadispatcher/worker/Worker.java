@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.connect.ConnectionKeeper;
 import io.lambdadispatcher.worker.connect.Dialler;
 import io.lambdadispatcher.worker.connect.Tally;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.time.Duration;
@@ -19,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -76,9 +78,9 @@ public final class Worker {
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
     }
 
-    /** Dials in. Once. */
+    /** Starts the handler if it is a {@link Lifecycle}, then dials in. Once. Whoever ends the process stops the handler. */
     public Worker start() {
-        home.execute(this::onStart);
+        Lifecycle.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
         return this;
     }
 
@@ -94,9 +96,28 @@ public final class Worker {
 
     /** Takes no more requests, finishes those under way, and ends. Harmless when called again. */
     public void drain(DrainReason why) {
+        onHome(() -> onDrain(why));
+    }
+
+    private void onHome(Runnable action) {
         if (!home.isShuttingDown()) {
-            home.execute(() -> onDrain(why));
+            home.execute(action);
         }
+    }
+
+    private void onHandlerStarted(@Nullable Throwable failure) {
+        if (draining) {
+            return;
+        }
+        if (failure == null) {
+            onStart();
+            return;
+        }
+        draining = true;
+        because("the handler cannot start: " + failure.getMessage());
+        log.error("worker {} ends: {}", config.workerId(), reason);
+        log.debug("the handler cannot start", failure);
+        finish();
     }
 
     private void onStart() {

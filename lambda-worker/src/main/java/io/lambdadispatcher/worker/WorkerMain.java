@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.EnvironmentConfig;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
@@ -14,7 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with the class that
- * {@code LAMBDA_DISPATCHER_HANDLER} names, with the demo routes where it is not set. SIGTERM drains. With
+ * {@code LAMBDA_DISPATCHER_HANDLER} names or the web application at {@code LAMBDA_DISPATCHER_WEB_PORT}, with the demo routes where neither is set. SIGTERM drains. With
  * {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin} when its standard input ends.
  *
  * <p>Exit codes: 0 after a drain, 1 when no dispatcher let it in or all were lost, 2 for a configuration that cannot be used.
@@ -29,17 +30,20 @@ public final class WorkerMain {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerMain.class);
 
+    private final Handler handler;
     private final Worker worker;
     private final CountDownLatch ended = new CountDownLatch(1);
 
-    private WorkerMain(Worker worker) {
-        this.worker = worker;
+    private WorkerMain(Map<String, String> variables) {
+        Handler chosen = HandlerLoader.choose(variables);
+        this.handler = chosen == null ? new DemoHandler() : chosen;
+        this.worker = new Worker(EnvironmentConfig.read(variables), handler);
     }
 
     public static void main(String[] args) throws Exception {
         WorkerMain main;
         try {
-            main = new WorkerMain(configured(System.getenv()));
+            main = new WorkerMain(System.getenv());
         } catch (IllegalArgumentException e) {
             log.error("cannot start: {}", e.getMessage());
             System.exit(BAD_CONFIGURATION);
@@ -49,16 +53,11 @@ public final class WorkerMain {
         main.run();
     }
 
-    private static Worker configured(Map<String, String> variables) {
-        String className = variables.get(HandlerLoader.VARIABLE);
-        Handler handler = className == null ? new DemoHandler() : HandlerLoader.load(className);
-        return new Worker(EnvironmentConfig.read(variables), handler);
-    }
-
     private void run() throws Exception {
         Runtime.getRuntime().addShutdownHook(new Thread(this::onSignal, "drain"));
         worker.start();
         WorkerSummary summary = worker.done().toCompletableFuture().get();
+        Lifecycle.stop(handler);
         ended.countDown();
         boolean clean = !summary.refused() && summary.connections() > 0;
         System.exit(clean ? 0 : FAILED);
@@ -76,6 +75,7 @@ public final class WorkerMain {
         } catch (Exception e) {
             clean = false;
         }
+        Lifecycle.stop(handler);
         Runtime.getRuntime().halt(clean ? 0 : FAILED);
     }
 
@@ -107,6 +107,7 @@ public final class WorkerMain {
         daemon("orphan-end", () -> {
             try {
                 if (!ended.await(ORPHAN_GRACE_MILLIS, TimeUnit.MILLISECONDS)) {
+                    Lifecycle.stop(handler);
                     Runtime.getRuntime().halt(FAILED);
                 }
             } catch (InterruptedException e) {

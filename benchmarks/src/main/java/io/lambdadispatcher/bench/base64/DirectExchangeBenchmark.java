@@ -3,10 +3,10 @@ package io.lambdadispatcher.bench.base64;
 import io.lambdadispatcher.bench.Measured;
 import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.direct.DirectShard;
+import io.lambdadispatcher.wire.event.EventFormat;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
@@ -21,7 +21,7 @@ import org.openjdk.jmh.annotations.TearDown;
 @State(Scope.Thread)
 public class DirectExchangeBenchmark extends Measured {
     @Param({"ALB", "HTTP_API_V2"})
-    public EventShape shape = EventShape.ALB;
+    public EventFormat shape = EventFormat.ALB;
 
     @Param({"0", "4", "1024", "16384", "168161", "1048576", "5767168"})
     public int bodyBytes;

@@ -249,12 +249,13 @@ final class ConfigurationChecks {
             refuse(place, entry, Settings.FUNCTION_MAX_WORKERS, "1 or more with the launcher local");
         }
         if (entry.find(Settings.FUNCTION_HANDLER) == null
-                && values.get(Settings.LOCAL_COMMAND).isEmpty()) {
+                && values.get(Settings.LOCAL_COMMAND).isEmpty()
+                && values.get(Settings.LOCAL_ENVIRONMENT).isEmpty()) {
             refuse(
                     place,
                     entry,
                     Settings.FUNCTION_HANDLER,
-                    "a handler class, or local.command, with the launcher local");
+                    "a handler class, or local.command, or local.environment that names an adapter, with the launcher local");
         }
     }
 

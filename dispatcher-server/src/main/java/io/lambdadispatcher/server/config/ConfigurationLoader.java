@@ -18,11 +18,15 @@ public final class ConfigurationLoader {
     /** Names the settings file; also the flag {@code --config}. */
     public static final String FILE_VARIABLE = Setting.VARIABLE_PREFIX + "CONFIG";
 
+    /** Names a text file that a demo shows when it is ready; set by the launch script for an example. */
+    public static final String DEMO_TRY_VARIABLE = Setting.VARIABLE_PREFIX + "DEMO_TRY";
+
     /** Of the same prefix, but for others: the launch script, the search for this machine's address, workers that share the environment. */
     private static final Set<String> OTHER_VARIABLES = Set.of(
             FILE_VARIABLE,
             DialBackAddress.VARIABLE,
             Setting.VARIABLE_PREFIX + "JAVA_OPTS",
+            DEMO_TRY_VARIABLE,
             Setting.VARIABLE_PREFIX + "PAYLOAD",
             Setting.VARIABLE_PREFIX + "HANDLER",
             Setting.VARIABLE_PREFIX + "TRUST",

@@ -18,10 +18,11 @@ import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.text;
 import static io.lambdadispatcher.server.config.ValueType.uri;
+import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.ForwardingPolicy;
+import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
@@ -112,9 +113,9 @@ public final class Settings {
             choice(Mode.class),
             "dispatch",
             "dispatch: workers serve; direct: each request is one Lambda invocation, see DIRECT.md");
-    public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = of(
+    public static final Setting<EventFormat> FUNCTION_EVENT_SHAPE = of(
             "function.event-shape",
-            choice(EventShape.class),
+            choice(EventFormat.class),
             "http-api-v2",
             "direct requests: as whose event the function sees them, and whose limits they have");
     public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = of(
@@ -226,6 +227,11 @@ public final class Settings {
             words("a program and its arguments, separated by spaces"),
             "",
             "local workers: runs this instead of a JVM; the launch payload is in LAMBDA_DISPATCHER_PAYLOAD");
+    public static final Setting<Map<String, String>> LOCAL_ENVIRONMENT = of(
+            "local.environment",
+            variables(),
+            "",
+            "local workers: variables they get as well, an adapter's for example");
 
     public static final Setting<String> AWS_REGION = optional(
             "aws.region",
@@ -358,6 +364,7 @@ public final class Settings {
             LOCAL_JVM_FLAGS,
             LOCAL_CLASS_PATH,
             LOCAL_COMMAND,
+            LOCAL_ENVIRONMENT,
             AWS_REGION,
             AWS_ENDPOINT,
             AWS_MAX_INVOKES,

@@ -8,7 +8,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalInt;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -32,7 +34,9 @@ public record ValueType<T>(
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
             Pattern.compile("(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*\\.)*"
-                    + "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*");
+                    + "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*"
+                    + "(::\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)?");
+    private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
 
     /** @throws IllegalArgumentException if it is not what {@link #expected} says */
     T parse(RawValue raw) {
@@ -197,7 +201,7 @@ public record ValueType<T>(
     }
 
     static ValueType<String> className() {
-        return single("the full name of a class", text -> {
+        return single("the full name of a class, with ::method where that is what handles", text -> {
             require(CLASS_NAME.matcher(text).matches());
             return text;
         });
@@ -206,6 +210,22 @@ public record ValueType<T>(
     /** Split at spaces; a YAML list keeps spaces within an item. */
     static ValueType<List<String>> words(String expected) {
         return new ValueType<>(expected, List::copyOf, SPACES);
+    }
+
+    /** Split at spaces; a YAML list keeps spaces within a value. The last of a name wins. */
+    static ValueType<Map<String, String>> variables() {
+        return new ValueType<>(
+                "NAME=value, several separated by spaces",
+                items -> {
+                    Map<String, String> variables = new TreeMap<>();
+                    for (String item : items) {
+                        Matcher matcher = VARIABLE.matcher(item);
+                        require(matcher.matches());
+                        variables.put(matcher.group(1), matcher.group(2));
+                    }
+                    return Map.copyOf(variables);
+                },
+                SPACES);
     }
 
     /** Unresolved, for they may be meant for another network. */

@@ -70,6 +70,7 @@ public final class LocalLauncher implements WorkerLauncher {
         Map<String, String> environment = builder.environment();
         // Our own settings, secrets among them, are none of the handler's business.
         environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
+        environment.putAll(options.environment());
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request, null));
         environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "1");
         String handler = options.handlers().get(request.function());

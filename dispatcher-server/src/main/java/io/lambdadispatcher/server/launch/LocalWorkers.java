@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param command run instead of a JVM; empty = a JVM with the worker's main class
  * @param classPath of that JVM
+ * @param environment variables added to our own
  * @param handlers handler classes by function
  * @param trust PEM file for the worker port's TLS; {@code null} = it is plain, or the system's authorities do
  */
@@ -19,6 +20,7 @@ public record LocalWorkers(
         List<String> jvmFlags,
         String classPath,
         List<String> command,
+        Map<String, String> environment,
         Map<String, String> handlers,
         @Nullable Path trust) {
 
@@ -27,6 +29,7 @@ public record LocalWorkers(
     public LocalWorkers {
         jvmFlags = List.copyOf(jvmFlags);
         command = List.copyOf(command);
+        environment = Map.copyOf(environment);
         handlers = Map.copyOf(handlers);
     }
 

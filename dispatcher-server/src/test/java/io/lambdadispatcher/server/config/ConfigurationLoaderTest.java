@@ -314,7 +314,7 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactly(
                         "function.max-workers: '0' (default): expected 1 or more with the launcher local",
-                        "function.handler: unset: expected a handler class, or local.command, with the launcher local");
+                        "function.handler: unset: expected a handler class, or local.command, or local.environment that names an adapter, with the launcher local");
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +53,19 @@ class ValueTypeTest {
     void should_refuse_what_is_no_size(String text) {
         assertThatThrownBy(() -> parse(ValueType.size(0, Integer.MAX_VALUE), text))
                 .isInstanceOfAny(IllegalArgumentException.class, ArithmeticException.class);
+    }
+
+    @Test
+    void should_read_variables() {
+        assertThat(parse(ValueType.variables(), "A=1 B_2=x=y  C="))
+                .containsExactlyInAnyOrderEntriesOf(Map.of("A", "1", "B_2", "x=y", "C", ""));
+        assertThat(parse(ValueType.variables(), "")).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"A", "=1", "2A=1", "A-B=1", "A=1 B"})
+    void should_refuse_what_is_no_variable(String text) {
+        assertThatThrownBy(() -> parse(ValueType.variables(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     /** It stands for the worker port. */

@@ -46,7 +46,13 @@ class LocalLauncherTest {
 
     private LaunchedWorker launch(String... command) {
         launcher = new LocalLauncher(new LocalWorkers(
-                LocalWorkers.ownJava(), List.of(), "", List.of(command), Map.of("api", "a.Handler"), null));
+                LocalWorkers.ownJava(),
+                List.of(),
+                "",
+                List.of(command),
+                Map.of("LAMBDA_DISPATCHER_WEB_PORT", "8080", "SOME", "a b"),
+                Map.of("api", "a.Handler"),
+                null));
         return launcher.launch(REQUEST);
     }
 
@@ -69,7 +75,11 @@ class LocalLauncherTest {
 
         List<String> environment = Files.readAllLines(seen);
         assertThat(environment)
-                .contains("LAMBDA_DISPATCHER_HANDLER=a.Handler", "LAMBDA_DISPATCHER_EXIT_WITH_PARENT=1")
+                .contains(
+                        "LAMBDA_DISPATCHER_HANDLER=a.Handler",
+                        "LAMBDA_DISPATCHER_EXIT_WITH_PARENT=1",
+                        "LAMBDA_DISPATCHER_WEB_PORT=8080",
+                        "SOME=a b")
                 .noneMatch(line -> line.startsWith("LAMBDA_DISPATCHER_TRUST"));
         String payload = environment.stream()
                 .filter(line -> line.startsWith("LAMBDA_DISPATCHER_PAYLOAD="))

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.lambda.LambdaInvoker;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.it.directdemo.EventEcho;
+import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -78,7 +78,7 @@ class DirectIT {
 
     @ParameterizedTest
     @EnumSource
-    void should_bring_a_binary_body_there_and_back(EventShape shape) throws Exception {
+    void should_bring_a_binary_body_there_and_back(EventFormat shape) throws Exception {
         byte[] image = new byte[168_161];
         new Random(3).nextBytes(image);
         try (Dispatcher dispatcher =
@@ -93,7 +93,7 @@ class DirectIT {
 
     @Test
     void should_answer_for_a_function_that_fails_or_outlives_its_time_or_gets_too_much() throws Exception {
-        try (Dispatcher dispatcher = dispatcher(FunctionOptions.of("echo"), DirectOptions.of(EventShape.HTTP_API_V2))
+        try (Dispatcher dispatcher = dispatcher(FunctionOptions.of("echo"), DirectOptions.of(EventFormat.HTTP_API_V2))
                 .start()) {
             assertThat(post(dispatcher, "/fail", new byte[0]).statusCode()).isEqualTo(502);
             assertThat(post(dispatcher, "/slow", new byte[0]).statusCode()).isIn(502, 504);
@@ -107,7 +107,7 @@ class DirectIT {
         FunctionOptions function = FunctionOptions.of("mixed")
                 .withCapacity(CapacityPolicy.between(0, 1))
                 .withPending(10, Duration.ofSeconds(3));
-        DirectOptions overflow = DirectOptions.of(EventShape.HTTP_API_V2).withOverflowAfter(Duration.ofMillis(300));
+        DirectOptions overflow = DirectOptions.of(EventFormat.HTTP_API_V2).withOverflowAfter(Duration.ofMillis(300));
         try (Dispatcher dispatcher = dispatcher(function, overflow)
                 .launcher(LambdaLauncher.builder()
                         .function("mixed", "no-such-function")

@@ -1,10 +1,11 @@
 package io.lambdadispatcher.core.internal.direct;
 
 import io.lambdadispatcher.core.DirectOptions;
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
+import io.lambdadispatcher.wire.event.EventWriter;
+import io.lambdadispatcher.wire.event.ResponseReader;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -28,9 +29,7 @@ public final class DirectFunction {
         this.name = name;
         this.options = options;
         this.invoker = invoker;
-        this.events = options.shape() == EventShape.HTTP_API_V2
-                ? new HttpApiEvent()
-                : new AlbEvent(name, options.shape() == EventShape.ALB_MULTI_VALUE);
+        this.events = EventWriter.of(options.shape(), name);
         this.responses = new ResponseReader(options.shape());
     }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -13,6 +12,7 @@ import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DirectCallTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FakeFunction invoker = new FakeFunction(null);
-    private final DirectOptions options = new DirectOptions(EventShape.ALB, 10, 4096, 1024, 2, null);
+    private final DirectOptions options = new DirectOptions(EventFormat.ALB, 10, 4096, 1024, 2, null);
     private final DirectFunction function = new DirectFunction("f", options, invoker);
     private final DirectShard shard = shard(function);
     private final Client client = new Client();

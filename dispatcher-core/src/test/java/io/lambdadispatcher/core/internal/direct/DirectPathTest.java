@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.EventShape;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.TlsOptions;
+import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.InputStream;
@@ -88,7 +88,7 @@ class DirectPathTest {
                 "https://localhost:" + dispatcher.publicAddresses().get(0).getPort());
     }
 
-    private URI start(EventShape shape) {
+    private URI start(EventFormat shape) {
         return start(DirectOptions.of(shape));
     }
 
@@ -114,13 +114,13 @@ class DirectPathTest {
     }
 
     static Stream<Arguments> shapesAndVersions() {
-        return Stream.of(EventShape.values())
+        return Stream.of(EventFormat.values())
                 .flatMap(shape -> Stream.of(Version.HTTP_1_1, Version.HTTP_2).map(v -> Arguments.of(shape, v)));
     }
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_give_back_every_octet(EventShape shape, Version version) throws Exception {
+    void should_give_back_every_octet(EventFormat shape, Version version) throws Exception {
         HttpClient client = client(version);
         URI base = start(shape);
         byte[] text = "grün \u2028 \"\\\n\0 😀".repeat(3000).getBytes(StandardCharsets.UTF_8);
@@ -145,7 +145,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_refuse_at_the_limits_and_serve_the_next_request(Version version) throws Exception {
         HttpClient client = client(version);
-        URI base = start(EventShape.HTTP_API_V2);
+        URI base = start(EventFormat.HTTP_API_V2);
         int fits = (6 * MIB - 4096) / 4 * 3;
 
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
@@ -170,7 +170,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_refuse_a_response_that_is_too_large(Version version) throws Exception {
         HttpClient client = client(version);
-        URI base = start(EventShape.HTTP_API_V2);
+        URI base = start(EventFormat.HTTP_API_V2);
         String frame = "{\"statusCode\":200,\"body\":\"\"}";
         int fits = 6 * MIB - frame.length();
         function.handler = event -> {
@@ -195,7 +195,7 @@ class DirectPathTest {
             return "{\"statusCode\":418,\"headers\":{\"X-A\":\"1, 2\",\"Connection\":\"close\"},"
                     + "\"cookies\":[\"a=1; Path=/\",\"b=2\"],\"body\":\"tea\"}";
         };
-        URI base = start(EventShape.HTTP_API_V2);
+        URI base = start(EventFormat.HTTP_API_V2);
         HttpResponse<String> response = client(version)
                 .send(
                         request(base, "/p/a?x=1&x=2")
@@ -219,7 +219,7 @@ class DirectPathTest {
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_send_no_body_where_there_is_none(EventShape shape, Version version) throws Exception {
+    void should_send_no_body_where_there_is_none(EventFormat shape, Version version) throws Exception {
         function.handler = event -> "{\"statusCode\":" + path(event).substring(1) + ",\"body\":\"four\"}";
         HttpClient client = client(version);
         URI base = start(shape);
@@ -242,7 +242,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_answer_502_for_a_response_that_is_none(Version version) throws Exception {
         function.handler = event -> "{\"statusCode\":200,\"headers\":{\"a\":\"x\\r\\nset-cookie: evil=1\"}}";
-        HttpResponse<String> response = get(client(version), start(EventShape.ALB), "/");
+        HttpResponse<String> response = get(client(version), start(EventFormat.ALB), "/");
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(response.headers().firstValue("set-cookie")).isEmpty();
@@ -254,7 +254,7 @@ class DirectPathTest {
     void should_end_the_invocation_of_a_client_that_goes(Version version) throws Exception {
         function.handler = null;
         HttpClient client = client(version);
-        URI base = start(EventShape.ALB);
+        URI base = start(EventFormat.ALB);
         CompletableFuture<HttpResponse<String>> gone =
                 client.sendAsync(request(base, "/").build(), BodyHandlers.ofString());
         await(() -> function.open.size() == 1);
@@ -267,7 +267,7 @@ class DirectPathTest {
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_count_every_call_off_however_it_ends(EventShape shape, Version version) throws Exception {
+    void should_count_every_call_off_however_it_ends(EventFormat shape, Version version) throws Exception {
         URI base = start(DirectOptions.of(shape).withMaxConcurrent(1));
         HttpClient client = client(version);
         List<String> responses = List.of(
@@ -320,7 +320,7 @@ class DirectPathTest {
 
     @Test
     void should_overflow_where_there_is_no_worker() throws Exception {
-        URI base = start(DirectOptions.of(EventShape.ALB).withOverflowAfter(Duration.ofMillis(20)));
+        URI base = start(DirectOptions.of(EventFormat.ALB).withOverflowAfter(Duration.ofMillis(20)));
 
         HttpResponse<String> response = get(client(Version.HTTP_2), base, "/");
 
@@ -333,7 +333,7 @@ class DirectPathTest {
         Function<Dispatcher.Builder, Dispatcher> start = builder -> builder.function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .start();
-        DirectOptions options = DirectOptions.of(EventShape.ALB);
+        DirectOptions options = DirectOptions.of(EventFormat.ALB);
 
         assertThatThrownBy(() -> start.apply(Dispatcher.builder().direct("f", options)))
                 .hasMessage("invoker: none given, expected one for direct 'f'");

@@ -1,0 +1,205 @@
+package io.lambdadispatcher.wire.event;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.CharsetUtil;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.json.JsonFactory;
+
+/** Writes requests as JSON events of one shape. Immutable; any thread. */
+public abstract class EventWriter {
+    private static final JsonFactory JSON = new JsonFactory();
+    private static final Set<String> TEXT_TYPES =
+            Set.of("application/json", "application/javascript", "application/xml");
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("dd/MMM/yyyy:HH:mm:ss Z", Locale.ENGLISH)
+            .withZone(ZoneOffset.UTC);
+    private static final int HEAD_BYTES = 2048;
+    private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
+    private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
+
+    EventWriter() {}
+
+    /** @param function for the shapes that name one */
+    public static EventWriter of(EventFormat format, String function) {
+        return switch (format) {
+            case ALB -> new AlbEvent(function, false);
+            case ALB_MULTI_VALUE -> new AlbEvent(function, true);
+            case HTTP_API_V2 -> new HttpApiEvent();
+            case REST_API -> new RestApiEvent();
+            case FUNCTION_URL -> new FunctionUrlEvent();
+        };
+    }
+
+    /**
+     * @param head of the request, with its pseudo-header fields
+     * @param body stays the caller's, and its reader index where it is; on the heap
+     * @throws EventTooLargeException beyond {@code limitBytes}
+     */
+    public final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
+        return write(head, body, newRequestId(), limitBytes);
+    }
+
+    /** @param requestId what the event calls this request, in the shapes that name it; else as the other {@code write} */
+    public final byte[] write(Http2Headers head, ByteBuf body, String requestId, int limitBytes) {
+        boolean base64 = body.isReadable() && !isText(head, body);
+        int bodyBytes = base64 ? (body.readableBytes() + 2) / 3 * 4 : body.readableBytes();
+        EventBuffer buffer = new EventBuffer(HEAD_BYTES + bodyBytes, limitBytes);
+        try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), buffer)) {
+            json.writeStartObject();
+            writeRequest(json, head, requestId);
+            writeBody(json, body, base64);
+            json.writeEndObject();
+        }
+        return buffer.octets();
+    }
+
+    /** Everything but {@code body} and {@code isBase64Encoded}. */
+    abstract void writeRequest(JsonGenerator json, Http2Headers head, String requestId);
+
+    /** May be a JSON string as it is, going by its type; {@code type} is lower case and without parameters, {@code null} if there is none. */
+    abstract boolean isTextType(@Nullable String type);
+
+    /** What stands for an empty body. */
+    abstract void writeEmptyBody(JsonGenerator json);
+
+    /**
+     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace octets of it, and the function could not know.
+     */
+    private boolean isText(Http2Headers head, ByteBuf body) {
+        CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
+        return !head.contains(HttpHeaderNames.CONTENT_ENCODING)
+                && isTextType(type == null ? null : withoutParameters(type.toString()))
+                && ByteBufUtil.isText(body, CharsetUtil.UTF_8);
+    }
+
+    private static String withoutParameters(String type) {
+        int semicolon = type.indexOf(';');
+        return AsciiString.of(semicolon < 0 ? type : type.substring(0, semicolon))
+                .trim()
+                .toLowerCase()
+                .toString();
+    }
+
+    private void writeBody(JsonGenerator json, ByteBuf body, boolean base64) {
+        if (!body.isReadable()) {
+            writeEmptyBody(json);
+        } else {
+            json.writeName("body");
+            if (base64) {
+                // HotSpot has vector instructions for this one: 16 us for 168,161 octets, where the generator's own
+                // takes 480.
+                byte[] encoded = Base64.getEncoder().encode(body.nioBuffer()).array();
+                json.writeRawUTF8String(encoded, 0, encoded.length);
+            } else {
+                json.writeUTF8String(body.array(), body.arrayOffset() + body.readerIndex(), body.readableBytes());
+            }
+        }
+        json.writeBooleanProperty("isBase64Encoded", base64);
+    }
+
+    // For the shapes.
+
+    /** What all shapes but a REST API's have in common of AWS's lists. */
+    static boolean isTextByLoadBalancer(@Nullable String type) {
+        return type != null && (type.startsWith("text/") || TEXT_TYPES.contains(type));
+    }
+
+    static String path(Http2Headers head) {
+        String target = head.path().toString();
+        int question = target.indexOf('?');
+        return question < 0 ? target : target.substring(0, question);
+    }
+
+    /** Without the question mark; empty if there is none. */
+    static String query(Http2Headers head) {
+        String target = head.path().toString();
+        int question = target.indexOf('?');
+        return question < 0 ? "" : target.substring(question + 1);
+    }
+
+    /** Header fields as AWS shows them: no pseudo-header fields but a {@code host}, and the port that the client came to. */
+    static Map<String, Values> fields(Http2Headers head) {
+        Map<String, Values> fields = new LinkedHashMap<>();
+        CharSequence authority = head.authority();
+        if (authority != null) {
+            Values.put(fields, "host", authority.toString());
+        }
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            CharSequence name = field.getKey();
+            if (name.charAt(0) != ':') {
+                Values.put(fields, name.toString(), field.getValue().toString());
+            }
+        }
+        CharSequence scheme = head.get(X_FORWARDED_PROTO);
+        if (scheme != null && !fields.containsKey("x-forwarded-port")) {
+            Values.put(fields, "x-forwarded-port", port(authority, scheme));
+        }
+        return fields;
+    }
+
+    private static String port(@Nullable CharSequence authority, CharSequence scheme) {
+        String text = authority == null ? "" : authority.toString();
+        int colon = text.lastIndexOf(':');
+        // The colons of an IPv6 address are inside its brackets.
+        if (colon > text.lastIndexOf(']') && colon < text.length() - 1) {
+            return text.substring(colon + 1);
+        }
+        return "https".contentEquals(scheme) ? "443" : "80";
+    }
+
+    /** Without the port; empty where there is no authority. */
+    static String domain(Http2Headers head) {
+        CharSequence authority = head.authority();
+        String text = authority == null ? "" : authority.toString();
+        int colon = text.lastIndexOf(':');
+        return colon > text.lastIndexOf(']') ? text.substring(0, colon) : text;
+    }
+
+    static void writeDomain(JsonGenerator json, Http2Headers head) {
+        String domain = domain(head);
+        int dot = domain.indexOf('.');
+        json.writeStringProperty("domainName", domain);
+        json.writeStringProperty("domainPrefix", dot < 0 ? domain : domain.substring(0, dot));
+    }
+
+    static String userAgent(Http2Headers head) {
+        CharSequence agent = head.get(HttpHeaderNames.USER_AGENT);
+        return agent == null ? "" : agent.toString();
+    }
+
+    /** As API Gateway writes it: {@code 12/Mar/2020:19:03:58 +0000}. */
+    static String time(Instant at) {
+        return TIME.format(at);
+    }
+
+    /** Tells requests apart in logs; nobody relies on its being hard to guess. */
+    private static String newRequestId() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        return new UUID(random.nextLong(), random.nextLong()).toString();
+    }
+
+    /** Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours. */
+    static String sourceAddress(Http2Headers head) {
+        CharSequence chain = head.get(X_FORWARDED_FOR);
+        if (chain == null) {
+            return "unknown";
+        }
+        String all = chain.toString();
+        return all.substring(all.lastIndexOf(',') + 1).trim();
+    }
+}

@@ -1,0 +1,246 @@
+package io.lambdadispatcher.wire.event;
+
+import io.netty.util.CharsetUtil;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * Reads what a function returned. Immutable; any thread. A member that the shape does not know is passed over, as AWS does it: {@code headers}
+ * of a target group with multi-value headers, {@code cookies} of one without.
+ */
+public final class ResponseReader {
+    /** Whoever has the whole payload in memory already has bounded it. */
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxStringLength(Integer.MAX_VALUE)
+                    .build())
+            .build();
+
+    private final EventFormat shape;
+
+    public ResponseReader(EventFormat shape) {
+        this.shape = shape;
+    }
+
+    /** @param method of the request */
+    public FunctionResponse read(byte[] payload, CharSequence method) throws BadResponseException {
+        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), payload)) {
+            Members members = new Members();
+            String text = readValue(json, members);
+            if (json.nextToken() != null) {
+                throw new BadResponseException("JSON goes on after its end");
+            }
+            return members.hasStatus ? explicit(members, method) : inferred(payload, text, method);
+        } catch (JacksonException e) {
+            throw new BadResponseException("malformed JSON");
+        }
+    }
+
+    /** @return a string's text; {@code null} for everything else */
+    private @Nullable String readValue(JsonParser json, Members into) throws BadResponseException {
+        JsonToken first = json.nextToken();
+        if (first == null) {
+            throw new BadResponseException("empty");
+        }
+        if (first == JsonToken.VALUE_STRING) {
+            return json.getString();
+        }
+        if (first == JsonToken.START_OBJECT) {
+            while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+                String name = json.currentName();
+                json.nextToken();
+                try {
+                    readMember(name, json, into);
+                } catch (BadResponseException e) {
+                    into.problem = into.problem == null ? e : into.problem;
+                    skipRest(json);
+                }
+            }
+        } else {
+            // Jackson reads scalars as it goes; a malformed one must not pass for lack of a look.
+            json.skipChildren();
+            json.getString();
+        }
+        return null;
+    }
+
+    /** Of the member whose reading broke off. */
+    private static void skipRest(JsonParser json) {
+        while (json.streamReadContext().getNestingDepth() > 1) {
+            json.nextToken();
+        }
+    }
+
+    private void readMember(String name, JsonParser json, Members into) throws BadResponseException {
+        switch (name) {
+            case "statusCode" -> into.status(json);
+            case "body" -> into.body = text(json, name);
+            case "isBase64Encoded" -> into.base64 = bool(json, name);
+            case "headers" -> {
+                if (shape == EventFormat.ALB_MULTI_VALUE) {
+                    json.skipChildren();
+                } else {
+                    readFields(json, shape == EventFormat.REST_API ? into.singles() : into.head, false);
+                }
+            }
+            case "multiValueHeaders" -> {
+                if (shape == EventFormat.ALB_MULTI_VALUE || shape == EventFormat.REST_API) {
+                    readFields(json, into.head, true);
+                } else {
+                    json.skipChildren();
+                }
+            }
+            case "cookies" -> {
+                if (isFormat2()) {
+                    readItems(json, "set-cookie", into.head);
+                } else {
+                    json.skipChildren();
+                }
+            }
+            default -> json.skipChildren();
+        }
+    }
+
+    private static void readFields(JsonParser json, ResponseHead head, boolean multiValue) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            throw new BadResponseException("headers are no object");
+        }
+        while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+            String name = json.currentName();
+            json.nextToken();
+            if (multiValue) {
+                readItems(json, name, head);
+            } else {
+                add(json, name, head);
+            }
+        }
+    }
+
+    private static void readItems(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (json.currentToken() != JsonToken.START_ARRAY) {
+            throw new BadResponseException("the values of " + ResponseHead.shown(name) + " are no array");
+        }
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            add(json, name, head);
+        }
+    }
+
+    private static void add(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (!json.currentToken().isScalarValue()) {
+            throw new BadResponseException("the value of " + ResponseHead.shown(name) + " is no string");
+        }
+        head.add(name, json.getString());
+    }
+
+    private static @Nullable String text(JsonParser json, String name) throws BadResponseException {
+        return switch (json.currentToken()) {
+            case VALUE_STRING -> json.getString();
+            case VALUE_NULL -> null;
+            default -> throw new BadResponseException(name + " is no string");
+        };
+    }
+
+    private static boolean bool(JsonParser json, String name) throws BadResponseException {
+        return switch (json.currentToken()) {
+            case VALUE_TRUE -> true;
+            case VALUE_FALSE, VALUE_NULL -> false;
+            default -> throw new BadResponseException(name + " is neither true nor false");
+        };
+    }
+
+    private static FunctionResponse explicit(Members members, CharSequence method) throws BadResponseException {
+        if (members.problem != null) {
+            throw members.problem;
+        }
+        if (members.singles != null) {
+            members.head.merge(members.singles);
+        }
+        return members.head.response(members.status, octets(members), method);
+    }
+
+    private static byte[] octets(Members members) throws BadResponseException {
+        String body = members.body;
+        if (body == null) {
+            return new byte[0];
+        }
+        if (!members.base64) {
+            return body.getBytes(CharsetUtil.UTF_8);
+        }
+        try {
+            return Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1));
+        } catch (IllegalArgumentException e) {
+            throw new BadResponseException("body is no base64");
+        }
+    }
+
+    private boolean isFormat2() {
+        return shape == EventFormat.HTTP_API_V2 || shape == EventFormat.FUNCTION_URL;
+    }
+
+    /** Format 2.0 takes any other JSON for a body; an HTTP API a string's text, a function URL the string with its quotes. */
+    private FunctionResponse inferred(byte[] payload, @Nullable String text, CharSequence method)
+            throws BadResponseException {
+        if (!isFormat2()) {
+            throw new BadResponseException("no statusCode");
+        }
+        ResponseHead head = new ResponseHead();
+        head.add("content-type", "application/json");
+        boolean unquoted = text != null && shape == EventFormat.HTTP_API_V2;
+        return head.response(200, unquoted ? text.getBytes(CharsetUtil.UTF_8) : payload, method);
+    }
+
+    /** What has been read so far of a response object. */
+    private static final class Members {
+        final ResponseHead head = new ResponseHead();
+
+        /** {@code headers} of a REST API, which has {@code multiValueHeaders} as well, in {@link #head}. */
+        @Nullable
+        ResponseHead singles;
+
+        boolean hasStatus;
+        int status;
+        boolean base64;
+
+        @Nullable
+        String body;
+
+        /** The first. It is none where there turns out to be no status: then members mean nothing. */
+        @Nullable
+        BadResponseException problem;
+
+        ResponseHead singles() {
+            if (singles == null) {
+                singles = new ResponseHead();
+            }
+            return singles;
+        }
+
+        void status(JsonParser json) throws BadResponseException {
+            hasStatus = true;
+            String text = switch (json.currentToken()) {
+                case VALUE_NUMBER_INT, VALUE_STRING -> json.getString();
+                default -> throw new BadResponseException("statusCode is no number");
+            };
+            if (!text.matches("[2-5]\\d\\d")) {
+                throw new BadResponseException("statusCode is not between 200 and 599");
+            }
+            status = Integer.parseInt(text);
+        }
+    }
+}

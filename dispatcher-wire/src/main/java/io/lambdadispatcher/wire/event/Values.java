@@ -1,0 +1,26 @@
+package io.lambdadispatcher.wire.event;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** The values of one name, in the order they came: mostly one. */
+final class Values {
+    private final List<String> all = new ArrayList<>(1);
+
+    static void put(Map<String, Values> fields, String name, String value) {
+        fields.computeIfAbsent(name, key -> new Values()).all.add(value);
+    }
+
+    String last() {
+        return all.get(all.size() - 1);
+    }
+
+    String joined(String separator) {
+        return all.size() == 1 ? all.get(0) : String.join(separator, all);
+    }
+
+    List<String> all() {
+        return all;
+    }
+}

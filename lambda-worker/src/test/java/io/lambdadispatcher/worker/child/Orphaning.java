@@ -1,0 +1,33 @@
+package io.lambdadispatcher.worker.child;
+
+/** A worker's process that is lost with a child running: prints the child's id and halts. */
+final class Orphaning {
+    private Orphaning() {}
+
+    public static void main(String[] arguments) throws Exception {
+        boolean byShell = arguments[0].equals("shell");
+        if (byShell) {
+            Process child = new ProcessBuilder("sleep", "1000").start();
+            Leash.watch(child);
+            end(child.pid());
+        } else {
+            new Child(ChildCommand.of("orphan", java.util.List.of("sleep", "1000")), new ChildListener() {
+                        @Override
+                        public void onStarted(long pid) {
+                            end(pid);
+                        }
+
+                        @Override
+                        public void onDied(String how) {}
+                    })
+                    .start();
+            Thread.sleep(60_000);
+        }
+    }
+
+    private static void end(long pid) {
+        System.out.println("child=" + pid);
+        System.out.flush();
+        Runtime.getRuntime().halt(0);
+    }
+}
