@@ -30,6 +30,9 @@ import org.junit.jupiter.api.function.Executable;
  */
 @Timeout(120)
 class GrpcIT {
+    /** Of the very large cases; gRPC's own default is 4 MiB. */
+    private static final int MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
     private static final ScheduledExecutorService threads = Executors.newScheduledThreadPool(4);
 
     private static Rig rig;
@@ -38,6 +41,7 @@ class GrpcIT {
     @BeforeAll
     static void start() throws Exception {
         server = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
+                .maxInboundMessageSize(MAX_MESSAGE_BYTES)
                 .addService(ServerInterceptors.intercept(new TestServiceImpl(threads), TestServiceImpl.interceptors()))
                 .build()
                 .start();
@@ -74,6 +78,10 @@ class GrpcIT {
 
         @Override
         protected ManagedChannelBuilder<?> createChannelBuilder() {
+            return builder().maxInboundMessageSize(MAX_MESSAGE_BYTES);
+        }
+
+        private NettyChannelBuilder builder() {
             try {
                 if (tls) {
                     return NettyChannelBuilder.forAddress(
