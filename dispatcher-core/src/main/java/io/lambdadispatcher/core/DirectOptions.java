@@ -44,9 +44,11 @@ public record DirectOptions(
 
     /** Every request goes directly, within the limits that AWS has for this shape; at most 1000 at once. */
     public static DirectOptions of(EventFormat shape) {
-        return shape == EventFormat.HTTP_API_V2
-                ? new DirectOptions(shape, LAMBDA_BYTES, LAMBDA_BYTES, LAMBDA_BYTES, 1000, null)
-                : new DirectOptions(shape, MIB, LAMBDA_BYTES, MIB, 1000, null);
+        return switch (shape) {
+            case ALB, ALB_MULTI_VALUE -> new DirectOptions(shape, MIB, LAMBDA_BYTES, MIB, 1000, null);
+            case HTTP_API_V2, REST_API, FUNCTION_URL ->
+                new DirectOptions(shape, LAMBDA_BYTES, LAMBDA_BYTES, LAMBDA_BYTES, 1000, null);
+        };
     }
 
     /** Requests wait for a worker; a safe one that has waited so long goes directly. */

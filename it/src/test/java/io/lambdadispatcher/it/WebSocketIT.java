@@ -60,24 +60,22 @@ class WebSocketIT {
         rig.awaitAllFree();
     }
 
-    private static String seen() throws Exception {
-        return rig.client(HttpClient.Version.HTTP_1_1)
-                .send(HttpRequest.newBuilder(rig.http("/seen")).build(), BodyHandlers.ofString())
-                .body();
-    }
-
     private static int seen(String what) {
         try {
-            String all = seen();
-            int at = all.indexOf(what + "=");
-            if (at < 0) {
-                return 0;
-            }
-            String rest = all.substring(at + what.length() + 1);
-            return Integer.parseInt(rest.substring(0, rest.indexOf(rest.contains(",") ? ',' : '}')));
+            String all = rig.client(HttpClient.Version.HTTP_1_1)
+                    .send(HttpRequest.newBuilder(rig.http("/seen")).build(), BodyHandlers.ofString())
+                    .body();
+            return count(all, what);
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** From the page of {@link WebSocketEcho}. */
+    static int count(String page, String what) {
+        java.util.regex.Matcher found =
+                java.util.regex.Pattern.compile("[{ ]" + what + "=(\\d+)").matcher(page);
+        return found.find() ? Integer.parseInt(found.group(1)) : 0;
     }
 
     private static URI uri(String scheme, String path) {

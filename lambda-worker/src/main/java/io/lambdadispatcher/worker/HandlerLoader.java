@@ -2,21 +2,36 @@ package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
-/** Makes the user's handler from its class name. */
+/** Makes the user's handler from its class name, or from a class and a method as Lambda names them: {@code pkg.Class::method}. */
 final class HandlerLoader {
-    /** Holds the name of a class with a public constructor without parameters, which is a {@link Handler} or a {@link BlockingHandler}. */
+    /**
+     * Holds the name of a class with a public constructor without parameters, which is a {@link Handler}, a {@link BlockingHandler} or a Lambda function
+     * ({@link FunctionHandler}).
+     */
     static final String VARIABLE = "LAMBDA_DISPATCHER_HANDLER";
 
     private HandlerLoader() {}
 
+    static Handler load(String name) {
+        return load(name, System.getenv());
+    }
+
     /** @throws IllegalArgumentException if there is no such class, or it is something else */
-    static Handler load(String className) {
+    static Handler load(String name, Map<String, String> variables) {
+        int colons = name.lastIndexOf("::");
+        String className = colons < 0 ? name : name.substring(0, colons);
         Object made;
         try {
             ClassLoader loader = Thread.currentThread().getContextClassLoader();
             Class<?> type =
                     Class.forName(className, true, loader == null ? HandlerLoader.class.getClassLoader() : loader);
+            if (colons >= 0 || isFunction(type)) {
+                return function(type, colons < 0 ? null : name.substring(colons + 2), variables);
+            }
             made = type.getConstructor().newInstance();
         } catch (ReflectiveOperationException | LinkageError e) {
             throw new IllegalArgumentException(
@@ -31,6 +46,18 @@ final class HandlerLoader {
             return blocking.asHandler();
         }
         throw new IllegalArgumentException(VARIABLE + " is '" + className + "', expected a " + Handler.class.getName()
-                + " or a " + BlockingHandler.class.getName());
+                + ", a " + BlockingHandler.class.getName() + ", a RequestHandler or a RequestStreamHandler");
+    }
+
+    private static boolean isFunction(Class<?> type) {
+        return FunctionHandler.canServe(type) && !Handler.class.isAssignableFrom(type);
+    }
+
+    private static Handler function(Class<?> type, @Nullable String method, Map<String, String> variables) {
+        if (LambdaHandler.class.isAssignableFrom(type)) {
+            throw new IllegalArgumentException(VARIABLE + " is '" + type.getName()
+                    + "', which is what Lambda is to call, expected the handler that it serves with");
+        }
+        return FunctionHandler.of(type, method, variables);
     }
 }

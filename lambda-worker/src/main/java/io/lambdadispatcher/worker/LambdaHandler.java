@@ -7,8 +7,10 @@ import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -78,7 +80,8 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     /**
-     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving.
+     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A handler
+     * that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field
      * @throws IOException if the summary cannot be written, or no dispatcher let the worker in
@@ -90,6 +93,13 @@ public class LambdaHandler implements RequestStreamHandler {
         if (warmUp != null) {
             warmUp.hold(output);
             return;
+        }
+        if (handler instanceof RequestStreamHandler ordinary && !InvokePayload.isLaunch(event)) {
+            ordinary.handleRequest(new ByteArrayInputStream(event), output, context);
+            return;
+        }
+        if (handler instanceof FunctionHandler function) {
+            function.onInvoke(context);
         }
         WorkerConfig config = withDeadline(
                 InvokePayload.read(new String(event, StandardCharsets.UTF_8)), context.getRemainingTimeInMillis());

@@ -36,7 +36,7 @@ public final class WorkerMain {
 
     private WorkerMain(Map<String, String> variables) {
         String className = variables.get(HandlerLoader.VARIABLE);
-        this.handler = className == null ? new DemoHandler() : HandlerLoader.load(className);
+        this.handler = className == null ? new DemoHandler() : HandlerLoader.load(className, variables);
         this.worker = new Worker(EnvironmentConfig.read(variables), handler);
     }
 

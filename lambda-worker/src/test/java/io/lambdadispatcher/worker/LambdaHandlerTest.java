@@ -5,14 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestHandler;
 import io.lambdadispatcher.wire.ControlMessage.Drain;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.demo.DemoHandler;
+import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -123,5 +127,85 @@ class LambdaHandlerTest {
                 .hasMessageContaining("no.such.Class");
         assertThatThrownBy(() -> HandlerLoader.load(String.class.getName())).hasMessageContaining("java.lang.String");
         assertThat(HandlerLoader.load(DemoHandler.class.getName())).isInstanceOf(DemoHandler.class);
+    }
+
+    /** As a user's function for a queue, or for requests. */
+    public static class Upper implements RequestHandler<Map<String, Object>, Map<String, Object>> {
+        @Override
+        public Map<String, Object> handleRequest(Map<String, Object> event, Context context) {
+            return event.containsKey("Records")
+                    ? Map.of("records", event.get("Records"), "millis", context.getRemainingTimeInMillis())
+                    : Map.of("arn", context.getInvokedFunctionArn());
+        }
+    }
+
+    private static final class Functions extends LambdaHandler {
+        Functions() {
+            super(HandlerLoader.load(Upper.class.getName(), Map.of()));
+        }
+    }
+
+    private static Context invoke() {
+        return (Context) Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "getRemainingTimeInMillis" -> 60_000;
+                    case "getMemoryLimitInMB" -> 128;
+                    case "getInvokedFunctionArn" -> "arn:of:the:invoke";
+                    default -> null;
+                });
+    }
+
+    @Test
+    void should_pass_ordinary_invokes_to_the_function() throws Exception {
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+
+        new Functions().handleRequest(new ByteArrayInputStream(event("{\"Records\":[1]}")), output, remaining(777));
+
+        assertThat(output.toString(StandardCharsets.UTF_8)).contains("\"records\":[1]", "\"millis\":777");
+    }
+
+    @Test
+    void should_serve_requests_with_the_function_once_launched() throws Exception {
+        try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
+            CompletableFuture<Void> serving = CompletableFuture.runAsync(() -> {
+                try {
+                    new Functions().handleRequest(payload(dispatcher), new ByteArrayOutputStream(), invoke());
+                } catch (Exception e) {
+                    throw new AssertionError(e);
+                }
+            });
+            ScriptedStream stream = dispatcher.takeReady().takeStream();
+            assertThat(stream.exchange(get("/")).text()).isEqualTo("{\"arn\":\"arn:of:the:invoke\"}");
+            stream.link().send(new Drain(DrainReason.SCALE_IN, 1_000));
+            serving.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_know_a_launch_from_other_events() {
+        assertThat(InvokePayload.isLaunch(event("{\"workerId\":\"w\",\"x\":{\"a\":[1]},\"dialBack\":[]}")))
+                .isTrue();
+        for (String other : new String[] {
+            "{\"workerId\":\"w\"}",
+            "{\"x\":{\"workerId\":1,\"addresses\":1}}",
+            "[]",
+            "\"workerId\"",
+            "",
+            "{\"workerId\":1,"
+        }) {
+            assertThat(InvokePayload.isLaunch(event(other))).as(other).isFalse();
+        }
+    }
+
+    @Test
+    void should_load_a_function_by_its_class_or_its_method() {
+        assertThat(HandlerLoader.load(Upper.class.getName() + "::handleRequest", Map.of()))
+                .isInstanceOf(FunctionHandler.class);
+        assertThatThrownBy(() -> HandlerLoader.load(Upper.class.getName() + "::", Map.of()))
+                .hasMessageContaining("no public method ");
+        assertThatThrownBy(() -> HandlerLoader.load(LambdaHandler.class.getName(), Map.of()))
+                .hasMessageContaining("expected the handler that it serves with");
     }
 }

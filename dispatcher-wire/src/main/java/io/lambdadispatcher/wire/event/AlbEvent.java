@@ -2,7 +2,7 @@ package io.lambdadispatcher.wire.event;
 
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Map;
-import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 
 /**
@@ -11,9 +11,6 @@ import tools.jackson.core.JsonGenerator;
  * one value for each name, it is the last that the client sent. Query parameters are passed on as they were written.
  */
 final class AlbEvent extends EventWriter {
-    private static final Set<String> TEXT_TYPES =
-            Set.of("application/json", "application/javascript", "application/xml");
-
     private final String targetGroup;
     private final boolean multiValue;
 
@@ -23,7 +20,7 @@ final class AlbEvent extends EventWriter {
     }
 
     @Override
-    void writeRequest(JsonGenerator json, Http2Headers head) {
+    void writeRequest(JsonGenerator json, Http2Headers head, String requestId) {
         json.writeObjectPropertyStart("requestContext");
         json.writeObjectPropertyStart("elb");
         json.writeStringProperty("targetGroupArn", targetGroup);
@@ -50,8 +47,8 @@ final class AlbEvent extends EventWriter {
     }
 
     @Override
-    boolean isTextType(String type) {
-        return type.startsWith("text/") || TEXT_TYPES.contains(type);
+    boolean isTextType(@Nullable String type) {
+        return isTextByLoadBalancer(type);
     }
 
     @Override

@@ -6,9 +6,16 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
@@ -17,6 +24,10 @@ import tools.jackson.core.json.JsonFactory;
 /** Writes requests as JSON events of one shape. Immutable; any thread. */
 public abstract class EventWriter {
     private static final JsonFactory JSON = new JsonFactory();
+    private static final Set<String> TEXT_TYPES =
+            Set.of("application/json", "application/javascript", "application/xml");
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("dd/MMM/yyyy:HH:mm:ss Z", Locale.ENGLISH)
+            .withZone(ZoneOffset.UTC);
     private static final int HEAD_BYTES = 2048;
     private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
     private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
@@ -29,6 +40,8 @@ public abstract class EventWriter {
             case ALB -> new AlbEvent(function, false);
             case ALB_MULTI_VALUE -> new AlbEvent(function, true);
             case HTTP_API_V2 -> new HttpApiEvent();
+            case REST_API -> new RestApiEvent();
+            case FUNCTION_URL -> new FunctionUrlEvent();
         };
     }
 
@@ -38,12 +51,17 @@ public abstract class EventWriter {
      * @throws EventTooLargeException beyond {@code limitBytes}
      */
     public final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
+        return write(head, body, newRequestId(), limitBytes);
+    }
+
+    /** @param requestId what the event calls this request, in the shapes that name it; else as the other {@code write} */
+    public final byte[] write(Http2Headers head, ByteBuf body, String requestId, int limitBytes) {
         boolean base64 = body.isReadable() && !isText(head, body);
         int bodyBytes = base64 ? (body.readableBytes() + 2) / 3 * 4 : body.readableBytes();
         EventBuffer buffer = new EventBuffer(HEAD_BYTES + bodyBytes, limitBytes);
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), buffer)) {
             json.writeStartObject();
-            writeRequest(json, head);
+            writeRequest(json, head, requestId);
             writeBody(json, body, base64);
             json.writeEndObject();
         }
@@ -51,10 +69,10 @@ public abstract class EventWriter {
     }
 
     /** Everything but {@code body} and {@code isBase64Encoded}. */
-    abstract void writeRequest(JsonGenerator json, Http2Headers head);
+    abstract void writeRequest(JsonGenerator json, Http2Headers head, String requestId);
 
-    /** May be a JSON string as it is, going by its type; {@code type} is lower case and without parameters. */
-    abstract boolean isTextType(String type);
+    /** May be a JSON string as it is, going by its type; {@code type} is lower case and without parameters, {@code null} if there is none. */
+    abstract boolean isTextType(@Nullable String type);
 
     /** What stands for an empty body. */
     abstract void writeEmptyBody(JsonGenerator json);
@@ -65,8 +83,7 @@ public abstract class EventWriter {
     private boolean isText(Http2Headers head, ByteBuf body) {
         CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
         return !head.contains(HttpHeaderNames.CONTENT_ENCODING)
-                && type != null
-                && isTextType(withoutParameters(type.toString()))
+                && isTextType(type == null ? null : withoutParameters(type.toString()))
                 && ByteBufUtil.isText(body, CharsetUtil.UTF_8);
     }
 
@@ -96,6 +113,11 @@ public abstract class EventWriter {
     }
 
     // For the shapes.
+
+    /** What all shapes but a REST API's have in common of AWS's lists. */
+    static boolean isTextByLoadBalancer(@Nullable String type) {
+        return type != null && (type.startsWith("text/") || TEXT_TYPES.contains(type));
+    }
 
     static String path(Http2Headers head) {
         String target = head.path().toString();
@@ -138,6 +160,37 @@ public abstract class EventWriter {
             return text.substring(colon + 1);
         }
         return "https".contentEquals(scheme) ? "443" : "80";
+    }
+
+    /** Without the port; empty where there is no authority. */
+    static String domain(Http2Headers head) {
+        CharSequence authority = head.authority();
+        String text = authority == null ? "" : authority.toString();
+        int colon = text.lastIndexOf(':');
+        return colon > text.lastIndexOf(']') ? text.substring(0, colon) : text;
+    }
+
+    static void writeDomain(JsonGenerator json, Http2Headers head) {
+        String domain = domain(head);
+        int dot = domain.indexOf('.');
+        json.writeStringProperty("domainName", domain);
+        json.writeStringProperty("domainPrefix", dot < 0 ? domain : domain.substring(0, dot));
+    }
+
+    static String userAgent(Http2Headers head) {
+        CharSequence agent = head.get(HttpHeaderNames.USER_AGENT);
+        return agent == null ? "" : agent.toString();
+    }
+
+    /** As API Gateway writes it: {@code 12/Mar/2020:19:03:58 +0000}. */
+    static String time(Instant at) {
+        return TIME.format(at);
+    }
+
+    /** Tells requests apart in logs; nobody relies on its being hard to guess. */
+    private static String newRequestId() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        return new UUID(random.nextLong(), random.nextLong()).toString();
     }
 
     /** Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours. */

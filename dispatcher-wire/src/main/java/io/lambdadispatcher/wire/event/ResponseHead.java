@@ -7,6 +7,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -52,6 +53,16 @@ final class ResponseHead {
         if (!DROPPED.contains(lower)) {
             fields.add(AsciiString.of(lower), AsciiString.of(trimmed));
         }
+    }
+
+    /** Adds those fields of another that are not here already, name and value. */
+    void merge(ResponseHead other) throws BadResponseException {
+        for (Map.Entry<CharSequence, CharSequence> field : other.fields) {
+            if (!fields.contains(field.getKey(), field.getValue())) {
+                add(field.getKey().toString(), field.getValue().toString());
+            }
+        }
+        nominated.addAll(other.nominated);
     }
 
     /** RFC 9110 section 5.5: space and tab, not everything that {@link String#trim} takes away. */

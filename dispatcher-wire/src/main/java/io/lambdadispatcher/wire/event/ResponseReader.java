@@ -8,6 +8,7 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.json.JsonFactory;
 
 /**
@@ -15,7 +16,12 @@ import tools.jackson.core.json.JsonFactory;
  * of a target group with multi-value headers, {@code cookies} of one without.
  */
 public final class ResponseReader {
-    private static final JsonFactory JSON = new JsonFactory();
+    /** Whoever has the whole payload in memory already has bounded it. */
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxStringLength(Integer.MAX_VALUE)
+                    .build())
+            .build();
 
     private final EventFormat shape;
 
@@ -81,18 +87,18 @@ public final class ResponseReader {
                 if (shape == EventFormat.ALB_MULTI_VALUE) {
                     json.skipChildren();
                 } else {
-                    readFields(json, into.head, false);
+                    readFields(json, shape == EventFormat.REST_API ? into.singles() : into.head, false);
                 }
             }
             case "multiValueHeaders" -> {
-                if (shape == EventFormat.ALB_MULTI_VALUE) {
+                if (shape == EventFormat.ALB_MULTI_VALUE || shape == EventFormat.REST_API) {
                     readFields(json, into.head, true);
                 } else {
                     json.skipChildren();
                 }
             }
             case "cookies" -> {
-                if (shape == EventFormat.HTTP_API_V2) {
+                if (isFormat2()) {
                     readItems(json, "set-cookie", into.head);
                 } else {
                     json.skipChildren();
@@ -162,6 +168,9 @@ public final class ResponseReader {
         if (members.problem != null) {
             throw members.problem;
         }
+        if (members.singles != null) {
+            members.head.merge(members.singles);
+        }
         return members.head.response(members.status, octets(members), method);
     }
 
@@ -180,20 +189,30 @@ public final class ResponseReader {
         }
     }
 
-    /** Format 2.0 takes any other JSON for a body. */
+    private boolean isFormat2() {
+        return shape == EventFormat.HTTP_API_V2 || shape == EventFormat.FUNCTION_URL;
+    }
+
+    /** Format 2.0 takes any other JSON for a body; an HTTP API a string's text, a function URL the string with its quotes. */
     private FunctionResponse inferred(byte[] payload, @Nullable String text, CharSequence method)
             throws BadResponseException {
-        if (shape != EventFormat.HTTP_API_V2) {
+        if (!isFormat2()) {
             throw new BadResponseException("no statusCode");
         }
         ResponseHead head = new ResponseHead();
         head.add("content-type", "application/json");
-        return head.response(200, text == null ? payload : text.getBytes(CharsetUtil.UTF_8), method);
+        boolean unquoted = text != null && shape == EventFormat.HTTP_API_V2;
+        return head.response(200, unquoted ? text.getBytes(CharsetUtil.UTF_8) : payload, method);
     }
 
     /** What has been read so far of a response object. */
     private static final class Members {
         final ResponseHead head = new ResponseHead();
+
+        /** {@code headers} of a REST API, which has {@code multiValueHeaders} as well, in {@link #head}. */
+        @Nullable
+        ResponseHead singles;
+
         boolean hasStatus;
         int status;
         boolean base64;
@@ -204,6 +223,13 @@ public final class ResponseReader {
         /** The first. It is none where there turns out to be no status: then members mean nothing. */
         @Nullable
         BadResponseException problem;
+
+        ResponseHead singles() {
+            if (singles == null) {
+                singles = new ResponseHead();
+            }
+            return singles;
+        }
 
         void status(JsonParser json) throws BadResponseException {
             hasStatus = true;

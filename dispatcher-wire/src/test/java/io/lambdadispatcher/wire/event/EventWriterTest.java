@@ -22,6 +22,8 @@ class EventWriterTest {
     private final EventWriter alb = new AlbEvent("f", false);
     private final EventWriter albMulti = new AlbEvent("f", true);
     private final EventWriter httpApi = new HttpApiEvent();
+    private final EventWriter restApi = new RestApiEvent();
+    private final EventWriter functionUrl = new FunctionUrlEvent();
 
     private static Http2Headers head(String method, String path) {
         return new DefaultHttp2Headers()
@@ -122,27 +124,51 @@ class EventWriterTest {
         assertThat(event.at("/rawQueryString").asString()).isEmpty();
     }
 
+    @Test
+    void should_write_null_for_what_a_request_to_a_rest_api_does_not_have() {
+        JsonNode event = event(restApi, head("GET", "/"));
+
+        assertThat(event.at("/resource").asString()).isEqualTo("/");
+        for (String absent : new String[] {
+            "body", "pathParameters", "stageVariables", "queryStringParameters", "multiValueQueryStringParameters"
+        }) {
+            assertThat(event.get(absent).isNull()).as(absent).isTrue();
+        }
+        assertThat(event.at("/isBase64Encoded").booleanValue()).isFalse();
+    }
+
+    @Test
+    void should_use_the_request_id_it_is_given_or_a_new_one() {
+        assertThat(event(functionUrl, head("GET", "/")).at("/requestContext/requestId"))
+                .isNotEqualTo(event(functionUrl, head("GET", "/")).at("/requestContext/requestId"));
+        byte[] named = functionUrl.write(head("GET", "/"), Unpooled.EMPTY_BUFFER, "r-1", LIMIT);
+        assertThat(JSON.readTree(named).at("/requestContext/requestId").asString())
+                .isEqualTo("r-1");
+    }
+
     @ParameterizedTest
     @CsvSource(
             nullValues = "-",
             value = {
-                "text/plain,                     -,    false, false",
-                "Text/HTML;charset=utf-8,        -,    false, false",
-                "application/json,               -,    false, false",
-                "'application/json ; a=b',      -,    false, false",
-                "application/javascript,         -,    false, false",
-                "application/xml,                -,    false, false",
-                "application/vnd.api+json,       -,    true,  false",
-                "image/svg+xml,                  -,    true,  false",
-                "application/x-www-form-urlencoded, -, true,  true",
-                "application/octet-stream,       -,    true,  true",
-                "image/png,                      -,    true,  true",
-                "textual/plain,                  -,    true,  true",
-                "-,                              -,    true,  true",
-                "text/plain,                     gzip, true,  true",
-                "application/json,               identity, true, true",
+                "text/plain,                     -,    false, false, false",
+                "Text/HTML;charset=utf-8,        -,    false, false, false",
+                "application/json,               -,    false, false, false",
+                "'application/json ; a=b',      -,    false, false, false",
+                "application/javascript,         -,    false, false, false",
+                "application/xml,                -,    false, false, false",
+                "application/vnd.api+json,       -,    true,  false, false",
+                "image/svg+xml,                  -,    true,  false, true",
+                "application/x-www-form-urlencoded, -, true,  true,  false",
+                "application/octet-stream,       -,    true,  true,  true",
+                "image/png,                      -,    true,  true,  true",
+                "Video/MP4; codecs=x,            -,    true,  true,  true",
+                "textual/plain,                  -,    true,  true,  false",
+                "-,                              -,    true,  true,  false",
+                "text/plain,                     gzip, true,  true,  true",
+                "application/json,               identity, true, true, true",
             })
-    void should_encode_what_is_not_text(String type, String encoding, boolean byAlb, boolean byHttpApi) {
+    void should_encode_what_is_not_text(
+            String type, String encoding, boolean byAlb, boolean byHttpApi, boolean byRestApi) {
         Http2Headers head = head("POST", "/");
         if (type != null) {
             head.add("content-type", type);
@@ -155,6 +181,8 @@ class EventWriterTest {
         assertBody(event(alb, head, body), body, byAlb);
         assertBody(event(albMulti, head, body), body, byAlb);
         assertBody(event(httpApi, head, body), body, byHttpApi);
+        assertBody(event(functionUrl, head, body), body, byHttpApi);
+        assertBody(event(restApi, head, body), body, byRestApi);
     }
 
     private static void assertBody(JsonNode event, byte[] body, boolean encoded) {
@@ -169,6 +197,7 @@ class EventWriterTest {
         Http2Headers head = head("POST", "/").add("content-type", "text/plain; charset=iso-8859-1");
 
         assertBody(event(alb, head, latin1), latin1, true);
+        assertBody(event(restApi, head, latin1), latin1, true);
     }
 
     @Test

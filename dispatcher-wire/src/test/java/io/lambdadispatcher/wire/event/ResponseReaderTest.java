@@ -58,6 +58,23 @@ class ResponseReaderTest {
                 .isEqualTo(":status=200|set-cookie=a=1|set-cookie=b=2|content-length=1");
         assertThat(head(read(EventFormat.HTTP_API_V2, json)))
                 .isEqualTo(":status=200|x-one=1|n=7|b=true|set-cookie=c=3|set-cookie=d=4|content-length=1");
+        assertThat(head(read(EventFormat.FUNCTION_URL, json))).isEqualTo(head(read(EventFormat.HTTP_API_V2, json)));
+        assertThat(head(read(EventFormat.REST_API, json)))
+                .isEqualTo(":status=200|set-cookie=a=1|set-cookie=b=2|x-one=1|n=7|b=true|content-length=1");
+    }
+
+    @Test
+    void should_merge_the_two_kinds_of_headers_of_a_rest_api() throws Exception {
+        String json = "{\"statusCode\":200,\"headers\":{\"X-Both\":\"1\",\"x-other\":\"1\"},"
+                + "\"multiValueHeaders\":{\"x-both\":[\"1\",\"1\",\"2\"],\"X-Other\":[\"2\"]}}";
+
+        assertThat(head(read(EventFormat.REST_API, json)))
+                .isEqualTo(":status=200|x-both=1|x-both=1|x-both=2|x-other=2|x-other=1|content-length=0");
+        assertThat(head(read(
+                        EventFormat.REST_API,
+                        "{\"statusCode\":200,\"headers\":{\"connection\":\"x-hop\"},"
+                                + "\"multiValueHeaders\":{\"X-Hop\":[\"1\"],\"x-kept\":[\"1\"]}}")))
+                .isEqualTo(":status=200|x-kept=1|content-length=0");
     }
 
     @Test
@@ -118,6 +135,17 @@ class ResponseReaderTest {
         assertThat(body(response)).isEqualTo(body);
         assertThat(head(response)).startsWith(":status=200|content-type=application/json|content-length=");
         assertThatThrownBy(() -> read(EventFormat.ALB, json)).hasMessage("no statusCode");
+        assertThatThrownBy(() -> read(EventFormat.REST_API, json)).hasMessage("no statusCode");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\"Hello, world!\"", "{\"message\": \"hi\"}", "null"})
+    void should_take_any_other_json_as_it_is_for_the_body_of_a_function_url(String json) throws Exception {
+        FunctionResponse response = read(EventFormat.FUNCTION_URL, json);
+
+        assertThat(body(response)).isEqualTo(json);
+        assertThat(head(response))
+                .isEqualTo(":status=200|content-type=application/json|content-length=" + json.length());
     }
 
     @Test

@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** Where blocking handlers run. One for the process, made when first needed. */
-final class HandlerThreads {
+public final class HandlerThreads {
     /** More requests than this wait; their number is bounded by the worker's streams. */
     private static final int MOST_PLATFORM_THREADS = 128;
 
@@ -19,7 +19,8 @@ final class HandlerThreads {
 
     private HandlerThreads() {}
 
-    static Executor shared() {
+    /** Virtual where the JVM has them. */
+    public static Executor shared() {
         return Holder.SHARED;
     }
 

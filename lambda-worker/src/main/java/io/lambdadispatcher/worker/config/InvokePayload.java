@@ -5,7 +5,9 @@ import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -51,6 +53,24 @@ public final class InvokePayload {
         } catch (JacksonException e) {
             throw notJson(e);
         }
+    }
+
+    /** A dispatcher's launch, to go by the fields that every launch has, and not an event of another kind. */
+    public static boolean isLaunch(byte[] json) {
+        Set<String> names = new HashSet<>();
+        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), json)) {
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                return false;
+            }
+            while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+                names.add(parser.currentName());
+                parser.nextToken();
+                parser.skipChildren();
+            }
+        } catch (JacksonException e) {
+            return false;
+        }
+        return names.contains("workerId") && (names.contains("addresses") || names.contains("dialBack"));
     }
 
     private static IllegalArgumentException notJson(JacksonException e) {

@@ -1,0 +1,118 @@
+package io.lambdadispatcher.wire.event;
+
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JsonGenerator;
+
+/**
+ * The event of a REST API's Lambda proxy integration
+ * (<a href="https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html">AWS's description</a>), as with the
+ * one resource <code>/{proxy+}</code>: every name with its last value, and with all of them.
+ */
+final class RestApiEvent extends EventWriter {
+    private static final String ACCOUNT = "anonymous";
+    private static final String STAGE = "$default";
+
+    /** Of a request that nobody has signed. */
+    private static final List<String> UNKNOWN_OF_CALLER = List.of(
+            "accessKey",
+            "accountId",
+            "apiKey",
+            "caller",
+            "cognitoAuthenticationProvider",
+            "cognitoAuthenticationType",
+            "cognitoIdentityId",
+            "cognitoIdentityPoolId",
+            "principalOrgId",
+            "user",
+            "userArn");
+
+    private static final Set<String> BINARY_FAMILIES = Set.of("image", "audio", "video", "font");
+
+    @Override
+    void writeRequest(JsonGenerator json, Http2Headers head, String requestId) {
+        String path = path(head);
+        String resource = path.length() > 1 ? "/{proxy+}" : "/";
+        json.writeStringProperty("resource", resource);
+        json.writeStringProperty("path", path);
+        json.writeStringProperty("httpMethod", head.method().toString());
+        writeBoth(json, "headers", "multiValueHeaders", fields(head));
+        writeBoth(json, "queryStringParameters", "multiValueQueryStringParameters", Query.decoded(query(head)));
+        writePathParameters(json, path);
+        json.writeNullProperty("stageVariables");
+        writeContext(json, head, resource, requestId);
+    }
+
+    private static void writeBoth(JsonGenerator json, String single, String multi, Map<String, Values> fields) {
+        if (fields.isEmpty()) {
+            json.writeNullProperty(single);
+            json.writeNullProperty(multi);
+            return;
+        }
+        json.writeObjectPropertyStart(single);
+        fields.forEach((name, values) -> json.writeStringProperty(name, values.last()));
+        json.writeEndObject();
+        json.writeObjectPropertyStart(multi);
+        fields.forEach((name, values) -> {
+            json.writeArrayPropertyStart(name);
+            values.all().forEach(json::writeString);
+            json.writeEndArray();
+        });
+        json.writeEndObject();
+    }
+
+    private static void writePathParameters(JsonGenerator json, String path) {
+        if (path.length() <= 1) {
+            json.writeNullProperty("pathParameters");
+            return;
+        }
+        json.writeObjectPropertyStart("pathParameters");
+        json.writeStringProperty("proxy", path.startsWith("/") ? path.substring(1) : path);
+        json.writeEndObject();
+    }
+
+    private static void writeContext(JsonGenerator json, Http2Headers head, String resource, String requestId) {
+        Instant now = Instant.now();
+        json.writeObjectPropertyStart("requestContext");
+        json.writeStringProperty("accountId", ACCOUNT);
+        json.writeStringProperty("apiId", "lambda-dispatcher");
+        writeDomain(json, head);
+        json.writeStringProperty("extendedRequestId", requestId);
+        json.writeStringProperty("httpMethod", head.method().toString());
+        writeIdentity(json, head);
+        json.writeStringProperty("path", path(head));
+        json.writeStringProperty("protocol", "HTTP/1.1");
+        json.writeStringProperty("requestId", requestId);
+        json.writeStringProperty("requestTime", time(now));
+        json.writeNumberProperty("requestTimeEpoch", now.toEpochMilli());
+        json.writeStringProperty("resourceId", "lambda-dispatcher");
+        json.writeStringProperty("resourcePath", resource);
+        json.writeStringProperty("stage", STAGE);
+        json.writeEndObject();
+    }
+
+    private static void writeIdentity(JsonGenerator json, Http2Headers head) {
+        json.writeObjectPropertyStart("identity");
+        UNKNOWN_OF_CALLER.forEach(json::writeNullProperty);
+        json.writeStringProperty("sourceIp", sourceAddress(head));
+        json.writeStringProperty("userAgent", userAgent(head));
+        json.writeEndObject();
+    }
+
+    /** A REST API takes every body for text but those of the types that it is told are binary; this is what one is mostly told. */
+    @Override
+    boolean isTextType(@Nullable String type) {
+        return type == null
+                || !type.equals("application/octet-stream")
+                        && !BINARY_FAMILIES.contains(type.substring(0, Math.max(0, type.indexOf('/'))));
+    }
+
+    @Override
+    void writeEmptyBody(JsonGenerator json) {
+        json.writeNullProperty("body");
+    }
+}
