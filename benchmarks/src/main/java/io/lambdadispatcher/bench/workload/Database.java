@@ -97,7 +97,8 @@ public final class Database {
                 .endpointOverride(endpoint)
                 .region(Region.US_EAST_1)
                 // What a client of AWS must have; the stand-in does not look at it.
-                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("loopback", "loopback")))
+                .credentialsProvider(
+                        StaticCredentialsProvider.create(AwsBasicCredentials.create("loopback", "loopback")))
                 .build();
     }
 
