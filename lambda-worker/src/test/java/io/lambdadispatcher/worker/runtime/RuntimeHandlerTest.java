@@ -373,7 +373,8 @@ class RuntimeHandlerTest {
             try (Wire wire = new Wire(runtime)) {
                 CompletableFuture<HttpResponse<String>> next = runtime.next();
                 ScriptedStream stream = runtime.stream();
-                // What the response holds for the client is at its bound somewhere in here, sometimes with the last octets.
+                // What the response holds for the client is at its bound somewhere in here, sometimes with the last
+                // octets.
                 for (int bytes = 250_000; bytes < 410_000; bytes += 8_192) {
                     stream.request(get("/"), 0, true);
                     String id = ScriptedRuntime.id(next.get());
