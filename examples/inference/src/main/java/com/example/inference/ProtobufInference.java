@@ -1,4 +1,4 @@
-package io.lambdadispatcher.bench.workload;
+package com.example.inference;
 
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.bench.workload;
+package com.example.inference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
