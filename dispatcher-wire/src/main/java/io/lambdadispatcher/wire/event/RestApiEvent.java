@@ -69,7 +69,7 @@ final class RestApiEvent extends EventWriter {
     private static final Set<String> BINARY_FAMILIES = Set.of("image", "audio", "video", "font");
 
     @Override
-    void writeRequest(JsonGenerator json, Http2Headers head, String requestId) {
+    void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId) {
         String path = path(head);
         String resource = path.length() > 1 ? "/{proxy+}" : "/";
         json.writeStringProperty("resource", resource);
@@ -79,7 +79,7 @@ final class RestApiEvent extends EventWriter {
         writeBoth(json, "queryStringParameters", "multiValueQueryStringParameters", Query.decoded(query(head)));
         writePathParameters(json, path);
         json.writeNullProperty("stageVariables");
-        writeContext(json, head, resource, requestId);
+        writeContext(json, head, resource, orNew(requestId));
     }
 
     private static Map<String, Values> spelled(Map<String, Values> fields) {
