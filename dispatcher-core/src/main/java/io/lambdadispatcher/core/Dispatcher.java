@@ -206,8 +206,8 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Stops listening, lets exchanges finish and clients go for up to {@code grace}, drains the workers, closes the launcher. Completes when
-     * all is closed; calling it again returns the same stage.
+     * Stops listening, lets exchanges finish and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
+     * tunnels to end them, for the rest of it, and closes the launcher. Completes when all is closed; calling it again returns the same stage.
      */
     public CompletionStage<Void> close(Duration grace) {
         CompletableFuture<Void> done = new CompletableFuture<>();
@@ -217,7 +217,7 @@ public final class Dispatcher implements AutoCloseable {
         engine.stopLaunching();
         publicPorts.forEach(Channel::close);
         long deadlineNanos = System.nanoTime() + grace.toNanos();
-        within(publicSide.begin(), deadlineNanos)
+        within(publicSide.begin(), deadlineNanos - grace.toNanos() / 2)
                 .thenCompose(gone -> within(
                         engine.registry().drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))

@@ -89,6 +89,11 @@ final class EventCall {
         }
 
         @Override
+        public void onDrain(Consumer<Duration> listener) {
+            // Nor that its environment goes: an invocation has its end from the start.
+        }
+
+        @Override
         public @Nullable ErrorCode cancellation() {
             return null;
         }

@@ -133,6 +133,9 @@ class ObjectStreamTest {
         }
 
         @Override
+        public void onDrain(Consumer<Duration> listener) {}
+
+        @Override
         public void onCancel(Consumer<ErrorCode> listener) {
             cancelListener = listener;
         }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One request on one thread. Started on the event loop; everything else but the cancellation happens on the handler's thread. */
@@ -21,6 +22,10 @@ final class BlockingCall implements BlockingRequest, Runnable {
     private final Response response;
     private final BodyInput input;
     private final BodyOutput output;
+
+    private volatile @Nullable Long goneAtNanos;
+    /** Of the event loop. */
+    private @Nullable Consumer<Duration> drainListener;
 
     private boolean headSent;
     private @Nullable Http2Headers trailers;
@@ -42,6 +47,7 @@ final class BlockingCall implements BlockingRequest, Runnable {
         request.body().read(input);
         response.onWritable(output::onWritable);
         request.onCancel(this::onCancel);
+        request.onDrain(this::onDraining);
         try {
             threads.execute(this);
         } catch (RejectedExecutionException e) {
@@ -139,6 +145,32 @@ final class BlockingCall implements BlockingRequest, Runnable {
     @Override
     public Optional<Duration> remaining() {
         return request.remaining();
+    }
+
+    @Override
+    public Optional<Duration> grace() {
+        return Optional.ofNullable(goneAtNanos).map(at -> Duration.ofNanos(Math.max(0, at - System.nanoTime())));
+    }
+
+    @Override
+    public void onDrain(Consumer<Duration> listener) {
+        request.eventLoop().execute(() -> {
+            drainListener = listener;
+            grace().ifPresent(this::tellOfDrain);
+        });
+    }
+
+    private void onDraining(Duration grace) {
+        goneAtNanos = System.nanoTime() + grace.toNanos();
+        tellOfDrain(grace);
+    }
+
+    private void tellOfDrain(Duration grace) {
+        Consumer<Duration> listener = drainListener;
+        drainListener = null;
+        if (listener != null) {
+            listener.accept(grace);
+        }
     }
 
     @Override

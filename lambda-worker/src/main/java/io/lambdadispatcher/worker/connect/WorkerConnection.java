@@ -29,6 +29,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.Future;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -98,6 +99,7 @@ final class WorkerConnection extends Http2EventAdapter
     private int busy;
     private boolean admitting = true;
     private boolean graceOver;
+    private long graceEndNanos;
     private boolean drained;
     private int refusal;
     private String ending = "";
@@ -253,7 +255,20 @@ final class WorkerConnection extends Http2EventAdapter
         state = State.DRAINING;
         drained = true;
         ending = "drained: " + reason;
+        graceEndNanos = ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
         timeout(graceMillis, this::onGraceOver);
+        Duration grace = Duration.ofMillis(graceMillis);
+        // Listeners may end exchanges, and with the last one the streams.
+        List.copyOf(streams.values()).forEach(stream -> stream.drain(grace));
+    }
+
+    @Override
+    public @Nullable Duration drainGrace() {
+        if (!drained) {
+            return null;
+        }
+        return Duration.ofNanos(
+                Math.max(0, graceEndNanos - ctx().executor().ticker().nanoTime()));
     }
 
     private void onGraceOver() {

@@ -26,8 +26,16 @@ public interface Request {
 
     RequestBody body();
 
-    /** Until the dispatcher gives up on the response, zero at least; empty where there is no limit. Any thread. */
+    /** Until the dispatcher gives up on the response, zero at least; empty where there is no limit, as in an open tunnel. Any thread. */
     Optional<Duration> remaining();
+
+    /**
+     * Calls {@code listener} on the event loop, once, when the worker begins to drain: its deadline is near, the dispatcher wants it to go or goes itself, or its
+     * process is told to end. At once if it drains already; never after the response has ended. The response still goes on, for as long as the listener is given; what
+     * is left of it then is broken off. So this is when a stream that would go on for ever says goodbye: a last event, a WebSocket's close frame. Replaces the listener
+     * before.
+     */
+    void onDrain(Consumer<Duration> listener);
 
     /**
      * Calls {@code listener} on the event loop, once, when nobody wants the response any more: the client has gone, the deadline has passed or

@@ -3,7 +3,10 @@ package io.lambdadispatcher.worker.relay;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.Optional;
@@ -19,18 +22,24 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * The response's end also ends the delivery of the request to the handler, and a cancellation ends the response at once with RESET: whatever the
- * handler still does, the stream is free for the next exchange.
+ * handler still does, the stream is free for the next exchange. Only in an open tunnel, a CONNECT that was answered with 2xx, do the two directions end apart, and no
+ * deadline bounds them.
  */
 final class Exchange {
+    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+
     /** {@link #deadlineNanos} where the dispatcher waits for ever. */
     private static final long NO_DEADLINE = Long.MAX_VALUE;
 
     private final WorkerStream stream;
     private final RequestSide request;
     private final ResponseSide response;
-    private final long deadlineNanos;
+    private final boolean tunnelAsked;
+    private volatile long deadlineNanos;
+    private boolean tunnelOpen;
 
     private @Nullable Consumer<ErrorCode> cancelListener;
+    private @Nullable Consumer<Duration> drainListener;
     private volatile @Nullable ErrorCode cancellation;
     private boolean failed;
 
@@ -38,6 +47,7 @@ final class Exchange {
     Exchange(WorkerStream stream, Http2Headers head, boolean requestEnded, long timeoutNanos) {
         this.stream = stream;
         this.deadlineNanos = timeoutNanos == 0 ? NO_DEADLINE : stream.nowNanos() + timeoutNanos;
+        this.tunnelAsked = CONNECT.contentEquals(head.method());
         this.request = new RequestSide(this, head, requestEnded);
         this.response = new ResponseSide(this, stream);
     }
@@ -84,6 +94,11 @@ final class Exchange {
 
     void handle(Handler handler) {
         try {
+            if (tunnelAsked && !handler.servesTunnels()) {
+                response.respond(
+                        new DefaultHttp2Headers(false).status(HttpResponseStatus.NOT_IMPLEMENTED.codeAsText()));
+                return;
+            }
             handler.handle(request, response);
         } catch (Throwable e) {
             onHandlerThrew(e);
@@ -121,21 +136,56 @@ final class Exchange {
         }
     }
 
+    /** From the response, before its first frame but interim ones. */
+    void onHead(Http2Headers head) {
+        if (tunnelAsked && head.status().charAt(0) == '2') {
+            tunnelOpen = true;
+            deadlineNanos = NO_DEADLINE;
+            stream.disarmDeadline();
+        }
+    }
+
     /** From the response, with its terminal frame. @param clean as the handler meant it to */
     void onResponseEnded(boolean clean) {
         failed |= !clean;
         ErrorCode cancelled = cancellation;
-        request.failDelivery(cancelled == null ? ErrorCode.NOT_NEEDED : cancelled);
+        if (!tunnelOpen || !clean) {
+            request.failDelivery(cancelled == null ? ErrorCode.NOT_NEEDED : cancelled);
+        }
         stream.onProgress(this);
     }
 
-    /** RESET or CANCEL came. */
-    void onRequestBroken(ErrorCode code) {
+    /** RESET or CANCEL came, or the stream is gone. */
+    void onRequestBroken(ErrorCode code, String text) {
         request.endArrival();
-        if (code == ErrorCode.NOT_NEEDED) {
-            request.failDelivery(code);
-        } else {
-            cancel(code, "as the dispatcher asked");
+        if (code != ErrorCode.NOT_NEEDED) {
+            cancel(code, text);
+        }
+        request.failDelivery(code);
+    }
+
+    void onDrain(Duration grace) {
+        Consumer<Duration> listener = drainListener;
+        drainListener = null;
+        if (listener != null && !response.hasEnded()) {
+            tellOfDrain(listener, grace);
+        }
+    }
+
+    void onDrain(Consumer<Duration> listener) {
+        Duration grace = stream.drainGrace();
+        if (grace == null) {
+            drainListener = listener;
+        } else if (!response.hasEnded()) {
+            tellOfDrain(listener, grace);
+        }
+    }
+
+    private void tellOfDrain(Consumer<Duration> listener, Duration grace) {
+        try {
+            listener.accept(grace);
+        } catch (Throwable e) {
+            FailureLog.report("drain listener", request, e);
         }
     }
 

@@ -188,6 +188,11 @@ final class RequestSide implements Request, RequestBody {
     }
 
     @Override
+    public void onDrain(Consumer<Duration> listener) {
+        exchange.onDrain(listener);
+    }
+
+    @Override
     public @Nullable ErrorCode cancellation() {
         return exchange.cancellation();
     }

@@ -78,6 +78,7 @@ final class ResponseSide implements Response {
 
     private void sendHead(Http2Headers head) {
         if (!ended) {
+            exchange.onHead(head);
             out.head(head, false);
         }
     }
@@ -121,6 +122,7 @@ final class ResponseSide implements Response {
         verifyStatus(head, 200, 999);
         advance(Phase.HEAD, Phase.ENDED, "respond()");
         hop(() -> ifOpen(() -> {
+            exchange.onHead(head);
             out.head(head, true);
             finish(true);
         }));
@@ -147,6 +149,7 @@ final class ResponseSide implements Response {
             body.release();
             return;
         }
+        exchange.onHead(head);
         bytes += body.readableBytes();
         if (body.readableBytes() <= FrameLayout.MAX_PAYLOAD_BYTES) {
             out.whole(head, body);

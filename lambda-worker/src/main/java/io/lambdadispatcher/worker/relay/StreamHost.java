@@ -2,6 +2,8 @@ package io.lambdadispatcher.worker.relay;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.netty.channel.ChannelHandlerContext;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** What a worker stream needs of its connection. Event loop only. */
 public interface StreamHost {
@@ -11,6 +13,10 @@ public interface StreamHost {
 
     /** New requests still go to the handler. */
     boolean admits();
+
+    /** What is left until the connection must end; {@code null} while it does not drain. */
+    @Nullable
+    Duration drainGrace();
 
     void onExchangeStarted();
 

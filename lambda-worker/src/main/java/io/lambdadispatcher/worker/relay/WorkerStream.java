@@ -18,6 +18,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.concurrent.EventExecutor;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -91,6 +92,13 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
         host.http2().flushSoon();
     }
 
+    /** The exchange under way should end soon. */
+    public void drain(Duration grace) {
+        if (exchange != null) {
+            exchange.onDrain(grace);
+        }
+    }
+
     /** RESET to the exchange under way. */
     public void abort(ErrorCode code, String text) {
         if (exchange != null) {
@@ -109,8 +117,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
         deadline.stop();
         Exchange cut = exchange;
         if (cut != null) {
-            cut.request().endArrival();
-            cut.cancel(code, "the worker stream is gone");
+            cut.onRequestBroken(code, "the worker stream is gone");
             onProgress(cut);
         }
     }
@@ -176,7 +183,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
 
     private void onReset(ByteBuf payload, long offset) throws WireException {
         Exchange current = openRequest(FrameType.RESET, offset);
-        current.onRequestBroken(ErrorCode.ofCode(payload.readInt()));
+        current.onRequestBroken(ErrorCode.ofCode(payload.readInt()), "as the dispatcher asked");
         onProgress(current);
     }
 
@@ -184,7 +191,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
     private void onCancel(ErrorCode code) {
         Exchange current = exchange;
         if (current != null) {
-            current.onRequestBroken(code);
+            current.onRequestBroken(code, "as the dispatcher asked");
             onProgress(current);
         }
     }
@@ -221,6 +228,15 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
 
     EventExecutor loop() {
         return host.ctx().executor();
+    }
+
+    void disarmDeadline() {
+        deadline.disarm();
+    }
+
+    @Nullable
+    Duration drainGrace() {
+        return host.drainGrace();
     }
 
     long nowNanos() {

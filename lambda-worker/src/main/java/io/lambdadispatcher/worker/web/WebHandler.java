@@ -44,6 +44,12 @@ public final class WebHandler implements Handler, Lifecycle {
         app.stop();
     }
 
+    /** WebSockets: an upgrade, or an extended CONNECT, of the application's own. */
+    @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
     @Override
     public void handle(Request request, Response response) {
         upstream((EventLoop) request.eventLoop()).relay(request, response);

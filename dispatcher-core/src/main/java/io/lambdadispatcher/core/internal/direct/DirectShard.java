@@ -38,6 +38,12 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         assert handover.loop().inEventLoop();
         Exchange exchange = new Exchange(this, head, end, response);
+        if (Exchange.isTunnel(head)) {
+            exchange.fail(new Failure(
+                    Failure.Kind.NO_TUNNELS,
+                    "function " + options.name() + " is invoked directly, which no tunnel can be"));
+            return exchange;
+        }
         Carrier call = newCall();
         if (call == null) {
             exchange.fail(new Failure(
@@ -68,6 +74,11 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         if (observed) {
             observer.onExchangeEnd(exchange.describe(options.name(), outcome, failure));
         }
+    }
+
+    @Override
+    public void onTunnelOpened(Exchange exchange) {
+        throw new IllegalStateException("a tunnel was opened by a direct call");
     }
 
     private void onRequestTimeout(Exchange exchange) {

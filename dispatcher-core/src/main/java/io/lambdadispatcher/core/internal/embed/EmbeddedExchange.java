@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.embed;
 import io.lambdadispatcher.core.DispatchException;
 import io.lambdadispatcher.core.DispatchRequest;
 import io.lambdadispatcher.core.DispatchResponse;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -36,9 +37,17 @@ public final class EmbeddedExchange implements ResponseSink {
         this.loop = loop;
     }
 
-    /** Any thread. The stage fails with {@link DispatchException}. Cancelling its future cancels the request. */
+    /**
+     * Any thread. The stage fails with {@link DispatchException}. Cancelling its future cancels the request.
+     *
+     * @throws IllegalArgumentException for a CONNECT
+     */
     public static CompletionStage<DispatchResponse> start(
             EventLoop loop, ExchangeOpener opener, DispatchRequest request) {
+        if (Exchange.isTunnel(request.head())) {
+            // Its two directions would end apart, for which a response that completes has no word.
+            throw new IllegalArgumentException("request with method CONNECT, expected one that is no tunnel");
+        }
         EmbeddedExchange exchange = new EmbeddedExchange(loop);
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {

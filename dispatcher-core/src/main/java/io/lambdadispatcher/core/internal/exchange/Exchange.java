@@ -27,6 +27,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         CARRIED,
         /** The client has the response head: there is no way back. */
         RESPONDING,
+        /** A tunnel is open: no time-out applies any more, and its two directions end apart. */
+        TUNNEL,
+        /** The client has ended its direction of a tunnel, the worker has not. */
+        CLIENT_ENDED,
+        /** The worker has ended its direction of a tunnel, the client has not. */
+        WORKER_ENDED,
         ENDED
     }
 
@@ -42,6 +48,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         AsciiString.cached("OPTIONS"),
         AsciiString.cached("TRACE")
     };
+
+    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
 
     private final ExchangeOwner owner;
     private final Http2Headers head;
@@ -62,8 +70,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     // What came before a worker stream was there.
     private @Nullable ArrayDeque<ByteBuf> earlyData;
-    private boolean earlyEnd;
     private @Nullable Http2Headers earlyTrailers;
+
+    private boolean requestEnded;
 
     private long requestBytes;
     private long responseBytes;
@@ -74,6 +83,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         this.head = head;
         this.bodyless = bodyless;
         this.response = response;
+        this.requestEnded = bodyless;
         startNanos = owner.nanoTime();
     }
 
@@ -156,7 +166,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (held != null && state != State.ENDED) {
             bodyForwarded = true;
             for (ByteBuf data = held.poll(); data != null; data = held.poll()) {
-                sink.data(data, held.isEmpty() && earlyEnd);
+                sink.data(data, held.isEmpty() && requestEnded && earlyTrailers == null);
             }
         }
         if (earlyTrailers != null && state != State.ENDED) {
@@ -170,39 +180,61 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void data(ByteBuf data, boolean end) {
         requestBytes += data.readableBytes();
+        requestEnded |= end;
         switch (state) {
             case WAITING, CROSSING -> {
                 if (earlyData == null) {
                     earlyData = new ArrayDeque<>(4);
                 }
                 earlyData.add(data);
-                earlyEnd = end;
             }
             case CARRIED, RESPONDING -> {
                 bodyForwarded = true;
                 carrier().data(data, end);
             }
-            case ENDED -> data.release();
+            case TUNNEL, WORKER_ENDED -> {
+                carrier().data(data, end);
+                if (end) {
+                    onClientEnded();
+                }
+            }
+            case CLIENT_ENDED, ENDED -> data.release();
         }
     }
 
     @Override
     public void trailers(Http2Headers trailers) {
+        requestEnded = true;
         switch (state) {
             case WAITING, CROSSING -> earlyTrailers = trailers;
             case CARRIED, RESPONDING -> {
                 bodyForwarded = true;
                 carrier().trailers(trailers);
             }
-            case ENDED -> {}
+            case TUNNEL, WORKER_ENDED -> {
+                carrier().trailers(trailers);
+                onClientEnded();
+            }
+            case CLIENT_ENDED, ENDED -> {}
+        }
+    }
+
+    /** Of an open tunnel; what the worker does of it is another matter. */
+    private void onClientEnded() {
+        if (state == State.TUNNEL) {
+            state = State.CLIENT_ENDED;
+        } else if (state == State.WORKER_ENDED) {
+            end(Outcome.COMPLETED, null);
         }
     }
 
     @Override
     public void cancel(ErrorCode code) {
         if (state != State.ENDED) {
+            // A worker that has ended its direction of a tunnel has said all it had to say.
+            Outcome outcome = state == State.WORKER_ENDED ? Outcome.COMPLETED : Outcome.CANCELLED;
             cancelCarrier(code);
-            end(Outcome.CANCELLED, null);
+            end(outcome, null);
         }
     }
 
@@ -238,14 +270,27 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (state == State.CARRIED) {
             state = State.RESPONDING;
             status = statusCode(responseHead);
+            if (isTunnel(head) && status < 300) {
+                state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
+                owner.onTunnelOpened(this);
+            }
             response.onHead(responseHead, end);
             endIf(end);
         }
     }
 
+    /** The two directions of such an exchange end apart if the response's status is 2xx (RFC 9110 section 9.3.6, RFC 8441 section 4). */
+    public static boolean isTunnel(Http2Headers requestHead) {
+        return CONNECT.contentEquals(requestHead.method());
+    }
+
+    private boolean isResponding() {
+        return state == State.RESPONDING || state == State.TUNNEL || state == State.CLIENT_ENDED;
+    }
+
     @Override
     public void onData(ByteBuf data, boolean end) {
-        if (state == State.RESPONDING) {
+        if (isResponding()) {
             responseBytes += data.readableBytes();
             response.onData(data, end);
             endIf(end);
@@ -257,7 +302,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void onTrailers(Http2Headers trailers) {
-        if (state == State.RESPONDING) {
+        if (isResponding()) {
             response.onTrailers(trailers);
             endIf(true);
         }
@@ -297,7 +342,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** The request is here to its end, and no larger than that. */
     public boolean isHeldWhole(int maxBodyBytes) {
-        return requestBytes <= maxBodyBytes && (bodyless || earlyEnd || earlyTrailers != null);
+        return requestBytes <= maxBodyBytes && requestEnded;
     }
 
     /** RFC 9110 section 9.2.2: doing it twice is no worse than doing it once. */
@@ -326,7 +371,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private void endIf(boolean whole) {
         // The sink may have cancelled from within its call.
-        if (whole && state != State.ENDED) {
+        if (!whole || state == State.ENDED) {
+            return;
+        }
+        if (state == State.TUNNEL) {
+            state = State.WORKER_ENDED;
+        } else {
             end(Outcome.COMPLETED, null);
         }
     }

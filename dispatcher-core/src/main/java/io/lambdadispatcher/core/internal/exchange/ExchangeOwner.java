@@ -11,9 +11,12 @@ public interface ExchangeOwner {
     /** Once: the response has been passed on whole, or nobody waits for it any more. @param failure null unless FAILED */
     void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure);
 
+    /** It is a tunnel from now on, for as long as its ends like: the request's time-out has been kept. */
+    void onTunnelOpened(Exchange exchange);
+
     /** The event loop's clock. */
     long nanoTime();
 
-    /** From the first attempt until the response's end; 0 = no limit. */
+    /** From the first attempt until the response's end, of a tunnel until its head; 0 = no limit. */
     long requestTimeoutNanos();
 }

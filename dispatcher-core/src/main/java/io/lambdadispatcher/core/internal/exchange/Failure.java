@@ -13,7 +13,11 @@ public record Failure(Kind kind, String detail) {
     public enum Kind {
         NO_FUNCTION(HttpResponseStatus.NOT_FOUND, false),
         BAD_REQUEST(HttpResponseStatus.BAD_REQUEST, false),
+        /** The direct path: an event has no place for a tunnel. */
+        NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false),
         HANDLER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
+        /** The handler broke its response off as one that nobody wants, e.g. because the server that it relays to did. */
+        HANDLER_CANCELLED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         WORKER_LOST(HttpResponseStatus.BAD_GATEWAY, false),
         BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
         QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),

@@ -86,9 +86,14 @@ final class HeadRules {
                 + scheme + ";host=\"";
     }
 
-    /** Of a request, with its pseudo-header fields. */
-    void request(Http2Headers head) {
+    /**
+     * Of a request, with its pseudo-header fields.
+     *
+     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and from which whoever asks for a tunnel takes it before (RFC 8441 section 4)
+     */
+    boolean request(Http2Headers head) {
         List<CharSequence> unwanted = null;
+        boolean strangeProtocol = false;
         int cookies = 0;
         for (Map.Entry<CharSequence, CharSequence> field : head) {
             CharSequence name = field.getKey();
@@ -98,6 +103,8 @@ final class HeadRules {
                     unwanted.add(name);
                 } else if (HttpHeaderNames.COOKIE.contentEquals(name)) {
                     cookies++;
+                } else if (name.charAt(0) == ':') {
+                    strangeProtocol = true;
                 }
             }
         }
@@ -109,12 +116,15 @@ final class HeadRules {
             head.set(HttpHeaderNames.COOKIE, String.join("; ", head.getAllAndRemove(HttpHeaderNames.COOKIE)));
         }
         addForwarding(head);
+        return !strangeProtocol;
     }
 
     /** A look at the first letter spares most fields the rest. */
     private static boolean mayMatter(CharSequence name) {
         return switch (name.charAt(0)) {
             case 'c', 'k', 'p', 't', 'u', 'h', 'x', 'f', 'l' -> true;
+            // Of the pseudo-header fields only :protocol has nine letters.
+            case ':' -> name.length() == 9;
             default -> false;
         };
     }

@@ -56,6 +56,7 @@ final class Http1Exchange implements ResponseSink {
     private boolean keepAlive;
     private boolean chunked;
     private boolean bodyEnded;
+    private boolean upgradeRequired;
 
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
@@ -114,13 +115,8 @@ final class Http1Exchange implements ResponseSink {
             answer(rejection.status, rejection.detail, false);
             return;
         }
-        if (bodyless && isUpgrade(fields)) {
-            Http2Settings settings = settings(fields.get(HTTP2_SETTINGS));
-            if (settings != null) {
-                state = State.BROKEN;
-                connection.upgrade(head, settings);
-                return;
-            }
+        if (fields.contains(HttpHeaderNames.UPGRADE) && openUpgraded(from, head, bodyless)) {
+            return;
         }
         boolean continueExpected = !http10 && HttpUtil.is100ContinueExpected(from) && !bodyless;
         head.remove(HttpHeaderNames.EXPECT);
@@ -131,6 +127,44 @@ final class Http1Exchange implements ResponseSink {
             connection.write(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
         }
+    }
+
+    /** @return false: nothing to upgrade to, and the request is served as it is */
+    private boolean openUpgraded(HttpRequest from, Http2Headers head, boolean bodyless) {
+        if (bodyless && isH2c(from.headers())) {
+            Http2Settings settings = settings(from.headers().get(HTTP2_SETTINGS));
+            if (settings != null) {
+                state = State.BROKEN;
+                connection.upgrade(head, settings);
+                return true;
+            }
+        }
+        if (!WebSocketHandshake.isAsked(from)) {
+            return false;
+        }
+        // Also if it is refused: what comes behind a handshake may be either protocol, and nobody should guess.
+        keepAlive = false;
+        WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
+        if (refusal == null) {
+            openWebSocket(head, WebSocketHandshake.of(from));
+        } else {
+            upgradeRequired = refusal.status().equals(HttpResponseStatus.UPGRADE_REQUIRED);
+            answer(refusal.status(), refusal.detail(), false);
+        }
+        return true;
+    }
+
+    /** RFC 8441 section 5: as HTTP/2 would ask for it. */
+    private void openWebSocket(Http2Headers head, WebSocketHandshake handshake) {
+        bodyEnded = true;
+        head.method(HttpMethod.CONNECT.asciiName());
+        head.remove(HttpHeaderNames.CONTENT_LENGTH);
+        head.remove(HttpHeaderNames.EXPECT);
+        head.remove(WebSocketHandshake.KEY);
+        head.remove(WebSocketHandshake.ACCEPT);
+        connection.rules().request(head);
+        head.set(Http2Headers.PseudoHeaderName.PROTOCOL.value(), WebSocketHandshake.PROTOCOL);
+        request = connection.context().opener().open(head, false, new Http1Tunnel(this, connection, handshake));
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -234,7 +268,7 @@ final class Http1Exchange implements ResponseSink {
         return target.length();
     }
 
-    private boolean isUpgrade(HttpHeaders fields) {
+    private boolean isH2c(HttpHeaders fields) {
         return !http10
                 && connection.context().scheme().equals("http")
                 && fields.containsValue(HttpHeaderNames.UPGRADE, "h2c", true)
@@ -343,6 +377,34 @@ final class Http1Exchange implements ResponseSink {
         if (end) {
             writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
         }
+    }
+
+    /** The connection is no longer this exchange's. @return where the client's octets go; {@code null} if there is no client any more */
+    @Nullable
+    RequestSink openTunnel() {
+        if (state != State.REQUESTED) {
+            return null;
+        }
+        state = State.BROKEN;
+        return request;
+    }
+
+    /** RFC 6455 section 4.2.2. */
+    HttpResponse switching(Http2Headers head, WebSocketHandshake handshake) {
+        connection.rules().response(head);
+        head.remove(HttpHeaderNames.CONTENT_LENGTH);
+        HttpResponse response = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1,
+                HttpResponseStatus.SWITCHING_PROTOCOLS,
+                Unpooled.EMPTY_BUFFER,
+                DefaultHttpHeadersFactory.headersFactory().withValidation(false),
+                DefaultHttpHeadersFactory.trailersFactory());
+        copy(head, response.headers());
+        response.headers()
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE)
+                .set(HttpHeaderNames.UPGRADE, WebSocketHandshake.PROTOCOL)
+                .set(WebSocketHandshake.ACCEPT, handshake.accept());
+        return response;
     }
 
     /** RFC 9112 section 6: how the client learns where the body ends. */
@@ -454,6 +516,13 @@ final class Http1Exchange implements ResponseSink {
         // connection.
         keepAlive &= bodyEnded;
         frame(response, false);
+        if (upgradeRequired) {
+            // RFC 6455 section 4.4, RFC 9110 section 15.5.22.
+            response.headers()
+                    .set(WebSocketHandshake.VERSION, WebSocketHandshake.SUPPORTED_VERSION)
+                    .set(HttpHeaderNames.UPGRADE, WebSocketHandshake.PROTOCOL)
+                    .add(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE);
+        }
         connection.write(response);
         if (headRequest) {
             text.release();

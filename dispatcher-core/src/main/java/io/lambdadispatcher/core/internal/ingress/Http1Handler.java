@@ -314,11 +314,14 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     /** Never a clean end: the client must not take what it has for the whole (it would where the end of the connection is the end of the body). */
     void cut() {
         if (state != State.CLOSED) {
-            Channel channel = ctx().channel();
-            channel.config().setOption(ChannelOption.SO_LINGER, 0);
-            // Past the pipeline: TLS would send close_notify, which is a clean end.
-            channel.unsafe().close(channel.newPromise());
+            cut(ctx().channel());
         }
+    }
+
+    static void cut(Channel channel) {
+        channel.config().setOption(ChannelOption.SO_LINGER, 0);
+        // Past the pipeline: TLS would send close_notify, which is a clean end.
+        channel.unsafe().close(channel.newPromise());
     }
 
     private void linger() {
@@ -428,6 +431,18 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         Http2ClientHandler http2 = Http2Ingress.install(pipeline, context);
         http2.upgraded(settings, head);
         // Last: hands on the octets behind the request, which are HTTP/2's preface.
+        pipeline.remove(decoder);
+    }
+
+    /** Leaves the connection to the tunnel, with the octets that came behind its request. */
+    void become(Http1Tunnel tunnel, HttpResponse switching) {
+        ChannelHandlerContext c = ctx();
+        ChannelPipeline pipeline = c.pipeline();
+        exchange = null;
+        c.write(switching);
+        pipeline.addLast(tunnel);
+        pipeline.remove(this);
+        pipeline.remove(encoder);
         pipeline.remove(decoder);
     }
 

@@ -204,7 +204,10 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             connection().forEachActiveStream(stream -> {
                 Http2ClientStream client = stream.getProperty(streamKey);
                 if (client != null) {
-                    client.cutIfStuck(now, context.limits().writeTimeout().toNanos());
+                    client.cutIfStuck(
+                            now,
+                            context.limits().writeTimeout().toNanos(),
+                            context.limits().idleTimeout().toNanos());
                 }
                 return true;
             });

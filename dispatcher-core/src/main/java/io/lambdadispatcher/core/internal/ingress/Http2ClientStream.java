@@ -35,6 +35,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private static final AsciiString HEAD = AsciiString.cached("HEAD");
     private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+    private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
     private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
 
@@ -46,9 +47,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private boolean headRequest;
+    /** Asked for, and as far as we know agreed to: the two directions end apart. */
+    private boolean tunnel;
+
+    private boolean clientEnded;
+    private long received;
     private long taken;
-    private long takenAtWatch;
-    private long stuckSinceNanos;
+    private long movedAtWatch;
+    private long stillSinceNanos;
 
     Http2ClientStream(Http2ClientHandler connection, ChannelHandlerContext ctx, Http2Stream stream) {
         this.connection = connection;
@@ -66,16 +72,35 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             answer(rejection.status, rejection.detail, false);
             return;
         }
+        if (tunnel) {
+            openTunnel(head, end);
+            return;
+        }
         CharSequence expectation = head.getAndRemove(HttpHeaderNames.EXPECT);
         if (expectation != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation)) {
             answer(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue", false);
             return;
         }
-        connection.rules().request(head);
+        if (!connection.rules().request(head)) {
+            answer(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT", false);
+            return;
+        }
         request = connection.context().opener().open(head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
+    }
+
+    /** RFC 8441 sections 4 and 5. */
+    private void openTunnel(Http2Headers head, boolean end) {
+        head.remove(PROTOCOL);
+        head.remove(HttpHeaderNames.EXPECT);
+        head.remove(HttpHeaderNames.CONTENT_LENGTH);
+        head.remove(WebSocketHandshake.KEY);
+        connection.rules().request(head);
+        head.set(PROTOCOL, WebSocketHandshake.PROTOCOL);
+        clientEnded = end;
+        request = connection.context().opener().open(head, end, this);
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -89,7 +114,15 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                     "head of " + head.size() + " fields, limit " + maxFields);
         }
         if (CONNECT.contentEquals(head.method())) {
-            return new Rejection(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served");
+            CharSequence protocol = head.get(PROTOCOL);
+            if (protocol == null || !WebSocketHandshake.PROTOCOL.contentEquals(protocol)) {
+                return new Rejection(
+                        HttpResponseStatus.NOT_IMPLEMENTED,
+                        protocol == null
+                                ? "CONNECT is not served without :protocol"
+                                : ":protocol " + protocol + ", expected " + WebSocketHandshake.PROTOCOL);
+            }
+            tunnel = true;
         }
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();
@@ -117,15 +150,21 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /** @return octets for the window to get back at once */
     int onRequestData(ByteBuf data, boolean end) {
         RequestSink to = request;
-        if (to == null || state == State.RESPONDED || state == State.CLOSED) {
+        if (to == null || state == State.RESPONDED && !tunnel || state == State.CLOSED) {
             return data.readableBytes();
         }
+        received += data.readableBytes();
+        clientEnded = end;
         to.data(data.readRetainedSlice(data.readableBytes()), end);
         return 0;
     }
 
     void onRequestTrailers(Http2Headers trailers) {
-        if (request != null && state != State.CLOSED) {
+        if (tunnel) {
+            // RFC 9113 section 8.5: nothing but DATA.
+            reset(Http2Error.PROTOCOL_ERROR);
+            onClosed();
+        } else if (request != null && state != State.CLOSED) {
             connection.rules().trailers(trailers);
             request.trailers(trailers);
         }
@@ -133,7 +172,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     /** RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it without an error. */
     void onHalfClosed() {
-        if (state == State.RESPONDED && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+        if (state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
             reset(Http2Error.NO_ERROR);
         }
     }
@@ -142,17 +181,24 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         State before = state;
         state = State.CLOSED;
         outlet.close();
-        if (request != null && (before == State.REQUESTED || before == State.RESPONDING)) {
+        boolean wanted = before == State.REQUESTED || before == State.RESPONDING || tunnel && before == State.RESPONDED;
+        if (request != null && wanted) {
             request.cancel(ErrorCode.CANCELLED);
         }
     }
 
-    /** Called now and then: a client that takes nothing for long loses the stream, for it holds a worker's. */
-    void cutIfStuck(long now, long timeoutNanos) {
-        if (outlet.pendingBytes() == 0 || taken != takenAtWatch) {
-            takenAtWatch = taken;
-            stuckSinceNanos = now;
-        } else if (now - stuckSinceNanos > timeoutNanos) {
+    /**
+     * Called now and then: a client that takes nothing for long loses the stream, for it holds a worker's; and so does a tunnel with an ended direction over which
+     * nothing moves, which one of its two ends may have forgotten.
+     */
+    void cutIfStuck(long now, long stuckNanos, long idleNanos) {
+        boolean pending = outlet.pendingBytes() > 0;
+        boolean ending = tunnel && (clientEnded || state == State.RESPONDED);
+        long moved = pending ? taken : taken + received;
+        if (moved != movedAtWatch || !pending && !ending) {
+            movedAtWatch = moved;
+            stillSinceNanos = now;
+        } else if (now - stillSinceNanos > (pending ? stuckNanos : idleNanos)) {
             reset(Http2Error.CANCEL);
             onClosed();
         }
@@ -173,7 +219,19 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (state == State.REQUESTED) {
             state = end ? State.RESPONDED : State.RESPONDING;
             connection.rules().response(head);
+            if (tunnel) {
+                onTunnelHead(head);
+            }
             writeHead(head, end);
+        }
+    }
+
+    private void onTunnelHead(Http2Headers head) {
+        tunnel = head.status().charAt(0) == '2';
+        if (tunnel) {
+            head.status(HttpResponseStatus.OK.codeAsText());
+            head.remove(HttpHeaderNames.CONTENT_LENGTH);
+            head.remove(WebSocketHandshake.ACCEPT);
         }
     }
 
@@ -193,6 +251,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     public void onTrailers(Http2Headers trailers) {
         if (state == State.RESPONDING) {
             state = State.RESPONDED;
+            if (tunnel) {
+                outlet.end();
+                connection.flushSoon();
+                return;
+            }
             connection.rules().trailers(trailers);
             writeHead(trailers, true);
         }
@@ -203,13 +266,28 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         switch (state) {
             case REQUESTED ->
                 answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
-            case RESPONDING -> {
-                state = State.CLOSED;
-                reset(Http2Error.INTERNAL_ERROR);
-                outlet.close();
+            case RESPONDING -> cut(failure);
+            case RESPONDED -> {
+                if (tunnel) {
+                    cut(failure);
+                }
             }
-            case RESPONDED, CLOSED -> {}
+            case CLOSED -> {}
         }
+    }
+
+    private void cut(Failure failure) {
+        state = State.CLOSED;
+        reset(tunnel ? Http2Error.CANCEL : error(failure.kind()));
+        outlet.close();
+    }
+
+    /** What gRPC, for one, makes something of: CANCEL is its CANCELLED. Of a tunnel it is what RST is to TCP (RFC 8441 section 5). */
+    private static Http2Error error(Failure.Kind kind) {
+        return switch (kind) {
+            case HANDLER_CANCELLED, TIMEOUT -> Http2Error.CANCEL;
+            default -> Http2Error.INTERNAL_ERROR;
+        };
     }
 
     @Override
@@ -233,6 +311,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
         state = State.RESPONDED;
+        tunnel = false;
         ByteBuf text = ByteBufUtil.writeUtf8(ctx.alloc(), detail + '\n');
         Http2Headers head = new DefaultHttp2Headers(false)
                 .status(status.codeAsText())

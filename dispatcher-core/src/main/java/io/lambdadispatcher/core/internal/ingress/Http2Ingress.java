@@ -49,7 +49,8 @@ final class Http2Ingress {
             initialSettings(Http2Settings.defaultSettings()
                     .maxConcurrentStreams(limits.maxConcurrentStreams())
                     .initialWindowSize(limits.streamWindowBytes())
-                    .maxHeaderListSize(limits.maxHeadBytes()));
+                    .maxHeaderListSize(limits.maxHeadBytes())
+                    .connectProtocolEnabled(true));
             // Served while the dispatcher waits, for as long as that waits.
             gracefulShutdownTimeoutMillis(-1);
             decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES);

@@ -38,7 +38,16 @@ public final class IngressDrain {
         }
     }
 
-    /** Tells every connection to end; completes when all have closed. */
+    /**
+     * Event loop of {@code channel}: what is left of the connection is a tunnel, which is its worker's to end. Nobody waits for it here, or the worker would not
+     * be told to end before the time is up.
+     */
+    void leave(Channel channel) {
+        open.remove(channel);
+        completeIfDone();
+    }
+
+    /** Tells every connection to end; completes when all have closed, tunnels excepted. */
     public CompletionStage<Void> begin() {
         draining = true;
         open.forEach((channel, handler) -> channel.eventLoop().execute(() -> {

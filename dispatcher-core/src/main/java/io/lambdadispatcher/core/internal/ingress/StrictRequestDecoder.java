@@ -26,6 +26,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     private boolean lineEnded;
 
     private boolean broken;
+    /** What follows is not HTTP, unless the answer to a WebSocket handshake says so, and then the connection closes. */
+    private boolean held;
 
     StrictRequestDecoder(HttpLimits limits) {
         super(new HttpDecoderConfig()
@@ -46,6 +48,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
         if (broken) {
             in.skipBytes(in.readableBytes());
+            return;
+        }
+        if (held && headOpen) {
+            ctx.channel().config().setAutoRead(false);
             return;
         }
         if (headOpen && isLineFolded(in)) {
@@ -78,8 +84,9 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     }
 
     private void noteMessage(Object message) {
-        if (message instanceof HttpRequest) {
+        if (message instanceof HttpRequest request) {
             headOpen = false;
+            held = WebSocketHandshake.isAsked(request) && !WebSocketHandshake.hasBody(request);
         }
         if (message instanceof LastHttpContent) {
             headOpen = true;

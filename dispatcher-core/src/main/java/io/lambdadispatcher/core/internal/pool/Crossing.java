@@ -23,6 +23,10 @@ final class Crossing implements Carrier, RequestSink, Attempt {
 
     // On the stream's loop.
     private @Nullable RequestSink stream;
+    private boolean tunnel;
+    private boolean requestEnded;
+    private boolean responseEnded;
+    /** The stream may carry another request by now. */
     private boolean over;
 
     Crossing(Exchange exchange, PoolShard home, PoolShard away) {
@@ -50,6 +54,8 @@ final class Crossing implements Carrier, RequestSink, Attempt {
             return;
         }
         workerId = taken.workerId();
+        tunnel = Exchange.isTunnel(head);
+        requestEnded = end;
         home.handover().post(() -> exchange.onArrived(this));
         stream = taken.carry(head, end, timeoutMillis, this);
     }
@@ -62,6 +68,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
             if (over || stream == null) {
                 data.release();
             } else {
+                onRequestEnd(end);
                 stream.data(data, end);
             }
         });
@@ -71,9 +78,20 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     public void trailers(Http2Headers trailers) {
         away.handover().post(() -> {
             if (!over && stream != null) {
+                onRequestEnd(true);
                 stream.trailers(trailers);
             }
         });
+    }
+
+    private void onRequestEnd(boolean end) {
+        requestEnded |= end;
+        over |= requestEnded && responseEnded;
+    }
+
+    private void onResponseEnd(boolean end) {
+        responseEnded |= end;
+        over |= end && (!tunnel || requestEnded);
     }
 
     @Override
@@ -104,19 +122,20 @@ final class Crossing implements Carrier, RequestSink, Attempt {
 
     @Override
     public void onHead(Http2Headers head, boolean end) {
-        over |= end;
+        tunnel = tunnel && head.status().charAt(0) == '2';
+        onResponseEnd(end);
         home.handover().post(() -> exchange.onHead(head, end));
     }
 
     @Override
     public void onData(ByteBuf data, boolean end) {
-        over |= end;
+        onResponseEnd(end);
         home.handover().post(() -> exchange.onData(data, end));
     }
 
     @Override
     public void onTrailers(Http2Headers trailers) {
-        over = true;
+        onResponseEnd(true);
         home.handover().post(() -> exchange.onTrailers(trailers));
     }
 

@@ -52,6 +52,9 @@ public final class PoolShard implements ExchangeOwner {
     private final LeastOutstanding<Member> members = new LeastOutstanding<>();
     private final DeadlineQueue<Exchange> waiting;
     private final DeadlineQueue<Exchange> underWay;
+    /** Those that have become tunnels, which have no deadline. */
+    private final DeadlineQueue<Exchange> tunnels;
+
     private final long requestTimeoutNanos;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
@@ -74,6 +77,7 @@ public final class PoolShard implements ExchangeOwner {
         this.waiting = new DeadlineQueue<>(
                 loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
+        this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
     }
 
     public FunctionPool pool() {
@@ -223,16 +227,30 @@ public final class PoolShard implements ExchangeOwner {
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         if (underWay.remove(exchange)) {
-            completed++;
-            long nanos = exchange.serviceNanos();
-            serviceNanos += nanos;
-            serviceTimes.record(nanos);
+            countService(exchange);
         } else if (waiting.remove(exchange)) {
             pool.pending.decrementAndGet();
+        } else {
+            tunnels.remove(exchange);
         }
         if (observed) {
             observer.onExchangeEnd(exchange.describe(pool.options().name(), outcome, failure));
         }
+    }
+
+    private void countService(Exchange exchange) {
+        completed++;
+        long nanos = exchange.serviceNanos();
+        serviceNanos += nanos;
+        serviceTimes.record(nanos);
+    }
+
+    /** For the capacity controller its service ends here, as far as times go: hours among milliseconds would make a mean of nothing. */
+    @Override
+    public void onTunnelOpened(Exchange exchange) {
+        underWay.remove(exchange);
+        countService(exchange);
+        tunnels.add(exchange, 0);
     }
 
     private void onPendingTimeout(Exchange exchange) {
@@ -391,7 +409,8 @@ public final class PoolShard implements ExchangeOwner {
         List<WorkerDemand> workers = withWorkers
                 ? all.values().stream().flatMap(Set::stream).map(Member::sample).toList()
                 : null;
-        return new Demand(arrived, completed, serviceNanos, underWay.size(), waiting.size(), recent, workers);
+        return new Demand(
+                arrived, completed, serviceNanos, underWay.size() + tunnels.size(), waiting.size(), recent, workers);
     }
 
     /** Free streams look for waiting requests: first those of this loop, then those of others. */

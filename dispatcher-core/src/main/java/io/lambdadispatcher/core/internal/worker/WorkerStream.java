@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
@@ -25,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A worker stream: carries one exchange after the other. Here is the dispatcher's view of the exchange's two directions
- * ({@code docs/PROTOCOL.md}, "Exchanges"); transitions happen in {@link #carry}, {@link #onRequestEnded}, {@link #onResponseEnded},
- * {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
+ * ({@code docs/PROTOCOL.md}, "Exchanges"); transitions happen in {@link #carry}, {@link #onRequestEnded}, {@link #endResponse},
+ * {@link #onResponseEnded}, {@link #endTunnel}, {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
  */
 final class WorkerStream extends DeadlineQueue.Entry
         implements Carrier, RequestSink, FrameReader.Listener, DataOutlet.Listener {
@@ -38,6 +39,8 @@ final class WorkerStream extends DeadlineQueue.Entry
         SENDING,
         /** The request has ended, the response has not. */
         AWAITING,
+        /** The worker has ended its direction of a tunnel, the client has not. */
+        TUNNEL_ENDING,
         /** We have sent CANCEL: the exchange is forgotten, but the stream is free only when the worker has ended the response. */
         ABANDONED,
         CLOSED
@@ -59,7 +62,12 @@ final class WorkerStream extends DeadlineQueue.Entry
     private final HeadDecoder decoder = new HeadDecoder();
 
     private State state = State.IDLE;
+    /** Where the worker's frames go. */
     private @Nullable Attempt attempt;
+    /** TUNNEL_ENDING only: whose request goes on, when no frame of the worker may come any more. */
+    private @Nullable Attempt ending;
+
+    private boolean tunnel;
     private boolean headSeen;
     private int exchanges;
     private long startNanos;
@@ -108,6 +116,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         failed = false;
         headSeen = false;
         bodyExpected = !HEAD.contentEquals(head.method());
+        tunnel = Exchange.isTunnel(head);
         responseBytesLeft = LENGTH_UNKNOWN;
         state = end ? State.AWAITING : State.SENDING;
         send(frame);
@@ -116,7 +125,7 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     @Override
     public void data(ByteBuf data, boolean end) {
-        if (state != State.SENDING || !data.isReadable() && !end) {
+        if (!isRequestOpen() || !data.isReadable() && !end) {
             data.release();
             return;
         }
@@ -130,6 +139,10 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
+    private boolean isRequestOpen() {
+        return state == State.SENDING || state == State.TUNNEL_ENDING;
+    }
+
     private void sendData(ByteBuf data, boolean end) {
         ByteBuf header = outlet.newMeta();
         FrameWriter.writeDataHeader(header, data.readableBytes(), end);
@@ -140,7 +153,7 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     @Override
     public void trailers(Http2Headers trailers) {
-        if (state != State.SENDING) {
+        if (!isRequestOpen()) {
             return;
         }
         ByteBuf frame = outlet.newMeta();
@@ -164,6 +177,9 @@ final class WorkerStream extends DeadlineQueue.Entry
             forgetExchange();
             state = State.ABANDONED;
             connection.onAbandoned(this);
+        } else if (state == State.TUNNEL_ENDING) {
+            sendCancel(code);
+            endTunnel();
         }
     }
 
@@ -186,7 +202,18 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private void onRequestEnded() {
-        state = State.AWAITING;
+        if (state == State.TUNNEL_ENDING) {
+            endTunnel();
+        } else {
+            state = State.AWAITING;
+        }
+    }
+
+    /** The response has ended before: the stream is free. */
+    private void endTunnel() {
+        forgetExchange();
+        state = State.IDLE;
+        connection.onStreamFree(this);
     }
 
     @Override
@@ -195,8 +222,9 @@ final class WorkerStream extends DeadlineQueue.Entry
         staleUntaken -= stale;
         int own = bodyBytes - stale;
         ownUntaken -= own;
-        if (own > 0 && attempt != null) {
-            attempt.onRequestTaken(own);
+        Attempt to = attempt == null ? ending : attempt;
+        if (own > 0 && to != null) {
+            to.onRequestTaken(own);
         }
     }
 
@@ -239,9 +267,11 @@ final class WorkerStream extends DeadlineQueue.Entry
             current.onData(part, false);
             return;
         }
-        forgetExchange();
+        boolean goesOn = endResponse(current);
         current.onData(part, true);
-        onResponseEnded();
+        if (!goesOn) {
+            onResponseEnded();
+        }
     }
 
     @Override
@@ -288,15 +318,20 @@ final class WorkerStream extends DeadlineQueue.Entry
             failBadLength(current, true);
             return;
         }
-        forgetExchange();
+        boolean goesOn = endResponse(current);
         current.onHead(head, true);
-        onResponseEnded();
+        if (!goesOn) {
+            onResponseEnded();
+        }
     }
 
     private long verifiedLength(Http2Headers head) throws WireException {
         CharSequence status = head.status();
         if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
             throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
+        }
+        if (tunnel && opensTunnel(status)) {
+            return LENGTH_UNKNOWN;
         }
         if (!bodyExpected || NO_CONTENT.contentEquals(status) || NOT_MODIFIED.contentEquals(status)) {
             bodyExpected = false;
@@ -307,6 +342,16 @@ final class WorkerStream extends DeadlineQueue.Entry
             return LENGTH_UNKNOWN;
         }
         return parseLength(length);
+    }
+
+    /** RFC 9110 section 9.3.6: with any other status it is a response like others; in an open tunnel content-length says nothing. */
+    private boolean opensTunnel(CharSequence status) {
+        tunnel = status.charAt(0) == '2';
+        if (tunnel) {
+            // An hour's talk does not make a worker slow.
+            startNanos = 0;
+        }
+        return tunnel;
     }
 
     private static long parseLength(CharSequence digits) throws WireException {
@@ -359,9 +404,11 @@ final class WorkerStream extends DeadlineQueue.Entry
             failBadLength(current, true);
             return;
         }
-        forgetExchange();
+        boolean goesOn = endResponse(current);
         current.onTrailers(trailers);
-        onResponseEnded();
+        if (!goesOn) {
+            onResponseEnded();
+        }
     }
 
     private void onReset(ByteBuf payload) throws WireException {
@@ -380,6 +427,7 @@ final class WorkerStream extends DeadlineQueue.Entry
                 current.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
             case GOING_AWAY -> current.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));
             case TIMEOUT -> current.onFailure(failure(Failure.Kind.TIMEOUT, "the handler timed out", text));
+            case CANCELLED -> current.onFailure(failure(Failure.Kind.HANDLER_CANCELLED, "the handler broke off", text));
             case BAD_MESSAGE ->
                 current.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
             default -> current.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
@@ -413,9 +461,22 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     private void forgetExchange() {
         attempt = null;
+        ending = null;
         connection.onExchangeEnd(failed, startNanos == 0 ? 0 : connection.nanoTime() - startNanos);
         staleUntaken += ownUntaken;
         ownUntaken = 0;
+    }
+
+    /** The worker's part is over. @return whether the client's goes on, which is so in a tunnel */
+    private boolean endResponse(Attempt current) {
+        if (tunnel && state == State.SENDING) {
+            attempt = null;
+            ending = current;
+            state = State.TUNNEL_ENDING;
+            return true;
+        }
+        forgetExchange();
+        return false;
     }
 
     private void onResponseEnded() {
@@ -436,8 +497,9 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
         State before = state;
         state = State.CLOSED;
-        Attempt current = attempt;
+        Attempt current = attempt == null ? ending : attempt;
         attempt = null;
+        ending = null;
         outlet.close();
         reader.close();
         if (before == State.ABANDONED) {

@@ -1,0 +1,317 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.it.Http2Connection.Stream;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.websocketx.BinaryWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.CloseWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.ContinuationWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.PingWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.TextWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.WebSocket13FrameDecoder;
+import io.netty.handler.codec.http.websocketx.WebSocket13FrameEncoder;
+import io.netty.handler.codec.http.websocketx.WebSocketDecoderConfig;
+import io.netty.handler.codec.http.websocketx.WebSocketFrame;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** WebSocket over HTTP/2 (RFC 8441): many tunnels and ordinary requests on one connection. */
+class Http2WebSocketIT {
+    private static Rig rig;
+
+    @BeforeAll
+    static void start() {
+        FunctionOptions impatient = FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(1));
+        rig = Rig.start(impatient, DispatcherObserver.NONE);
+        rig.worker(2, 50, WebSocketIT.ECHO);
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        rig.close();
+    }
+
+    @AfterEach
+    void should_leave_nothing_behind() {
+        rig.awaitAllFree();
+    }
+
+    private static Http2Headers connect(String path) {
+        return new DefaultHttp2Headers(false)
+                .method("CONNECT")
+                .scheme("http")
+                .authority("localhost")
+                .path(path)
+                .set(":protocol", "websocket")
+                .set("sec-websocket-version", "13");
+    }
+
+    @Test
+    void should_say_that_it_takes_extended_connect() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            assertThat(connection.settings.get(20, TimeUnit.SECONDS).connectProtocolEnabled())
+                    .isTrue();
+        }
+    }
+
+    /** WebSocket frames over a stream, by Netty's codec. */
+    @Test
+    void should_echo_messages_of_every_kind() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Http2Headers ask = connect("/ws").set("sec-websocket-protocol", "other, chat");
+            Stream stream = connection.open(ask, false);
+            Http2Headers head = stream.head();
+            assertThat(head.status()).hasToString("200");
+            assertThat(head.get("sec-websocket-protocol")).hasToString("chat");
+            assertThat(head.get("sec-websocket-accept")).isNull();
+            Frames frames = new Frames(stream);
+            frames.send(new TextWebSocketFrame("gr\u00fc\u00df dich"));
+            assertThat(frames.next(TextWebSocketFrame.class))
+                    .isEqualTo("gr\u00fc\u00df dich".getBytes(StandardCharsets.UTF_8));
+            for (int bytes : new int[] {0, 1, 125, 126, 65_535, 65_536, 1_000_000}) {
+                byte[] message = new byte[bytes];
+                new Random(bytes).nextBytes(message);
+                frames.send(new BinaryWebSocketFrame(Unpooled.wrappedBuffer(message)));
+                assertThat(frames.next(BinaryWebSocketFrame.class)).isEqualTo(message);
+            }
+            frames.send(new TextWebSocketFrame(false, 0, "one "));
+            frames.send(new PingWebSocketFrame(Unpooled.copiedBuffer("between", StandardCharsets.US_ASCII)));
+            frames.send(new ContinuationWebSocketFrame(true, 0, "two"));
+            assertThat(frames.next(TextWebSocketFrame.class)).asString().isEqualTo("one ");
+            assertThat(frames.next(WebSocketFrame.class)).asString().isEqualTo("between");
+            assertThat(frames.next(ContinuationWebSocketFrame.class)).asString().isEqualTo("two");
+            frames.send(new CloseWebSocketFrame(4001, "enough"));
+            assertThat(frames.next(CloseWebSocketFrame.class)).startsWith(0x0f, 0xa1);
+            stream.awaitEnd();
+            stream.end();
+            frames.close();
+        }
+    }
+
+    /** The codec on a channel of its own, between the test and a stream. */
+    private static final class Frames {
+        private final EmbeddedChannel codec = new EmbeddedChannel(
+                new WebSocket13FrameDecoder(WebSocketDecoderConfig.newBuilder()
+                        .expectMaskedFrames(false)
+                        .maxFramePayloadLength(4 * 1024 * 1024)
+                        .build()),
+                new WebSocket13FrameEncoder(true));
+        private final Stream stream;
+
+        Frames(Stream stream) {
+            this.stream = stream;
+        }
+
+        void send(WebSocketFrame frame) {
+            codec.writeOutbound(frame);
+            for (ByteBuf octets = codec.readOutbound(); octets != null; octets = codec.readOutbound()) {
+                stream.send(octets, false);
+            }
+        }
+
+        byte[] next(Class<? extends WebSocketFrame> type) throws Exception {
+            WebSocketFrame frame = codec.readInbound();
+            while (frame == null) {
+                ByteBuf octets = stream.data.poll(20, TimeUnit.SECONDS);
+                assertThat(octets).as("octets").isNotNull();
+                codec.writeInbound(octets);
+                frame = codec.readInbound();
+            }
+            assertThat(frame).isInstanceOf(type);
+            byte[] content = ByteBufUtil.getBytes(frame.content());
+            frame.release();
+            return content;
+        }
+
+        void close() {
+            codec.finishAndReleaseAll();
+        }
+    }
+
+    @Test
+    void should_carry_many_tunnels_and_requests_on_one_connection() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            List<Stream> all = new ArrayList<>();
+            for (int i = 0; i < 60; i++) {
+                all.add(connection.open(connect("/raw"), false));
+            }
+            for (int i = 0; i < all.size(); i++) {
+                assertThat(all.get(i).status()).isEqualTo("200");
+                all.get(i).send("tunnel " + i);
+            }
+            Stream page = connection.open(
+                    new DefaultHttp2Headers(false)
+                            .method("GET")
+                            .scheme("http")
+                            .authority("localhost")
+                            .path("/seen"),
+                    true);
+            assertThat(page.status()).isEqualTo("200");
+            page.awaitEnd();
+            for (int i = 0; i < all.size(); i++) {
+                String sent = "tunnel " + i;
+                assertThat(all.get(i).text(sent.length())).isEqualTo(sent);
+                all.get(i).end();
+                all.get(i).awaitEnd();
+            }
+        }
+    }
+
+    @Test
+    void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Stream late = connection.open(connect("/late"), false);
+            Stream stream = connection.open(connect("/raw"), false);
+            assertThat(stream.status()).isEqualTo("200");
+            assertThat(late.status()).isEqualTo("504");
+            TimeUnit.MILLISECONDS.sleep(1500);
+            stream.send("still there");
+            assertThat(stream.text(11)).isEqualTo("still there");
+            stream.end();
+        }
+    }
+
+    @Test
+    void should_end_each_direction_by_itself() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Stream echo = connection.open(connect("/raw"), false);
+            echo.status();
+            echo.send("to the end", true);
+            assertThat(echo.text(10)).isEqualTo("to the end");
+            echo.awaitEnd();
+
+            int before = seen("end-after-end");
+            Stream first = connection.open(connect("/first"), false);
+            assertThat(first.text(3)).isEqualTo("bye");
+            first.awaitEnd();
+            first.send("late");
+            Rig.await("what came after the end is read", () -> seen("after-end-late") > 0);
+            first.end();
+            Rig.await("the end is read", () -> seen("end-after-end") > before);
+            assertThat(first.reset).isNotDone();
+        }
+    }
+
+    @Test
+    void should_cancel_when_the_client_resets() throws Exception {
+        int before = seen("cancel-CANCELLED");
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Stream stream = connection.open(connect("/raw"), false);
+            stream.status();
+            stream.channel.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.CANCEL));
+            Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
+        }
+    }
+
+    /** Also where the worker has ended its direction already. */
+    @Test
+    void should_cancel_when_the_connection_goes() throws Exception {
+        int cancelled = seen("cancel-CANCELLED");
+        int failed = seen("failed-after-end");
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            connection.open(connect("/raw"), false).status();
+            Stream first = connection.open(connect("/first"), false);
+            first.awaitEnd();
+        }
+        Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > cancelled);
+        Rig.await("the reader knows", () -> seen("failed-after-end") > failed);
+    }
+
+    /** RFC 9113 section 8.5: a CONNECT stream carries nothing but DATA. */
+    @Test
+    void should_reset_a_tunnel_with_trailers() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Stream stream = connection.open(connect("/raw"), false);
+            stream.status();
+            stream.sendTrailers(new DefaultHttp2Headers(false).set("x", "1"));
+            assertThat(stream.reset.get(20, TimeUnit.SECONDS)).isEqualTo(Http2Error.PROTOCOL_ERROR.code());
+        }
+    }
+
+    @Test
+    void should_reset_tunnels_when_their_worker_dies() throws Exception {
+        try (Rig other = Rig.start()) {
+            Process worker = other.worker(1, 4, WebSocketIT.ECHO);
+            try (Http2Connection connection = Http2Connection.to(other)) {
+                Stream open = connection.open(connect("/raw"), false);
+                open.status();
+                Stream first = connection.open(connect("/first"), false);
+                first.awaitEnd();
+                worker.destroyForcibly();
+                assertThat(open.reset.get(20, TimeUnit.SECONDS)).isEqualTo(Http2Error.CANCEL.code());
+                assertThat(first.reset.get(20, TimeUnit.SECONDS)).isEqualTo(Http2Error.CANCEL.code());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "CONNECT, websocket, /refuse, 403",
+        "CONNECT, quic, /raw, 501",
+        "CONNECT, , , 501",
+        "GET, websocket, /raw, 400",
+        "CONNECT, websocket, /raw#x, 400"
+    })
+    void should_answer_what_it_does_not_serve(String method, String protocol, String path, String status)
+            throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Http2Headers head = new DefaultHttp2Headers(false).method(method).authority("localhost");
+            if (path != null) {
+                head.scheme("http").path(path);
+            }
+            if (protocol != null) {
+                head.set(":protocol", protocol);
+            }
+            Stream stream = connection.open(head, false);
+            assertThat(stream.status()).isEqualTo(status);
+            stream.awaitEnd();
+        }
+    }
+
+    /** RFC 8441 section 4: they are no longer left out. */
+    @Test
+    void should_reset_an_extended_connect_without_scheme_and_path() throws Exception {
+        try (Http2Connection connection = Http2Connection.to(rig)) {
+            Http2Headers head = new DefaultHttp2Headers(false)
+                    .method("CONNECT")
+                    .authority("localhost")
+                    .set(":protocol", "websocket");
+            assertThat(connection.open(head, false).reset.get(20, TimeUnit.SECONDS))
+                    .isEqualTo(Http2Error.PROTOCOL_ERROR.code());
+        }
+    }
+
+    private static int seen(String what) {
+        try {
+            String all = rig.client(HttpClient.Version.HTTP_1_1)
+                    .send(HttpRequest.newBuilder(rig.http("/seen")).build(), BodyHandlers.ofString())
+                    .body();
+            return WebSocketIT.count(all, what);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

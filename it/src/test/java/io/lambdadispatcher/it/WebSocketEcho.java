@@ -1,0 +1,201 @@
+package io.lambdadispatcher.it;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Pipe;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.websocketx.BinaryWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.CloseWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.ContinuationWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.PingWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.PongWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.TextWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.WebSocket13FrameDecoder;
+import io.netty.handler.codec.http.websocketx.WebSocket13FrameEncoder;
+import io.netty.handler.codec.http.websocketx.WebSocketDecoderConfig;
+import io.netty.handler.codec.http.websocketx.WebSocketFrame;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame, {@code /raw} octets, {@code /refuse} answers 403, {@code
+ * /late} opens after 1.5 s, {@code /flood} sends without end, {@code /silent} does nothing at all, {@code /first} ends its direction first; anything else is a page
+ * that says how often what was seen.
+ */
+public final class WebSocketEcho implements Handler {
+    private static final int MAX_FRAME_BYTES = 4 * 1024 * 1024;
+
+    private static final Map<String, AtomicInteger> seen = new ConcurrentHashMap<>();
+
+    public WebSocketEcho() {}
+
+    @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
+    private static void count(String what) {
+        seen.computeIfAbsent(what, any -> new AtomicInteger()).incrementAndGet();
+    }
+
+    @Override
+    public void handle(Request request, Response response) {
+        if (!request.method().toString().equals("CONNECT")) {
+            ByteBuf page = ByteBufUtil.writeUtf8(io.netty.buffer.UnpooledByteBufAllocator.DEFAULT, seen.toString());
+            response.respond(new DefaultHttp2Headers(false).status("200"), page);
+            return;
+        }
+        request.onCancel(code -> count("cancel-" + code));
+        switch (request.path()) {
+            case "/ws" -> open(request, response);
+            case "/raw" -> raw(request, response);
+            case "/refuse" -> response.respond(new DefaultHttp2Headers(false).status("403"));
+            case "/late" -> request.eventLoop().schedule(() -> raw(request, response), 1500, TimeUnit.MILLISECONDS);
+            case "/flood" -> flood(response);
+            case "/first" -> first(request, response);
+            default -> {}
+        }
+    }
+
+    private static void raw(Request request, Response response) {
+        response.head(200);
+        Pipe.connect(request.body(), response);
+    }
+
+    private static void first(Request request, Response response) {
+        response.head(200);
+        response.write(ByteBufUtil.writeAscii(io.netty.buffer.UnpooledByteBufAllocator.DEFAULT, "bye"));
+        response.end();
+        request.body().read(new BodyReader() {
+            @Override
+            public void onData(ByteBuf octets) {
+                count("after-end-" + octets.toString(java.nio.charset.StandardCharsets.US_ASCII));
+                octets.release();
+            }
+
+            @Override
+            public void onEnd(Http2Headers trailers) {
+                count("end-after-end");
+            }
+
+            @Override
+            public void onFailed(ErrorCode code) {
+                count("failed-after-end");
+            }
+        });
+    }
+
+    private static void flood(Response response) {
+        response.head(200);
+        Runnable more = () -> {
+            while (response.isWritable()) {
+                response.write(io.netty.buffer.UnpooledByteBufAllocator.DEFAULT
+                        .directBuffer(16_384)
+                        .writeZero(16_384));
+                count("flood");
+            }
+        };
+        response.onWritable(more);
+        more.run();
+    }
+
+    private static void open(Request request, Response response) {
+        Http2Headers head = new DefaultHttp2Headers(false).status("200");
+        CharSequence offered = request.headers().get("sec-websocket-protocol");
+        if (offered != null && offered.toString().contains("chat")) {
+            head.set("sec-websocket-protocol", "chat");
+        }
+        response.head(head);
+        Conversation conversation = new Conversation(request, response);
+        response.onWritable(request.body()::resume);
+        request.onDrain(grace -> conversation.send(new CloseWebSocketFrame(1001, "going away")));
+        request.body().read(conversation);
+    }
+
+    /** Frames of one client. Event loop only. */
+    private static final class Conversation implements BodyReader {
+        private final Request request;
+        private final Response response;
+        private final EmbeddedChannel codec = new EmbeddedChannel(
+                new WebSocket13FrameDecoder(WebSocketDecoderConfig.newBuilder()
+                        .expectMaskedFrames(true)
+                        .allowExtensions(false)
+                        .maxFramePayloadLength(MAX_FRAME_BYTES)
+                        .build()),
+                new WebSocket13FrameEncoder(false));
+        private boolean closeSent;
+
+        Conversation(Request request, Response response) {
+            this.request = request;
+            this.response = response;
+        }
+
+        void send(WebSocketFrame frame) {
+            if (closeSent) {
+                frame.release();
+                return;
+            }
+            closeSent = frame instanceof CloseWebSocketFrame;
+            codec.writeOutbound(frame);
+            boolean writable = true;
+            for (ByteBuf octets = codec.readOutbound(); octets != null; octets = codec.readOutbound()) {
+                writable = response.write(octets);
+            }
+            if (!writable) {
+                request.body().pause();
+            }
+        }
+
+        @Override
+        public void onData(ByteBuf octets) {
+            codec.writeInbound(octets);
+            for (WebSocketFrame frame = codec.readInbound(); frame != null; frame = codec.readInbound()) {
+                onFrame(frame);
+            }
+        }
+
+        private void onFrame(WebSocketFrame frame) {
+            if (frame instanceof CloseWebSocketFrame close) {
+                count("close-" + close.statusCode());
+                send(new CloseWebSocketFrame(close.statusCode() < 0 ? 1000 : close.statusCode(), close.reasonText()));
+                close.release();
+                response.end();
+                codec.finishAndReleaseAll();
+            } else if (frame instanceof PingWebSocketFrame ping) {
+                send(new PongWebSocketFrame(ping.content()));
+            } else if (frame instanceof TextWebSocketFrame
+                    || frame instanceof BinaryWebSocketFrame
+                    || frame instanceof ContinuationWebSocketFrame) {
+                send(frame);
+            } else {
+                frame.release();
+            }
+        }
+
+        /** Its FIN: without a close frame before this is how a client vanishes. */
+        @Override
+        public void onEnd(Http2Headers trailers) {
+            count("end");
+            codec.finishAndReleaseAll();
+            if (request.cancellation() == null && !closeSent) {
+                closeSent = true;
+                response.end();
+            }
+        }
+
+        @Override
+        public void onFailed(ErrorCode code) {
+            count("failed-" + code);
+            codec.finishAndReleaseAll();
+        }
+    }
+}
