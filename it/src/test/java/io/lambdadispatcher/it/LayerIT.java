@@ -74,6 +74,8 @@ class LayerIT {
             try {
                 String event = events.take();
                 exchange.getResponseHeaders().set("Lambda-Runtime-Aws-Request-Id", "request-1");
+                // AWS's client for Java, which is native code, dies without this one.
+                exchange.getResponseHeaders().set("Content-Type", "application/json");
                 exchange.getResponseHeaders()
                         .set("Lambda-Runtime-Deadline-Ms", Long.toString(System.currentTimeMillis() + 60_000));
                 exchange.getResponseHeaders()
