@@ -3,7 +3,12 @@ package io.lambdadispatcher.worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import io.lambdadispatcher.worker.runtime.RuntimeHandler;
+import io.lambdadispatcher.worker.web.WebEnvironment;
+import io.lambdadispatcher.worker.web.WebHandler;
 import io.lambdadispatcher.worker.websocket.WebSocketHandler;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +21,42 @@ final class HandlerLoader {
     static final String VARIABLE = "LAMBDA_DISPATCHER_HANDLER";
 
     private HandlerLoader() {}
+
+    /**
+     * @return {@code null} if no variable chooses one
+     * @throws IllegalArgumentException if two do, or the one chosen cannot be made
+     */
+    static @Nullable Handler choose(Map<String, String> variables) {
+        String web = WebEnvironment.chosenBy(variables);
+        List<String> set = new ArrayList<>(3);
+        addIfSet(variables, VARIABLE, set);
+        addIfSet(variables, RuntimeHandler.VARIABLE, set);
+        if (web != null) {
+            set.add(web);
+        }
+        if (set.size() > 1) {
+            throw new IllegalArgumentException(
+                    "both " + set.get(0) + " and " + set.get(1) + " are set, expected one of them");
+        }
+        String only = set.isEmpty() ? "" : set.get(0);
+        return switch (only) {
+            case VARIABLE -> load(variables.get(VARIABLE), variables);
+            case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
+            case "" -> WebEnvironment.isPortGiven(variables) ? web(variables) : null;
+            default -> web(variables);
+        };
+    }
+
+    private static void addIfSet(Map<String, String> variables, String name, List<String> to) {
+        String value = variables.get(name);
+        if (value != null && !value.isBlank()) {
+            to.add(name);
+        }
+    }
+
+    private static Handler web(Map<String, String> variables) {
+        return new WebHandler(WebEnvironment.read(variables));
+    }
 
     static Handler load(String name) {
         return load(name, System.getenv());

@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
 import java.io.ByteArrayInputStream;
@@ -16,11 +17,11 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
@@ -41,9 +42,9 @@ public class LambdaHandler implements RequestStreamHandler {
     private final Handler handler;
     private final CompletableFuture<Void> started;
 
-    /** @throws IllegalArgumentException if the environment variable names no handler */
+    /** @throws IllegalArgumentException if the environment chooses no handler */
     public LambdaHandler() {
-        this(HandlerLoader.load(named(System.getenv(HandlerLoader.VARIABLE))));
+        this(chosen(System.getenv()));
     }
 
     protected LambdaHandler(Handler handler) {
@@ -71,12 +72,14 @@ public class LambdaHandler implements RequestStreamHandler {
         }
     }
 
-    private static String named(@Nullable String className) {
-        if (className == null || className.isBlank()) {
-            throw new IllegalArgumentException(
-                    HandlerLoader.VARIABLE + " is not set, expected the class name of the handler");
+    private static Handler chosen(Map<String, String> variables) {
+        Handler handler = HandlerLoader.choose(variables);
+        if (handler == null) {
+            throw new IllegalArgumentException(HandlerLoader.VARIABLE
+                    + " is not set, expected the class name of the handler, or the command line of a runtime in "
+                    + RuntimeHandler.VARIABLE + ", or the port of a web application in LAMBDA_DISPATCHER_WEB_PORT");
         }
-        return className;
+        return handler;
     }
 
     /**

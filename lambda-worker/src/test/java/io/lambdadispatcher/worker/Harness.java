@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.List;
@@ -37,7 +38,9 @@ public final class Harness implements AutoCloseable {
         this.dispatcher = dispatcher;
         WorkerConfig config = WorkerConfig.of("f", "w1", SECRET, List.of(dispatcher.address()))
                 .withStreams(1, 1);
-        this.worker = new Worker(change.apply(config), handler).start();
+        // A lambda of a test may be asked for a tunnel.
+        Handler asked = handler instanceof Lifecycle ? handler : Handler.withTunnels(handler);
+        this.worker = new Worker(change.apply(config), asked).start();
     }
 
     public ScriptedStream stream() throws InterruptedException {

@@ -2,16 +2,23 @@ package io.lambdadispatcher.worker.connect;
 
 import io.netty.channel.Channel;
 import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 
 /** Epoll where its classes are on the class path and its library loads, else NIO. Any thread. */
-record Transport(String name, IoHandlerFactory ioHandlers, Class<? extends Channel> channelType) {
+public record Transport(
+        String name,
+        IoHandlerFactory ioHandlers,
+        Class<? extends Channel> channelType,
+        Class<? extends ServerChannel> serverType) {
 
-    static Transport best() {
+    public static Transport best() {
         try {
             return EpollOnly.isAvailable() ? EpollOnly.transport() : nio();
         } catch (LinkageError e) {
@@ -21,7 +28,7 @@ record Transport(String name, IoHandlerFactory ioHandlers, Class<? extends Chann
     }
 
     private static Transport nio() {
-        return new Transport("nio", NioIoHandler.newFactory(), NioSocketChannel.class);
+        return new Transport("nio", NioIoHandler.newFactory(), NioSocketChannel.class, NioServerSocketChannel.class);
     }
 
     /** Apart, so that this file loads without epoll's classes. */
@@ -31,7 +38,8 @@ record Transport(String name, IoHandlerFactory ioHandlers, Class<? extends Chann
         }
 
         static Transport transport() {
-            return new Transport("epoll", EpollIoHandler.newFactory(), EpollSocketChannel.class);
+            return new Transport(
+                    "epoll", EpollIoHandler.newFactory(), EpollSocketChannel.class, EpollServerSocketChannel.class);
         }
     }
 }

@@ -22,7 +22,7 @@ public interface Handler {
         return false;
     }
 
-    /** {@code handler}, which serves tunnels. */
+    /** A handler that is a lambda and serves tunnels; any other says so itself. */
     static Handler withTunnels(Handler handler) {
         return new Handler() {
             @Override

@@ -1,0 +1,90 @@
+package io.lambdadispatcher.wire.event;
+
+import io.netty.handler.codec.http2.Http2Headers;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * The head of a response that a function streams: {@code {"statusCode": 200, "headers": {}, "multiValueHeaders": {}, "cookies": []}}, all of them
+ * optional (<a href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html">AWS's description</a>). A {@code content-length} is kept: only
+ * the function knows. Any thread.
+ */
+public final class StreamPrelude {
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private StreamPrelude() {}
+
+    public static Http2Headers read(byte[] prelude) throws BadResponseException {
+        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), prelude)) {
+            if (json.nextToken() != JsonToken.START_OBJECT) {
+                throw new BadResponseException("no JSON object");
+            }
+            ResponseHead head = new ResponseHead();
+            int status = 200;
+            while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+                String name = json.currentName();
+                json.nextToken();
+                switch (name) {
+                    case "statusCode" -> status = status(json);
+                    case "headers", "multiValueHeaders" -> readFields(json, head);
+                    case "cookies" -> readValues(json, "set-cookie", head);
+                    default -> json.skipChildren();
+                }
+            }
+            // As to HEAD, where the body's length is for the function to tell.
+            return head.response(status, new byte[0], "HEAD").head();
+        } catch (JacksonException e) {
+            throw new BadResponseException("malformed JSON");
+        }
+    }
+
+    private static int status(JsonParser json) throws BadResponseException {
+        String text = json.currentToken().isScalarValue() ? json.getString() : "";
+        if (!text.matches("[2-5]\\d\\d")) {
+            throw new BadResponseException("statusCode is not between 200 and 599");
+        }
+        return Integer.parseInt(text);
+    }
+
+    private static void readFields(JsonParser json, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() != JsonToken.START_OBJECT) {
+            skipOnlyNull(json, "headers are no object");
+            return;
+        }
+        while (json.nextToken() == JsonToken.PROPERTY_NAME) {
+            String name = json.currentName();
+            json.nextToken();
+            readValues(json, name, head);
+        }
+    }
+
+    /** One, or an array of them. */
+    private static void readValues(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() != JsonToken.START_ARRAY) {
+            readValue(json, name, head);
+            return;
+        }
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            readValue(json, name, head);
+        }
+    }
+
+    private static void readValue(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (!json.currentToken().isScalarValue()) {
+            throw new BadResponseException("the value of " + ResponseHead.shown(name) + " is no string");
+        }
+        head.add(name, json.getString());
+    }
+
+    private static void skipOnlyNull(JsonParser json, String otherwise) throws BadResponseException {
+        if (json.currentToken() != JsonToken.VALUE_NULL) {
+            throw new BadResponseException(otherwise);
+        }
+    }
+}

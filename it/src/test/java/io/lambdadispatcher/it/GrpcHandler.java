@@ -1,0 +1,115 @@
+package io.lambdadispatcher.it;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Pipe;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.RequestBody;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Runs in the workers of {@link GrpcHandlerIT}: speaks gRPC without any library, one method for each way in which a call can end. */
+public final class GrpcHandler implements Handler {
+    private final Map<String, String> ends = new ConcurrentHashMap<>();
+
+    public GrpcHandler() {}
+
+    @Override
+    public void handle(Request request, Response response) {
+        String path = request.path();
+        String method = path.substring(path.lastIndexOf('/') + 1);
+        request.onCancel(code -> ends.put(method, code.name()));
+        if (method.equals("Ends")) {
+            response.respond(new DefaultHttp2Headers(false).status("200"), octets(ends.toString(), false));
+        } else if (method.equals("Echo")) {
+            response.head(head());
+            new Echo(request.body(), response).begin();
+        } else if (method.equals("TrailersOnly")) {
+            response.respond(status(head(), 5, "not%20here"));
+        } else if (method.equals("Metadata")) {
+            response.head(head());
+            Http2Headers fields = request.headers();
+            response.write(
+                    octets(fields.get("te") + " " + fields.get("grpc-timeout") + " " + fields.get("x-bin-bin"), true));
+            response.end(status(new DefaultHttp2Headers(false), 0, "").set("x-bin-bin", fields.get("x-bin-bin")));
+        } else {
+            response.head(head());
+            request.body().read(new FirstMessage(method, response));
+        }
+    }
+
+    private static Http2Headers head() {
+        return new DefaultHttp2Headers(false).status("200").set("content-type", "application/grpc");
+    }
+
+    private static Http2Headers status(Http2Headers fields, int code, String message) {
+        return fields.set("grpc-status", Integer.toString(code)).set("grpc-message", message);
+    }
+
+    /** @param framed with gRPC's five octets in front */
+    private static ByteBuf octets(String text, boolean framed) {
+        byte[] octets = text.getBytes(StandardCharsets.US_ASCII);
+        ByteBuf buffer = UnpooledByteBufAllocator.DEFAULT.directBuffer(5 + octets.length);
+        return framed ? buffer.writeByte(0).writeInt(octets.length).writeBytes(octets) : buffer.writeBytes(octets);
+    }
+
+    /** Messages as they come; OK when the client has ended its half. */
+    private static final class Echo extends Pipe {
+        private final Response to;
+
+        Echo(RequestBody from, Response to) {
+            super(from, to);
+            this.to = to;
+        }
+
+        void begin() {
+            start();
+        }
+
+        @Override
+        public void onEnd(Http2Headers trailers) {
+            to.end(status(new DefaultHttp2Headers(false), 0, ""));
+        }
+    }
+
+    /** What is done when the first message has come, while the client would send more. */
+    private final class FirstMessage implements BodyReader {
+        private final String method;
+        private final Response response;
+        private boolean done;
+
+        FirstMessage(String method, Response response) {
+            this.method = method;
+            this.response = response;
+        }
+
+        @Override
+        public void onData(ByteBuf octets) {
+            octets.release();
+            if (done) {
+                return;
+            }
+            done = true;
+            if (method.equals("Early")) {
+                response.write(octets("enough", true));
+                response.end(status(new DefaultHttp2Headers(false), 9, "no%20more"));
+            } else if (method.startsWith("Reset-")) {
+                response.write(octets("begun", true));
+                response.fail(ErrorCode.valueOf(method.substring(6)), "as asked");
+            }
+        }
+
+        @Override
+        public void onEnd(Http2Headers trailers) {}
+
+        @Override
+        public void onFailed(ErrorCode code) {}
+    }
+}

@@ -1,0 +1,172 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
+import io.netty.handler.codec.http2.Http2DataFrame;
+import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2HeadersFrame;
+import io.netty.handler.codec.http2.Http2MultiplexHandler;
+import io.netty.handler.codec.http2.Http2ResetFrame;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2SettingsFrame;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.handler.codec.http2.Http2StreamChannelBootstrap;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** A client's HTTP/2 connection, plain, with prior knowledge, that shows what other clients hide: settings, interim heads, trailers, codes of resets. */
+final class Http2Connection implements AutoCloseable {
+    private static final MultiThreadIoEventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+
+    final CompletableFuture<Http2Settings> settings = new CompletableFuture<>();
+    private final Channel channel;
+
+    private Http2Connection(Rig to) throws InterruptedException {
+        channel = new Bootstrap()
+                .group(loops)
+                .channel(NioSocketChannel.class)
+                .handler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel made) {
+                        made.pipeline()
+                                .addLast(
+                                        Http2FrameCodecBuilder.forClient().build(),
+                                        new SettingsWatch(),
+                                        new Http2MultiplexHandler(new ChannelInboundHandlerAdapter()));
+                    }
+                })
+                .connect("127.0.0.1", to.plainPort())
+                .sync()
+                .channel();
+    }
+
+    static Http2Connection to(Rig rig) throws InterruptedException {
+        return new Http2Connection(rig);
+    }
+
+    private final class SettingsWatch extends ChannelInboundHandlerAdapter {
+        @Override
+        public void channelRead(ChannelHandlerContext ctx, Object message) {
+            if (message instanceof Http2SettingsFrame frame) {
+                settings.complete(frame.settings());
+            }
+            ctx.fireChannelRead(message);
+        }
+    }
+
+    Stream open(Http2Headers head, boolean end) throws Exception {
+        Stream stream = new Stream();
+        stream.channel = new Http2StreamChannelBootstrap(channel)
+                .handler(stream)
+                .open()
+                .sync()
+                .getNow();
+        stream.channel.writeAndFlush(new DefaultHttp2HeadersFrame(head, end)).sync();
+        return stream;
+    }
+
+    @Override
+    public void close() throws InterruptedException {
+        channel.close().sync();
+    }
+
+    /** One stream, with what has come on it. */
+    static final class Stream extends SimpleChannelInboundHandler<Object> {
+        final BlockingQueue<Http2Headers> heads = new LinkedBlockingQueue<>();
+        final BlockingQueue<ByteBuf> data = new LinkedBlockingQueue<>();
+        final CompletableFuture<Long> reset = new CompletableFuture<>();
+        final CompletableFuture<Void> ended = new CompletableFuture<>();
+        Http2StreamChannel channel;
+
+        @Override
+        protected void channelRead0(ChannelHandlerContext ctx, Object message) {
+            if (message instanceof Http2HeadersFrame frame) {
+                heads.add(frame.headers());
+                endIf(frame.isEndStream());
+            } else if (message instanceof Http2DataFrame frame) {
+                if (frame.content().isReadable()) {
+                    data.add(Unpooled.copiedBuffer(frame.content()));
+                }
+                endIf(frame.isEndStream());
+            }
+        }
+
+        @Override
+        public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+            if (event instanceof Http2ResetFrame frame) {
+                reset.complete(frame.errorCode());
+            }
+        }
+
+        private void endIf(boolean end) {
+            if (end) {
+                ended.complete(null);
+            }
+        }
+
+        /** The next head: interim, final, or trailers. */
+        Http2Headers head() throws Exception {
+            Http2Headers next = heads.poll(20, TimeUnit.SECONDS);
+            assertThat((Object) next).as("head").isNotNull();
+            return next;
+        }
+
+        String status() throws Exception {
+            return head().status().toString();
+        }
+
+        void send(ByteBuf octets, boolean end) {
+            channel.writeAndFlush(new DefaultHttp2DataFrame(octets, end));
+        }
+
+        void send(String text, boolean end) {
+            send(ByteBufUtil.writeAscii(UnpooledByteBufAllocator.DEFAULT, text), end);
+        }
+
+        void send(String text) {
+            send(text, false);
+        }
+
+        void sendTrailers(Http2Headers trailers) {
+            channel.writeAndFlush(new DefaultHttp2HeadersFrame(trailers, true));
+        }
+
+        void end() {
+            send(Unpooled.EMPTY_BUFFER, true);
+        }
+
+        void awaitEnd() throws Exception {
+            ended.get(20, TimeUnit.SECONDS);
+        }
+
+        String text(int length) throws Exception {
+            StringBuilder all = new StringBuilder();
+            while (all.length() < length) {
+                ByteBuf next = data.poll(20, TimeUnit.SECONDS);
+                assertThat(next).as("octets after '" + all + "'").isNotNull();
+                all.append(next.toString(StandardCharsets.US_ASCII));
+            }
+            return all.toString();
+        }
+    }
+}

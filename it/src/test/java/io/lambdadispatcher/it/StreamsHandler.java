@@ -1,0 +1,86 @@
+package io.lambdadispatcher.it;
+
+import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Pipe;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Runs in the workers of {@link StreamsIT}: {@code /events} is a stream of server-sent events that gets one with each request for {@code /tick}, {@code /echo} sends
+ * body and trailers back, {@code /blocking} streams until it is told that the worker goes.
+ */
+public final class StreamsHandler implements Handler {
+    private final Set<Response> listening = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger events = new AtomicInteger();
+    private final Handler blocking = blocking().asHandler();
+
+    public StreamsHandler() {}
+
+    @Override
+    public void handle(Request request, Response response) throws Exception {
+        switch (request.path()) {
+            case "/events" -> listen(request, response);
+            case "/tick" -> {
+                String event = "data: event " + events.incrementAndGet() + "\n\n";
+                listening.forEach(to -> to.write(octets(event)));
+                response.respond(new DefaultHttp2Headers(false).status("204"));
+            }
+            case "/echo" -> {
+                response.head(200);
+                Pipe.connect(request.body(), response);
+            }
+            case "/blocking" -> blocking.handle(request, response);
+            default -> response.respond(new DefaultHttp2Headers(false).status("404"));
+        }
+    }
+
+    private static ByteBuf octets(String text) {
+        return ByteBufUtil.writeAscii(UnpooledByteBufAllocator.DEFAULT, text);
+    }
+
+    private void listen(Request request, Response response) {
+        Http2Headers head = new DefaultHttp2Headers(false).status("200").set("content-type", "text/event-stream");
+        response.head(head);
+        listening.add(response);
+        request.onCancel(code -> listening.remove(response));
+        request.onDrain(grace -> {
+            listening.remove(response);
+            response.write(octets("event: drain\ndata: " + (grace.isZero() ? "none" : "some") + "\n\n"));
+            response.end();
+        });
+    }
+
+    private static BlockingHandler blocking() {
+        return (request, response) -> {
+            AtomicInteger told = new AtomicInteger();
+            request.onDrain(grace -> told.incrementAndGet());
+            response.head(200);
+            while (request.grace().isEmpty()) {
+                response.body().write("more\n".getBytes(StandardCharsets.US_ASCII));
+                response.body().flush();
+                TimeUnit.MILLISECONDS.sleep(10);
+            }
+            boolean some = !request.grace().orElseThrow().isZero();
+            while (told.get() == 0) {
+                TimeUnit.MILLISECONDS.sleep(10);
+            }
+            // Also after the fact.
+            request.onDrain(grace -> told.incrementAndGet());
+            while (told.get() == 1) {
+                TimeUnit.MILLISECONDS.sleep(10);
+            }
+            response.body().write(("told " + told.get() + " times, some " + some).getBytes(StandardCharsets.US_ASCII));
+        };
+    }
+}

@@ -1,0 +1,109 @@
+package io.lambdadispatcher.worker.runtime;
+
+import io.lambdadispatcher.worker.runtime.Answer.Failure;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One event on its way to a child, and its answer on the way back:
+ *
+ * <pre>
+ *   NEW ──▶ WAITING ──▶ GIVEN ◀──▶ ANSWERING ──▶ ENDED
+ *    └─────────────────▲  └───────────────────────▲
+ * </pre>
+ *
+ * From ANSWERING it goes back to GIVEN where the connection breaks in the middle of an answer in one piece, for the child may send it again. Whatever
+ * the state, the one who asked may {@link #drop} the answer: the child works on, for the Runtime API has no way to tell it. Confined to the loop of the
+ * API once it is submitted.
+ */
+final class Invocation {
+    enum State {
+        NEW,
+        WAITING,
+        GIVEN,
+        ANSWERING,
+        ENDED
+    }
+
+    final InvokeHead head;
+    State state = State.NEW;
+
+    private byte @Nullable [] event;
+    private @Nullable Answer answer;
+
+    Invocation(InvokeHead head, byte[] event, Answer answer) {
+        this.head = head;
+        this.event = event;
+        this.answer = answer;
+    }
+
+    String id() {
+        return head.id();
+    }
+
+    byte[] event() {
+        if (event == null) {
+            throw new IllegalStateException("invocation " + id() + " is " + state + " and has no event any more");
+        }
+        return event;
+    }
+
+    boolean isWanted() {
+        return answer != null;
+    }
+
+    void onDelivered() {
+        event = null;
+    }
+
+    void drop() {
+        answer = null;
+        event = null;
+    }
+
+    void endWhole(byte[] payload) {
+        Answer to = end();
+        if (to != null) {
+            to.onWhole(payload);
+        }
+    }
+
+    void endError(String type, byte[] details) {
+        Answer to = end();
+        if (to != null) {
+            to.onError(type, details);
+        }
+    }
+
+    void endFailed(Failure why, String text) {
+        Answer to = end();
+        if (to != null) {
+            to.onFailed(why, text);
+        }
+    }
+
+    /** For the one who asked; the child may still answer. */
+    void timeOut() {
+        Answer to = takeAnswer();
+        if (to != null) {
+            to.onFailed(Failure.TIMED_OUT, "no answer before the deadline");
+        }
+    }
+
+    /** @return {@code null} if nobody wants it */
+    Answer.@Nullable Stream beginStream(String contentType, Runnable resume) {
+        state = State.ANSWERING;
+        Answer to = takeAnswer();
+        return to == null ? null : to.onStream(contentType, resume);
+    }
+
+    private @Nullable Answer end() {
+        state = State.ENDED;
+        return takeAnswer();
+    }
+
+    private @Nullable Answer takeAnswer() {
+        Answer to = answer;
+        drop();
+        return to;
+    }
+}

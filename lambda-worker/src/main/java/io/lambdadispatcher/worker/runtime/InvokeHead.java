@@ -1,0 +1,49 @@
+package io.lambdadispatcher.worker.runtime;
+
+import java.util.HexFormat;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a child is told of an invocation beside its event.
+ *
+ * @param deadlineEpochMillis by the wall clock, as the child reads it
+ * @param deadlineNanos the same by {@link System#nanoTime}
+ */
+record InvokeHead(
+        String id, String functionArn, @Nullable String traceId, long deadlineEpochMillis, long deadlineNanos) {
+    /** Lambda's own limit, for requests without one. */
+    static final long LONGEST_MILLIS = TimeUnit.MINUTES.toMillis(15);
+
+    private static final HexFormat HEX = HexFormat.of();
+
+    /** @param traceId {@code null} = a new one */
+    static InvokeHead ofRequest(String functionArn, @Nullable String traceId, long millisLeft) {
+        // These tell requests apart; nobody relies on their being hard to guess.
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        String id = new UUID(random.nextLong(), random.nextLong()).toString();
+        return of(id, functionArn, traceId == null ? newTraceId(random) : traceId, millisLeft);
+    }
+
+    static InvokeHead of(String id, String functionArn, @Nullable String traceId, long millisLeft) {
+        return new InvokeHead(
+                id,
+                functionArn,
+                traceId,
+                System.currentTimeMillis() + millisLeft,
+                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millisLeft));
+    }
+
+    /** As X-Ray writes them; not sampled. */
+    private static String newTraceId(ThreadLocalRandom random) {
+        String seconds = HEX.toHexDigits((int) TimeUnit.MILLISECONDS.toSeconds(System.currentTimeMillis()));
+        String unique = HEX.toHexDigits(random.nextLong()) + HEX.toHexDigits(random.nextInt());
+        return "Root=1-" + seconds + "-" + unique + ";Parent=" + HEX.toHexDigits(random.nextLong()) + ";Sampled=0";
+    }
+
+    boolean isOverdue(long nowNanos) {
+        return nowNanos - deadlineNanos >= 0;
+    }
+}

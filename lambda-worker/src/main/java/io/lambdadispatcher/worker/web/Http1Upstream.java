@@ -1,0 +1,113 @@
+package io.lambdadispatcher.worker.web;
+
+import io.lambdadispatcher.worker.connect.Transport;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.WriteBufferWaterMark;
+import java.util.ArrayDeque;
+
+/**
+ * The HTTP/1.1 connections of one event loop to the application: idle ones are kept, the newest is used first, and where there is none another is opened. As many
+ * requests are under way as the worker has streams, so the number of connections needs no limit of its own. Event loop only.
+ */
+final class Http1Upstream implements Upstream {
+    static final int CONNECT_TIMEOUT_MILLIS = 5_000;
+
+    private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(64 * 1024, 256 * 1024);
+
+    private final WebConfig config;
+    private final Bootstrap bootstrap;
+    private final Clocks clocks;
+    private final IdleRule rule;
+    private final ArrayDeque<Http1Connection> idle = new ArrayDeque<>();
+
+    Http1Upstream(EventLoop loop, WebConfig config, Clocks clocks) {
+        this.config = config;
+        this.clocks = clocks;
+        this.rule = new IdleRule(config.idleLimit().toNanos());
+        this.bootstrap = bootstrap(loop);
+    }
+
+    static Bootstrap bootstrap(EventLoop loop) {
+        return new Bootstrap()
+                .group(loop)
+                .channel(Transport.best().channelType())
+                .option(ChannelOption.TCP_NODELAY, true)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS)
+                .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+                // An application that refuses a body answers and closes: its answer must still be read.
+                .option(ChannelOption.AUTO_CLOSE, false);
+    }
+
+    WebConfig config() {
+        return config;
+    }
+
+    Clocks clocks() {
+        return clocks;
+    }
+
+    @Override
+    public void relay(Request request, Response response) {
+        new Http1Exchange(this, request, response).start();
+    }
+
+    /** Calls {@code exchange} back, perhaps at once. */
+    void acquire(Http1Exchange exchange) {
+        Http1Connection connection;
+        while ((connection = idle.peekFirst()) != null) {
+            long idleNanos = connection.idleNanos();
+            if (!rule.isYoung(idleNanos) || !connection.isOpen()) {
+                idle.removeFirst();
+                connection.close();
+            } else if (exchange.isReplayable() || rule.isSafe(idleNanos)) {
+                idle.removeFirst();
+                exchange.onConnected(connection);
+                return;
+            } else {
+                break;
+            }
+        }
+        connect(exchange);
+    }
+
+    void connect(Http1Exchange exchange) {
+        Http1Connection connection = new Http1Connection(this);
+        bootstrap
+                .clone()
+                .handler(new ChannelInitializer<Channel>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channel.pipeline().addLast(connection.decoder(), connection);
+                    }
+                })
+                .connect(config.address())
+                .addListener(connected -> {
+                    if (connected.isSuccess()) {
+                        exchange.onConnected(connection);
+                    } else {
+                        exchange.onUnreachable(connected.cause());
+                    }
+                });
+    }
+
+    void onIdle(Http1Connection connection) {
+        idle.addFirst(connection);
+        Http1Connection oldest = idle.getLast();
+        if (!rule.isYoung(oldest.idleNanos())) {
+            idle.removeLast();
+            oldest.close();
+        }
+    }
+
+    void onClosed(Http1Connection connection) {
+        if (idle.remove(connection)) {
+            rule.onClosedIdle(connection.idleNanos());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package io.lambdadispatcher.worker.web;
+
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.web.WebConfig.AppProtocol;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.FastThreadLocal;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes each request on to a web application on loopback, and its response back, by reference and as both arrive. Called on the event loops of worker connections; each of
+ * them has connections to the application of its own.
+ *
+ * <p>Failure: 502 where the application cannot be reached or breaks off before its head, a broken response after it; the request's deadline closes the connection
+ * to the application, as does a client that leaves.
+ */
+public final class WebHandler implements Handler, Lifecycle {
+    private final WebConfig config;
+    private final Clocks clocks;
+    private final WebApp app;
+    private final FastThreadLocal<@Nullable Upstream> upstreams = new FastThreadLocal<>();
+
+    public WebHandler(WebConfig config) {
+        this(config, Clocks.SYSTEM);
+    }
+
+    WebHandler(WebConfig config, Clocks clocks) {
+        this.config = config;
+        this.clocks = clocks;
+        this.app = new WebApp(config);
+    }
+
+    /** Starts the application if it is ours to start, and waits until it is ready. */
+    @Override
+    public CompletionStage<Void> start() {
+        return app.start();
+    }
+
+    @Override
+    public void stop() {
+        app.stop();
+    }
+
+    /** WebSockets: an upgrade, or an extended CONNECT, of the application's own. */
+    @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
+    @Override
+    public void handle(Request request, Response response) {
+        upstream((EventLoop) request.eventLoop()).relay(request, response);
+    }
+
+    private Upstream upstream(EventLoop loop) {
+        Upstream known = upstreams.get();
+        if (known == null) {
+            known = config.protocol() == AppProtocol.H2C
+                    ? new H2cUpstream(loop, config, clocks)
+                    : new Http1Upstream(loop, config, clocks);
+            upstreams.set(known);
+        }
+        return known;
+    }
+}

@@ -1,0 +1,469 @@
+package io.lambdadispatcher.worker.runtime;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static io.lambdadispatcher.worker.ScriptedStream.post;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.ScriptedStream.Data;
+import io.lambdadispatcher.worker.ScriptedStream.Gathered;
+import io.lambdadispatcher.worker.ScriptedStream.Head;
+import io.lambdadispatcher.worker.ScriptedStream.Reset;
+import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The tests are the runtime, and the dispatcher, too. */
+@Timeout(60)
+@DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
+class RuntimeHandlerTest {
+    private static final String STREAMING = "Lambda-Runtime-Function-Response-Mode: streaming\r\n";
+    private static final String INTEGRATION =
+            STREAMING + "Content-Type: application/vnd.awslambda.http-integration-response\r\n";
+    private static final String ZEROS = "\0\0\0\0\0\0\0\0";
+
+    @TempDir
+    Path directory;
+
+    /** Of a child's runtime client, by hand, for what the JDK's does not send: trailers, and bodies in pieces. */
+    private static final class Wire implements AutoCloseable {
+        final Socket socket;
+        final OutputStream out;
+
+        Wire(ScriptedRuntime runtime) throws Exception {
+            String[] address = runtime.authority().split(":");
+            socket = new Socket(address[0], Integer.parseInt(address[1]));
+            socket.setSoTimeout(20_000);
+            socket.setTcpNoDelay(true);
+            out = socket.getOutputStream();
+        }
+
+        Wire post(String resource, String headers) throws Exception {
+            return raw("POST /2018-06-01/runtime/" + resource + " HTTP/1.1\r\nHost: x\r\n" + headers
+                    + "Transfer-Encoding: chunked\r\n\r\n");
+        }
+
+        Wire raw(String text) throws Exception {
+            out.write(text.getBytes(StandardCharsets.ISO_8859_1));
+            out.flush();
+            return this;
+        }
+
+        Wire chunk(String text) throws Exception {
+            return raw(Integer.toHexString(text.length()) + "\r\n" + text + "\r\n");
+        }
+
+        Wire end(String trailers) throws Exception {
+            return raw("0\r\n" + trailers + "\r\n");
+        }
+
+        String statusLine() throws Exception {
+            ByteArrayOutputStream line = new ByteArrayOutputStream();
+            for (int octet = socket.getInputStream().read();
+                    octet != '\n' && octet >= 0;
+                    octet = socket.getInputStream().read()) {
+                line.write(octet);
+            }
+            return line.toString(StandardCharsets.ISO_8859_1).trim();
+        }
+
+        @Override
+        public void close() throws Exception {
+            socket.close();
+        }
+    }
+
+    @Test
+    void should_give_a_request_as_an_event_and_its_answer_back() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(post("/a?b=c").set("content-type", "text/plain"), 5_000, false);
+            stream.data("hello".getBytes(StandardCharsets.UTF_8), true);
+            HttpResponse<String> invocation = next.get();
+
+            assertThat(invocation.statusCode()).isEqualTo(200);
+            assertThat(invocation.body())
+                    .contains("\"rawPath\":\"/a\"", "\"rawQueryString\":\"b=c\"", "\"body\":\"hello\"");
+            assertThat(invocation.headers().firstValue("content-type")).contains("application/json");
+            assertThat(invocation.headers().firstValue("lambda-runtime-invoked-function-arn"))
+                    .contains("arn:aws:lambda:eu-central-1:000000000000:function:shop");
+            assertThat(invocation
+                            .headers()
+                            .firstValue("lambda-runtime-trace-id")
+                            .orElse(""))
+                    .matches("Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0");
+            long left = invocation
+                            .headers()
+                            .firstValueAsLong("lambda-runtime-deadline-ms")
+                            .orElseThrow()
+                    - System.currentTimeMillis();
+            assertThat(left).isBetween(1L, 5_000L);
+
+            HttpResponse<String> taken = runtime.post(
+                    "invocation/" + ScriptedRuntime.id(invocation) + "/response",
+                    "{\"statusCode\":201,\"headers\":{\"X-A\":\"b\"},\"cookies\":[\"c=1\",\"d=2\"],\"body\":\"aGk=\",\"isBase64Encoded\":true}");
+            assertThat(taken.statusCode()).isEqualTo(202);
+            assertThat(taken.body()).contains("\"status\":\"OK\"");
+            Gathered response = stream.gather();
+            assertThat(response.status()).isEqualTo("201");
+            assertThat(response.text()).isEqualTo("hi");
+            assertThat(response.head().headers().getAll("set-cookie")).hasToString("[c=1, d=2]");
+        }
+    }
+
+    @Test
+    void should_pass_a_trace_on() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            runtime.stream().request(get("/").set("x-amzn-trace-id", "Root=1-2-3"), 0, true);
+            assertThat(next.get().headers().firstValue("lambda-runtime-trace-id"))
+                    .contains("Root=1-2-3");
+        }
+    }
+
+    @Test
+    void should_make_a_502_of_a_function_error_and_of_an_answer_that_is_none() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_EVENT", "alb"))) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            HttpResponse<String> taken = runtime.post(
+                    "invocation/" + id + "/error",
+                    "{\"errorMessage\":\"secret\",\"errorType\":\"E\"}",
+                    "Lambda-Runtime-Function-Error-Type",
+                    "Handler.E");
+            assertThat(taken.statusCode()).isEqualTo(202);
+            Gathered response = stream.gather();
+            assertThat(response.status()).isEqualTo("502");
+            assertThat(response.text()).doesNotContain("secret");
+
+            stream.request(get("/"), 0, true);
+            runtime.post("invocation/" + ScriptedRuntime.id(runtime.next().get()) + "/response", "[1,2]");
+            assertThat(stream.gather().status()).isEqualTo("502");
+        }
+    }
+
+    @Test
+    void should_refuse_what_breaks_the_protocol_and_serve_on() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_MAX_BYTES", "4000"))) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            HttpResponse<String> unknown = runtime.post("invocation/no-such-id/response", "{}");
+            assertThat(unknown.statusCode()).isEqualTo(400);
+            assertThat(unknown.body()).contains("\"errorType\":\"InvalidRequestID\"");
+            assertThat(runtime.post("nowhere", "").statusCode()).isEqualTo(404);
+            assertThat(runtime.send(runtime.request("restore/next").GET().build())
+                            .statusCode())
+                    .isEqualTo(200);
+
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            HttpResponse<String> large = runtime.post("invocation/" + id + "/response", "x".repeat(5_000));
+            assertThat(large.statusCode()).isEqualTo(413);
+            assertThat(large.body()).contains("\"errorType\":\"RequestEntityTooLarge\"");
+            assertThat(stream.gather().status()).isEqualTo("502");
+            assertThat(runtime.post("invocation/" + id + "/response", "{}").statusCode())
+                    .isEqualTo(400);
+
+            stream.request(post("/").set("content-type", "text/plain"), 0, false);
+            stream.data(new byte[5_000], true);
+            assertThat(stream.gather().status()).isEqualTo("413");
+            // As text it would fit; in base64 it does not.
+            stream.request(post("/"), 0, false);
+            stream.data(new byte[3_500], true);
+            assertThat(stream.gather().status()).isEqualTo("413");
+
+            stream.request(get("/"), 0, true);
+            try (Wire wire = new Wire(runtime)) {
+                String second = ScriptedRuntime.id(runtime.next().get());
+                wire.post("invocation/" + second + "/response", "");
+                wire.chunk("{\"statusCode\":").chunk("y".repeat(4_000));
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 413 Request Entity Too Large");
+                assertThat(stream.gather().status()).isEqualTo("502");
+            }
+            stream.request(get("/"), 0, true);
+            runtime.serve("fine");
+            assertThat(stream.gather().text()).isEqualTo("fine");
+        }
+    }
+
+    @Test
+    void should_take_an_answer_again_that_broke_off() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/" + id + "/response", "").chunk("{\"statusCode\"");
+                // Sent one after the other, but on two connections: until the first has been seen both will do.
+                while (runtime.post("invocation/" + id + "/nothing", "").statusCode() != 404) {}
+            }
+            HttpResponse<String> taken;
+            do {
+                taken = runtime.post("invocation/" + id + "/response", "{\"statusCode\":204}");
+            } while (taken.statusCode() == 403);
+            assertThat(taken.statusCode()).isEqualTo(202);
+            assertThat(stream.gather().status()).isEqualTo("204");
+        }
+    }
+
+    @Test
+    void should_answer_curl_that_asks_before_it_sends() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            try (Wire wire = new Wire(runtime)) {
+                wire.raw("POST /2018-06-01/runtime/invocation/" + id
+                        + "/response HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 18\r\n\r\n");
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 100 Continue");
+                assertThat(wire.statusLine()).isEmpty();
+                wire.raw("{\"statusCode\":204}");
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+            }
+            assertThat(stream.gather().status()).isEqualTo("204");
+        }
+    }
+
+    // Streams.
+
+    @Test
+    void should_pass_a_streamed_answer_on_as_it_comes() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/" + ScriptedRuntime.id(next.get()) + "/response", INTEGRATION);
+                wire.chunk("{\"statusCode\":418,\"headers\":{\"content-type\":\"text/event-stream\"},");
+                wire.chunk("\"cookies\":[\"a=b\"]}" + ZEROS.substring(3)).chunk(ZEROS.substring(5) + "one");
+                Head head = stream.take(Head.class);
+                assertThat(head.headers().status()).hasToString("418");
+                assertThat(head.headers().get("content-type")).hasToString("text/event-stream");
+                assertThat(head.headers().get("set-cookie")).hasToString("a=b");
+                assertThat(head.headers().contains("content-length")).isFalse();
+                // Before the next is written.
+                assertThat(stream.take(Data.class).octets()).asString().isEqualTo("one");
+                wire.chunk("two");
+                assertThat(stream.take(Data.class).octets()).asString().isEqualTo("two");
+                wire.end("");
+                assertThat(stream.take(Data.class).end()).isTrue();
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+            }
+            stream.request(get("/"), 0, true);
+            runtime.serve("next");
+            assertThat(stream.gather().text()).isEqualTo("next");
+        }
+    }
+
+    @Test
+    void should_stream_what_has_no_prelude_as_it_is() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            try (Wire wire = new Wire(runtime)) {
+                wire.post(
+                        "invocation/" + ScriptedRuntime.id(next.get()) + "/response",
+                        STREAMING + "Content-Type: text/x\r\n");
+                wire.chunk("body").end("");
+                Gathered response = stream.gather();
+                assertThat(response.status()).isEqualTo("200");
+                assertThat(response.head().headers().get("content-type")).hasToString("text/x");
+                assertThat(response.text()).isEqualTo("body");
+            }
+        }
+    }
+
+    @Test
+    void should_break_a_stream_that_fails_in_its_trailers() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/" + ScriptedRuntime.id(next.get()) + "/response", STREAMING);
+                wire.chunk("half");
+                stream.take(Head.class);
+                stream.take(Data.class);
+                wire.end("Lambda-Runtime-Function-Error-Type: Oops\r\nLambda-Runtime-Function-Error-Body: aGk=\r\n");
+                Reset reset = stream.take(Reset.class);
+                assertThat(reset.code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+                assertThat(reset.text()).isEqualTo("Oops hi");
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+            }
+        }
+    }
+
+    @Test
+    void should_make_a_502_of_a_stream_without_a_usable_prelude() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            for (String body : new String[] {"", "{\"statusCode\":200}", "{]" + ZEROS + "x", "[]" + ZEROS}) {
+                stream.request(get("/"), 0, true);
+                try (Wire wire = new Wire(runtime)) {
+                    wire.post("invocation/" + ScriptedRuntime.id(next.get()) + "/response", INTEGRATION);
+                    if (!body.isEmpty()) {
+                        wire.chunk(body);
+                    }
+                    wire.end("");
+                    assertThat(stream.gather().status()).as(body).isEqualTo("502");
+                    assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+                }
+                next = runtime.next();
+            }
+        }
+    }
+
+    @Test
+    void should_hold_a_stream_back_for_a_slow_client_and_let_it_go_when_the_client_leaves() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.holdsWindow = true;
+            stream.countsOnly = true;
+            stream.request(get("/"), 0, true);
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/" + ScriptedRuntime.id(next.get()) + "/response", STREAMING);
+                String chunk = "z".repeat(65_536);
+                long most = 64L << 20;
+                CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> {
+                    try {
+                        for (long sent = 0; sent < most; sent += chunk.length()) {
+                            wire.chunk(chunk);
+                        }
+                        wire.end("");
+                    } catch (Exception e) {
+                        throw new AssertionError(e);
+                    }
+                });
+                stream.awaitBody(60_000);
+                assertThat(writing).isNotDone();
+                stream.cancel(ErrorCode.CANCELLED);
+                writing.get();
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+                assertThat(stream.bodyBytes.get()).isLessThan(most / 2);
+            }
+        }
+    }
+
+    // Waiting, dying, hanging.
+
+    @Test
+    void should_serve_what_waits_in_turn_and_refuse_what_is_too_much() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_QUEUE", "2"))) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            var link = runtime.harness().dispatcher.takeReady();
+            ScriptedStream[] streams = new ScriptedStream[4];
+            for (int i = 0; i < 4; i++) {
+                streams[i] = link.takeStream();
+            }
+            streams[0].request(get("/0"), 0, true);
+            String first = ScriptedRuntime.id(next.get());
+            for (int i = 1; i < 4; i++) {
+                streams[i].request(get("/" + i), 0, true);
+            }
+            assertThat(streams[3].take(Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
+            streams[1].cancel(ErrorCode.CANCELLED);
+            streams[1].take(Reset.class);
+            // While it holds one it gets no other, even if it asks.
+            CompletableFuture<HttpResponse<String>> second = runtime.next();
+            runtime.post("invocation/" + first + "/response", "{\"statusCode\":200,\"body\":\"0\"}");
+            assertThat(streams[0].gather().text()).isEqualTo("0");
+            assertThat(second.get().body()).contains("\"rawPath\":\"/2\"");
+        }
+    }
+
+    @Test
+    void should_fail_what_a_dead_child_had_been_given_and_no_other() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            var link = runtime.harness().dispatcher.takeReady();
+            ScriptedStream given = link.takeStream();
+            ScriptedStream waiting = link.takeStream();
+            given.request(get("/given"), 0, true);
+            next.get();
+            waiting.request(get("/waiting"), 0, true);
+            runtime.crash();
+            assertThat(given.gather().status()).isEqualTo("502");
+            runtime.serve("from the next");
+            assertThat(waiting.gather().text()).isEqualTo("from the next");
+        }
+    }
+
+    @Test
+    void should_kill_a_child_that_hangs_past_the_deadline() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            String before = runtime.authority();
+            stream.request(get("/"), 50, true);
+            next.get();
+            Files.delete(directory.resolve("child"));
+            assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
+            assertThat(runtime.authority()).isEqualTo(before);
+            stream.request(get("/"), 0, true);
+            runtime.serve("alive");
+            assertThat(stream.gather().text()).isEqualTo("alive");
+        }
+    }
+
+    @Test
+    void should_drop_the_answer_that_comes_after_the_client_has_gone() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            stream.cancel(ErrorCode.CANCELLED);
+            stream.take(Reset.class);
+            assertThat(runtime.post("invocation/" + id + "/response", "{\"statusCode\":200}")
+                            .statusCode())
+                    .isEqualTo(202);
+            stream.request(get("/"), 0, true);
+            runtime.serve("next");
+            assertThat(stream.gather().text()).isEqualTo("next");
+        }
+    }
+
+    @Test
+    void should_end_the_worker_with_the_error_of_a_runtime_that_cannot_start() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            assertThat(runtime.post(
+                                    "init/error",
+                                    "{\"errorMessage\":\"no module named app\"}",
+                                    "Lambda-Runtime-Function-Error-Type",
+                                    "Runtime.ImportModuleError")
+                            .statusCode())
+                    .isEqualTo(202);
+            assertThat(runtime.harness().summary().reason())
+                    .contains("cannot start", "Runtime.ImportModuleError", "no module named app");
+        }
+    }
+
+    @Test
+    void should_end_the_worker_when_the_command_does_not_run() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME", "exec /no/such/program"))) {
+            assertThat(runtime.harness().summary().reason()).contains("died before", "exit code 127");
+        }
+    }
+}

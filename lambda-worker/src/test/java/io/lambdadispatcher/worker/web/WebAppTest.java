@@ -1,0 +1,81 @@
+package io.lambdadispatcher.worker.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.worker.web.ReadinessCheck.Probe;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class WebAppTest {
+    private static ReadinessCheck check(RawApp app) {
+        return ReadinessCheck.of(app.address().getPort()).withTimes(Duration.ofMillis(1), Duration.ofSeconds(20));
+    }
+
+    private static void await(CompletableFuture<Void> stage) throws Exception {
+        stage.get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void should_be_ready_when_the_app_answers_as_expected() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        RawApp[] it = new RawApp[1];
+        try (RawApp app = new RawApp(connection -> {
+            it[0].heard.add(connection.readHead());
+            int status = asked.incrementAndGet() < 3 ? 503 : 204;
+            connection.write("HTTP/1.1 " + status + " x\r\nContent-Length: 0\r\n\r\n");
+        })) {
+            it[0] = app;
+            await(new WebApp(app.config().withReadiness(check(app).withPath("/health")))
+                    .start()
+                    .toCompletableFuture());
+            assertThat(asked).hasValue(3);
+            assertThat(app.takeHeard()).startsWith("GET /health HTTP/1.1\r\n");
+        }
+    }
+
+    @Test
+    void should_be_ready_when_a_connection_opens() throws Exception {
+        try (RawApp app = new RawApp(RawApp.Connection::awaitEnd)) {
+            await(new WebApp(app.config().withReadiness(check(app).withProbe(Probe.TCP)))
+                    .start()
+                    .toCompletableFuture());
+        }
+    }
+
+    @Test
+    void should_fail_to_start_when_the_limit_is_over() throws Exception {
+        try (RawApp app = new RawApp(connection -> {
+            connection.readHead();
+            connection.write("HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n");
+        })) {
+            ReadinessCheck check = check(app).withTimes(Duration.ofMillis(1), Duration.ofMillis(50));
+            assertThatThrownBy(() -> await(new WebApp(app.config().withReadiness(check))
+                            .start()
+                            .toCompletableFuture()))
+                    .isInstanceOf(ExecutionException.class)
+                    .hasCauseInstanceOf(TimeoutException.class)
+                    .hasMessageContaining("HTTP/1.1 500")
+                    .hasMessageContaining("100-499");
+        }
+    }
+
+    @Test
+    void should_fail_to_start_when_the_command_keeps_dying() throws Exception {
+        try (RawApp nobody = new RawApp(RawApp.Connection::awaitEnd)) {
+            nobody.close();
+            WebApp app = new WebApp(nobody.config().withCommand("exit 7"));
+            assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
+                    .hasMessageContaining("exit 7")
+                    .hasMessageContaining("exit code 7");
+            app.stop();
+        }
+    }
+}
