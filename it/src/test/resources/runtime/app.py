@@ -36,6 +36,7 @@ def answer(event, status, body):
     """Says in x-seen which values of x-multi and which cookies have come."""
     multi = event.get("multiValueHeaders")
     fields = multi if multi is not None else {name: [value] for name, value in event["headers"].items()}
+    fields = {name.lower(): values for name, values in fields.items()}
     cookies = event.get("cookies") or fields.get("cookie", [])
     headers = {
         "content-type": fields.get("content-type", ["application/octet-stream"])[0],
