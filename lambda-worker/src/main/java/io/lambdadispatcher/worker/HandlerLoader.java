@@ -78,7 +78,8 @@ final class HandlerLoader {
         } catch (ReflectiveOperationException | LinkageError e) {
             throw new IllegalArgumentException(
                     VARIABLE + " is '" + className
-                            + "', expected a class with a public constructor without parameters: " + e,
+                            + "', expected a class with a public constructor without parameters: "
+                            + (e.getCause() == null ? e : e.getCause()),
                     e);
         }
         if (made instanceof Handler handler) {

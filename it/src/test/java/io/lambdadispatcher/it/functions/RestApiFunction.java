@@ -12,10 +12,10 @@ public class RestApiFunction {
     public APIGatewayProxyResponseEvent echo(APIGatewayProxyRequestEvent event, Context context) {
         Map<String, List<String>> headers = event.getMultiValueHeaders();
         Map<String, List<String>> kept = new HashMap<>();
-        kept.put("content-type", headers.getOrDefault("content-type", List.of("text/plain")));
+        kept.put("content-type", headers.getOrDefault("Content-Type", List.of("text/plain")));
         kept.put("x-list", headers.getOrDefault("x-list", List.of("")));
-        if (headers.containsKey("cookie")) {
-            kept.put("set-cookie", List.of(headers.get("cookie").get(0).split("; ")));
+        if (headers.containsKey("Cookie")) {
+            kept.put("set-cookie", List.of(headers.get("Cookie").get(0).split("; ")));
         }
         return new APIGatewayProxyResponseEvent()
                 .withStatusCode(Integer.parseInt(event.getHeaders().getOrDefault("x-status", "200")))
