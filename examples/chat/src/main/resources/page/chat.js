@@ -2,12 +2,13 @@
 
 const SERVICE_RESTART = 1012;
 const LONGEST_WAIT_MILLIS = 15000;
+const STABLE_MILLIS = 5000;
 
 const byId = (id) => document.getElementById(id);
 let socket = null;
 let place = null; // the room's address while we want to be in it
 let failures = 0;
-let timer = 0;
+let timer = 0; // for the next attempt, or until this one counts as a success
 
 function show(text, isNote) {
   const line = document.createElement("p");
@@ -24,7 +25,7 @@ const shows = {
   welcome: (message) => {
     byId("log").replaceChildren(); // the history says it all again
     message.said.forEach(shows.said);
-    show(`you are in ${message.who}, with ${message.guests - 1} others`, true);
+    show(`you are in ${message.who}, ${message.guests} in all`, true);
   },
   said: (message) => show(`${time(message)} ${message.who}: ${message.text}`),
   joined: (message) => show(`${message.who} is here`, true),
@@ -37,7 +38,7 @@ function connect() {
   const mine = new WebSocket(place);
   socket = mine;
   mine.onopen = () => {
-    failures = 0;
+    timer = setTimeout(() => { failures = 0; }, STABLE_MILLIS);
     byId("text").disabled = false;
     byId("text").focus();
   };
@@ -55,8 +56,11 @@ function connect() {
 
 // At once when a worker says goodbye, for another is there; else later each time, and not all at the same moment.
 function connectAgain(event) {
-  const doubled = Math.min(LONGEST_WAIT_MILLIS, 500 * 2 ** failures++);
-  const wait = event.code === SERVICE_RESTART ? 100 * Math.random() : doubled * (0.5 + Math.random() / 2);
+  clearTimeout(timer);
+  const atOnce = event.code === SERVICE_RESTART && failures === 0;
+  const longest = atOnce ? 100 : Math.min(LONGEST_WAIT_MILLIS, 500 * 2 ** failures);
+  const wait = longest * (0.5 + Math.random() / 2);
+  failures++;
   show(`not connected (${event.code}${event.reason ? ": " + event.reason : ""}), again in ${(wait / 1000).toFixed(1)} s`, true);
   timer = setTimeout(connect, wait);
 }

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
@@ -61,19 +62,23 @@ public final class Database {
      * One after the other.
      *
      * @param keepAlive false: the endpoint closes the connection after each, so that the next has to make a new one
+     * @param between runs what puts the next: by then the connection of the last is back in its pool
      * @return fails with the first that does
      */
-    CompletionStage<Void> put(int times, boolean keepAlive) {
+    CompletionStage<Void> put(int times, boolean keepAlive, Executor between) {
         if (endpoint == null) {
             return CompletableFuture.failedFuture(new IOException("no database is configured"));
         }
         DynamoDbAsyncClient client = keepAlive ? clients().kept : clients().closed;
-        CompletionStage<Void> all = CompletableFuture.completedFuture(null);
-        for (int i = 0; i < times; i++) {
-            all = all.thenCompose(before ->
-                    client.putItem(put -> put.tableName("items").item(ITEM)).thenApply(done -> null));
+        CompletionStage<Void> all = putOne(client);
+        for (int i = 1; i < times; i++) {
+            all = all.thenComposeAsync(before -> putOne(client), between);
         }
         return all;
+    }
+
+    private static CompletionStage<Void> putOne(DynamoDbAsyncClient client) {
+        return client.putItem(put -> put.tableName("items").item(ITEM)).thenApply(done -> null);
     }
 
     private synchronized Clients clients() {

@@ -58,10 +58,10 @@ public final class WorkloadHandler implements Handler {
         switch (request.path()) {
             case "/s3/image" -> s3Image(request, response);
             case "/inference/json", "/inference/protobuf" -> inference.handle(request, response);
-            case "/put/1" -> put(1, true, response);
-            case "/put/10" -> put(10, true, response);
-            case "/put-afresh/1" -> put(1, false, response);
-            case "/put-afresh/10" -> put(10, false, response);
+            case "/put/1" -> put(1, true, request, response);
+            case "/put/10" -> put(10, true, request, response);
+            case "/put-afresh/1" -> put(1, false, request, response);
+            case "/put-afresh/10" -> put(10, false, request, response);
             case "/sometimes" -> sometimes(response);
             default -> demo.handle(request, response);
         }
@@ -71,8 +71,8 @@ public final class WorkloadHandler implements Handler {
         request.eventLoop().schedule(() -> respond(response, JPEG, Image.OCTETS), s3.nextNanos(), TimeUnit.NANOSECONDS);
     }
 
-    private void put(int times, boolean keepAlive, Response response) {
-        database.put(times, keepAlive).whenComplete((done, error) -> {
+    private void put(int times, boolean keepAlive, Request request, Response response) {
+        database.put(times, keepAlive, request.eventLoop()).whenComplete((done, error) -> {
             if (error == null) {
                 respond(response, TEXT, PONG);
             } else {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.github.dockerjava.api.DockerClient;
 import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.worker.demo.DemoHandler;
@@ -24,6 +25,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.testcontainers.DockerClientFactory;
 import software.amazon.awssdk.core.async.AsyncRequestBody;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
@@ -186,6 +190,29 @@ class AwsRoutesIT {
 
         assertThat(connections).isPositive();
         assertThat(dynamoDb.connections()).isEqualTo(connections);
+    }
+
+    /** For a moment, and for longer than a connection may be idle. */
+    @ParameterizedTest
+    @ValueSource(ints = {300, 6_000})
+    void should_not_fail_after_a_freeze_in_which_connections_were_closed(int frozenMillis) throws Exception {
+        assertThat(rig.get("/dynamodb-put").statusCode()).isEqualTo(200);
+        List<String> containers = Cloud.containersOf("aws");
+        assertThat(containers).hasSize(1);
+        DockerClient docker = DockerClientFactory.lazyClient();
+        docker.pauseContainerCmd(containers.get(0)).exec();
+        try {
+            dynamoDb.closeConnections();
+            Thread.sleep(frozenMillis);
+        } finally {
+            docker.unpauseContainerCmd(containers.get(0)).exec();
+        }
+        long connections = dynamoDb.connections();
+
+        HttpResponse<byte[]> response = rig.get("/dynamodb-put?n=10");
+
+        assertThat(response.statusCode()).isEqualTo(200);
+        assertThat(dynamoDb.connections()).isEqualTo(connections + 1);
     }
 
     private static JsonNode json(HttpResponse<byte[]> response) {

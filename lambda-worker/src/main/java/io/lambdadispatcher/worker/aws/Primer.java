@@ -52,7 +52,7 @@ record Primer(URI endpoint, int connections) {
                 .build();
     }
 
-    private static final class Nothing implements SdkHttpContentPublisher {
+    static final class Nothing implements SdkHttpContentPublisher {
         @Override
         public Optional<Long> contentLength() {
             return Optional.of(0L);

@@ -65,12 +65,15 @@ record AwsAccess(Map<String, String> variables, String named, String client) {
             if (!isLoadable(needs.client) || !isLoadable(HTTP_CLIENT)) {
                 String text = "no AWS SDK: expected " + needs.client + " and " + HTTP_CLIENT + " on the class path\n";
                 Answers.text(request, response, NOT_IMPLEMENTED, text);
-            } else if (!needs.has(List.of(needs.named)) || !needs.has(REGIONS) || !needs.has(CREDENTIALS)) {
+                return;
+            }
+            String name = needs.variables.getOrDefault(needs.named, "");
+            if (name.isBlank() || !needs.has(REGIONS) || !needs.has(CREDENTIALS)) {
                 String text = "AWS is not configured: expected " + needs.named + ", one of " + REGIONS + " and one of "
                         + CREDENTIALS + " in the environment\n";
                 Answers.text(request, response, UNAVAILABLE, text);
             } else {
-                made = route.apply(needs.variables.get(needs.named));
+                made = route.apply(name);
                 made.handle(request, response);
             }
         }

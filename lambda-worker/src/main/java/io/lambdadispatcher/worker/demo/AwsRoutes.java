@@ -62,12 +62,20 @@ final class AwsRoutes {
 
     /** Any thread; before the head. */
     private static void onFailure(String what, @Nullable Throwable error, Request request, Response response) {
-        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        Throwable cause = causeOf(error);
         if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {
             Answers.text(request, response, NOT_FOUND, "no " + what + "\n");
         } else if (request.cancellation() == null) {
             FailureLog.report("AWS", what, cause);
             response.fail(ErrorCode.HANDLER_FAILED, what + ": " + cause);
         }
+    }
+
+    private static Throwable causeOf(@Nullable Throwable error) {
+        if (error == null) {
+            return new IllegalStateException("neither a result nor an error");
+        }
+        Throwable cause = error.getCause();
+        return error instanceof CompletionException && cause != null ? cause : error;
     }
 }

@@ -36,10 +36,15 @@ final class PutSeries {
             return CompletableFuture.failedFuture(new CancellationException("after " + done + " items"));
         }
         long startNanos = System.nanoTime();
-        return dynamoDb.putItem(put -> put.tableName(table).item(item(done))).thenCompose(put -> {
-            tookNanos[done++] = System.nanoTime() - startNanos;
-            return run();
-        });
+        // Not in the same breath: the SDK gives the connection back to its pool after this, and the next put would dial
+        // another.
+        return dynamoDb.putItem(put -> put.tableName(table).item(item(done)))
+                .thenComposeAsync(
+                        put -> {
+                            tookNanos[done++] = System.nanoTime() - startNanos;
+                            return run();
+                        },
+                        request.eventLoop());
     }
 
     private Map<String, AttributeValue> item(int number) {

@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.worker.blocking.HandlerThreads;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -215,7 +216,7 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void badGateway(String text) {
-        log.info("{}: {}", request, text);
+        FailureLog.report("runtime", request, new IllegalStateException(text));
         respond(HttpResponseStatus.BAD_GATEWAY, "the function did not answer");
     }
 

@@ -2,7 +2,7 @@ package io.lambdadispatcher.worker.websocket;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.CodecException;
 import io.netty.handler.codec.TooLongFrameException;
 import io.netty.handler.codec.http.websocketx.CorruptedWebSocketFrameException;
 import io.netty.handler.codec.http.websocketx.Utf8FrameValidator;
@@ -51,7 +51,7 @@ final class FrameCodec {
         WebSocketCloseStatus violation = null;
         try {
             channel.writeInbound(octets);
-        } catch (DecoderException e) {
+        } catch (CodecException e) {
             broken = true;
             violation = statusOf(e);
         }
@@ -61,7 +61,7 @@ final class FrameCodec {
         return violation;
     }
 
-    private static WebSocketCloseStatus statusOf(DecoderException e) {
+    private static WebSocketCloseStatus statusOf(CodecException e) {
         if (e instanceof CorruptedWebSocketFrameException corrupted) {
             return corrupted.closeStatus();
         }
@@ -82,9 +82,8 @@ final class FrameCodec {
     void close() {
         try {
             channel.finishAndReleaseAll();
-        } catch (DecoderException e) {
-            // The session ends anyway, and nobody is told any more.
-            channel.close();
+        } catch (CodecException e) {
+            // It ended within a message, and all is released by now.
         }
     }
 }

@@ -38,6 +38,9 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     /** RFC 6455, 5.5: 125 octets of a control frame, two of them for the code. */
     private static final int MOST_REASON_BYTES = 123;
 
+    /** RFC 6455, 7.4.2; Netty's codec does not mind. */
+    private static final int HIGHEST_CODE = 4999;
+
     private enum State {
         OPEN,
         CLOSING,
@@ -134,6 +137,10 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
 
     private void onPeersClose(CloseWebSocketFrame close) {
         if (state == State.CLOSED) {
+            return;
+        }
+        if (close.statusCode() > HIGHEST_CODE) {
+            onViolation(PROTOCOL_ERROR, "close code " + close.statusCode());
             return;
         }
         int code = close.statusCode() < 0 ? NO_CODE : close.statusCode();
@@ -278,7 +285,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
 
     @Override
     public void close(int code, String reason) {
-        if (!WebSocketCloseStatus.isValidStatusCode(code)) {
+        if (code < NORMAL || code > HIGHEST_CODE || !WebSocketCloseStatus.isValidStatusCode(code)) {
             throw new IllegalArgumentException(
                     "code: " + code + ", expected 1000 to 1003, 1007 to 1014 or 3000 to 4999");
         }

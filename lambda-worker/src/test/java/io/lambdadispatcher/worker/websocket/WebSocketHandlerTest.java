@@ -26,6 +26,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class WebSocketHandlerTest {
     private static final int FIN_TEXT = 0x81;
+    private static final int CLOSE = 0x88;
     private static final int MOST_BYTES = 1 << 20;
 
     private final BlockingQueue<WebSocketSession> sessions = new LinkedBlockingQueue<>();
@@ -200,9 +203,15 @@ class WebSocketHandlerTest {
         assertThat(harness.worker.done().toCompletableFuture().isDone()).isFalse();
     }
 
-    @Test
-    void should_hear_that_the_client_has_gone() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_hear_that_the_client_has_gone(boolean withinMessage) throws Exception {
         start();
+        if (withinMessage) {
+            client.send(new PingWebSocketFrame());
+            client.send(new TextWebSocketFrame(false, 0, "one"));
+            client.take(PongWebSocketFrame.class).release();
+        }
         client.stream.cancel(ErrorCode.CANCELLED);
         assertThat(closed()).isEqualTo("1006 CANCELLED");
     }
@@ -221,6 +230,97 @@ class WebSocketHandlerTest {
         assertThat(client.takeClose()).isEqualTo(code);
         client.takeEnd();
         assertThat(closed()).startsWith(code + " ");
+    }
+
+    /** RFC 6455, 7.4: codes that are reserved, unknown or never sent. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535})
+    void should_refuse_a_close_frame_whose_code_may_not_be_sent(int code) throws Exception {
+        start();
+        client.send(CLOSE, MASKED, new byte[] {(byte) (code >> 8), (byte) code});
+        assertThat(client.takeClose()).isEqualTo(1002);
+        client.takeEnd();
+        assertThat(closed()).startsWith("1002 ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            ints = {1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999})
+    void should_give_back_a_close_frame_whose_code_may_be_sent(int code) throws Exception {
+        start();
+        client.send(CLOSE, MASKED, new byte[] {(byte) (code >> 8), (byte) code, 'a'});
+        assertThat(client.takeClose()).isEqualTo(code);
+        client.takeEnd();
+        assertThat(closed()).isEqualTo(code + " a");
+    }
+
+    @Test
+    void should_refuse_a_close_frame_of_one_octet() throws Exception {
+        start();
+        client.send(CLOSE, MASKED, new byte[] {3});
+        assertThat(client.takeClose()).isEqualTo(1002);
+        client.takeEnd();
+    }
+
+    @Test
+    void should_refuse_a_close_frame_whose_reason_is_no_utf_8() throws Exception {
+        start();
+        client.send(CLOSE, MASKED, new byte[] {3, (byte) 0xE8, (byte) 0xC3, 'a'});
+        assertThat(client.takeClose()).isEqualTo(1007);
+        client.takeEnd();
+    }
+
+    @Test
+    void should_refuse_a_control_frame_that_is_too_long() throws Exception {
+        start();
+        client.send(new byte[] {(byte) 0x89, (byte) (MASKED | 126), 0, 126, 0, 0, 0, 0});
+        assertThat(client.takeClose()).isEqualTo(1002);
+        client.takeEnd();
+    }
+
+    @Test
+    void should_refuse_a_message_within_a_message() throws Exception {
+        start();
+        client.send(new TextWebSocketFrame(false, 0, "one"));
+        client.send(new TextWebSocketFrame(true, 0, "two"));
+        assertThat(client.takeClose()).isEqualTo(1002);
+        client.takeEnd();
+    }
+
+    /** The first bad octet ends it, not the last fragment. */
+    @Test
+    void should_refuse_bad_utf_8_as_soon_as_it_comes() throws Exception {
+        start();
+        client.send(new TextWebSocketFrame(false, 0, "good"));
+        client.send(0x00, MASKED, new byte[] {(byte) 0xFF});
+        assertThat(client.takeClose()).isEqualTo(1007);
+        client.takeEnd();
+    }
+
+    @Test
+    void should_refuse_text_that_ends_within_a_letter() throws Exception {
+        start();
+        client.send(FIN_TEXT, MASKED, new byte[] {'a', (byte) 0xC3});
+        assertThat(client.takeClose()).isEqualTo(1007);
+        client.takeEnd();
+    }
+
+    /** Whatever comes: frames of chance, cut by chance, never more than a close frame and the end. */
+    @RepeatedTest(20)
+    void should_survive_nonsense(RepetitionInfo repetition) throws Exception {
+        start();
+        Random random = new Random(repetition.getCurrentRepetition());
+        for (int i = 0; i < 50; i++) {
+            byte[] octets = new byte[random.nextInt(40)];
+            random.nextBytes(octets);
+            client.send(octets);
+        }
+        client.stream.data(new byte[0], true);
+        assertThat(closed()).isNotNull();
+        ScriptedStream.Data last = client.stream.take(ScriptedStream.Data.class);
+        while (!last.end()) {
+            last = client.stream.take(ScriptedStream.Data.class);
+        }
     }
 
     @Test
@@ -344,6 +444,7 @@ class WebSocketHandlerTest {
     void should_refuse_codes_and_limits_that_cannot_be() throws Exception {
         start();
         WebSocketSession session = session();
+        assertThatThrownBy(() -> session.close(5000, "")).hasMessageContaining("5000");
         assertThatThrownBy(() -> WebSocketOptions.usual().withMostMessageBytes(0))
                 .hasMessageContaining("0, expected");
         assertThatThrownBy(() -> session.close(WebSocketSession.ABNORMAL, ""))
