@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.web;
 
+import io.lambdadispatcher.worker.connect.Transport;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.bootstrap.Bootstrap;
@@ -27,7 +28,7 @@ final class H2cUpstream implements Upstream {
     H2cUpstream(EventLoop loop, WebConfig config, Clocks clocks) {
         this.config = config;
         this.clocks = clocks;
-        this.bootstrap = Http1Upstream.bootstrap(loop);
+        this.bootstrap = Http1Upstream.bootstrap(loop).channel(Transport.best().channelType());
         this.http1 = new Http1Upstream(loop, config, clocks);
     }
 

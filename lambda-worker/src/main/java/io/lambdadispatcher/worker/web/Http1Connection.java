@@ -22,6 +22,7 @@ final class Http1Connection extends ChannelDuplexHandler {
     private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
 
     private final Http1Upstream upstream;
+    private final AppSocket socket;
     private final Http1ResponseDecoder decoder = new Http1ResponseDecoder();
 
     private @Nullable ChannelHandlerContext ctx;
@@ -33,9 +34,11 @@ final class Http1Connection extends ChannelDuplexHandler {
     private long idleSinceNanos;
     private long idleSinceMillis;
     private long appLimitNanos = Long.MAX_VALUE;
+    private long idleBeforeNanos;
 
-    Http1Connection(Http1Upstream upstream) {
+    Http1Connection(Http1Upstream upstream, AppSocket socket) {
         this.upstream = upstream;
+        this.socket = socket;
     }
 
     Http1ResponseDecoder decoder() {
@@ -69,6 +72,16 @@ final class Http1Connection extends ChannelDuplexHandler {
         return age < appLimitNanos ? age : Long.MAX_VALUE;
     }
 
+    /** For how long the application has said to keep it; zero if it has not said. */
+    long announcedNanos() {
+        return appLimitNanos == Long.MAX_VALUE ? 0 : appLimitNanos;
+    }
+
+    /** The application has not closed it, as far as the kernel knows. */
+    boolean isQuiet() {
+        return socket.isQuiet();
+    }
+
     // ---- for the exchange
 
     /** It has served before, so that the application may have closed it meanwhile. */
@@ -78,6 +91,7 @@ final class Http1Connection extends ChannelDuplexHandler {
 
     void begin(Http1Exchange next, boolean toHead) {
         exchange = next;
+        idleBeforeNanos = used ? idleNanos() : 0;
         decoder.expect(toHead);
     }
 
@@ -116,6 +130,7 @@ final class Http1Connection extends ChannelDuplexHandler {
     void finish(boolean reusable, long keepAliveSeconds) {
         exchange = null;
         used = true;
+        upstream.onServed(idleBeforeNanos);
         if (!reusable || decoder.isAmbiguous() || !isOpen()) {
             close();
             return;

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.worker.web;
 
-import io.lambdadispatcher.worker.connect.Transport;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.bootstrap.Bootstrap;
@@ -36,7 +35,6 @@ final class Http1Upstream implements Upstream {
     static Bootstrap bootstrap(EventLoop loop) {
         return new Bootstrap()
                 .group(loop)
-                .channel(Transport.best().channelType())
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS)
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
@@ -65,10 +63,14 @@ final class Http1Upstream implements Upstream {
             if (!rule.isYoung(idleNanos) || !connection.isOpen()) {
                 idle.removeFirst();
                 connection.close();
-            } else if (exchange.isReplayable() || rule.isSafe(idleNanos)) {
+            } else if (exchange.isReplayable() || rule.isSafe(idleNanos, connection.announcedNanos())) {
                 idle.removeFirst();
-                exchange.onConnected(connection);
-                return;
+                if (connection.isQuiet()) {
+                    exchange.onConnected(connection);
+                    return;
+                }
+                rule.onClosedIdle(idleNanos);
+                connection.close();
             } else {
                 break;
             }
@@ -77,9 +79,11 @@ final class Http1Upstream implements Upstream {
     }
 
     void connect(Http1Exchange exchange) {
-        Http1Connection connection = new Http1Connection(this);
+        AppSocket socket = AppSocket.create();
+        Http1Connection connection = new Http1Connection(this, socket);
         bootstrap
                 .clone()
+                .channelFactory(socket::channel)
                 .handler(new ChannelInitializer<Channel>() {
                     @Override
                     protected void initChannel(Channel channel) {
@@ -103,6 +107,11 @@ final class Http1Upstream implements Upstream {
             idle.removeLast();
             oldest.close();
         }
+    }
+
+    /** The application has answered on a connection that had been idle for so long. */
+    void onServed(long idleNanos) {
+        rule.onServed(idleNanos);
     }
 
     void onClosed(Http1Connection connection) {

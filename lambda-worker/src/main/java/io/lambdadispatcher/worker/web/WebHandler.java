@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker.web;
 
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
@@ -7,6 +9,9 @@ import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.web.WebConfig.AppProtocol;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -17,10 +22,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Failure: 502 where the application cannot be reached or breaks off before its head, a broken response after it; the request's deadline closes the connection
  * to the application, as does a client that leaves.
  */
-public final class WebHandler implements Handler, Lifecycle {
+public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
     private final WebConfig config;
     private final Clocks clocks;
     private final WebApp app;
+    private final WebInvocations invocations;
     private final FastThreadLocal<@Nullable Upstream> upstreams = new FastThreadLocal<>();
 
     public WebHandler(WebConfig config) {
@@ -31,6 +37,7 @@ public final class WebHandler implements Handler, Lifecycle {
         this.config = config;
         this.clocks = clocks;
         this.app = new WebApp(config);
+        this.invocations = new WebInvocations(config, this);
     }
 
     /** Starts the application if it is ours to start, and waits until it is ready. */
@@ -42,6 +49,13 @@ public final class WebHandler implements Handler, Lifecycle {
     @Override
     public void stop() {
         app.stop();
+        invocations.stop();
+    }
+
+    /** An ordinary invocation, with an event of whatever kind, as one request to the application. */
+    @Override
+    public void handleRequest(InputStream event, OutputStream result, Context context) throws IOException {
+        invocations.handleRequest(event, result, context);
     }
 
     /** WebSockets: an upgrade, or an extended CONNECT, of the application's own. */

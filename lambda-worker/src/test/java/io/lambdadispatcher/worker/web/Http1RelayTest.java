@@ -71,7 +71,7 @@ class Http1RelayTest {
 
     @Test
     void should_keep_its_connection_for_the_next_request() throws Exception {
-        try (RawApp app = answering(OK);
+        try (RawApp app = answering("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok");
                 Harness harness = worker(app)) {
             ScriptedStream stream = harness.stream();
             for (int i = 0; i < 10; i++) {

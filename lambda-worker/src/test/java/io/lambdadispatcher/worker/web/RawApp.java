@@ -107,6 +107,13 @@ final class RawApp implements AutoCloseable {
         return heard.poll(20, TimeUnit.SECONDS);
     }
 
+    /** All sockets are closed on this side: on loopback the other side's kernel knows. */
+    void awaitClosed() {
+        while (!sockets.isEmpty()) {
+            Thread.onSpinWait();
+        }
+    }
+
     /** A script has returned or thrown. */
     String takeEnded() throws InterruptedException {
         return ended.poll(20, TimeUnit.SECONDS);
@@ -127,14 +134,14 @@ final class RawApp implements AutoCloseable {
     }
 
     private void serve(Connection connection) {
+        String end = "returned";
         try (Socket socket = connection.socket) {
             script.serve(connection);
-            ended.add("returned");
         } catch (Exception e) {
-            ended.add(e.toString());
-        } finally {
-            sockets.remove(connection.socket);
+            end = e.toString();
         }
+        sockets.remove(connection.socket);
+        ended.add(end);
     }
 
     private static void daemon(Runnable task) {

@@ -1,0 +1,179 @@
+package io.lambdadispatcher.worker.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Ordinary invocations: event in, request to the application, answer out. */
+@Timeout(60)
+class WebInvocationsTest {
+    private static Context context(int remainingMillis) {
+        return (Context) Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "getRemainingTimeInMillis" -> remainingMillis;
+                    case "getMemoryLimitInMB" -> 512;
+                    default -> method.getName();
+                });
+    }
+
+    private static String invoke(WebConfig config, String event) throws IOException {
+        return invoke(config, event, 30_000);
+    }
+
+    private static String invoke(WebConfig config, String event, int remainingMillis) throws IOException {
+        WebHandler handler = new WebHandler(config);
+        ByteArrayOutputStream result = new ByteArrayOutputStream();
+        try {
+            handler.handleRequest(
+                    new ByteArrayInputStream(event.getBytes(StandardCharsets.UTF_8)), result, context(remainingMillis));
+        } finally {
+            handler.stop();
+        }
+        return result.toString(StandardCharsets.UTF_8);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Object> answer(String result) {
+        return (Map<String, Object>) Json.read(result.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static RawApp answering(String answer) throws IOException {
+        RawApp[] app = new RawApp[1];
+        app[0] = new RawApp(connection -> {
+            String head;
+            while (!(head = connection.readHead()).isEmpty()) {
+                int at = head.indexOf("content-length: ");
+                int bytes = at < 0 ? 0 : Integer.parseInt(head.substring(at + 16, head.indexOf('\r', at)));
+                app[0].heard.add(head + connection.read(bytes));
+                connection.write(answer);
+            }
+        });
+        return app[0];
+    }
+
+    private static final String TWO_COOKIES = "HTTP/1.1 201 Created\r\nContent-Type: text/plain; charset=utf-8\r\n"
+            + "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nX-Two: 1\r\nX-Two: 2\r\nContent-Length: 2\r\n\r\nok";
+
+    @Test
+    void should_serve_events_of_payload_format_2() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            Map<String, Object> answer = answer(invoke(
+                    app.config(),
+                    "{\"version\":\"2.0\",\"rawPath\":\"/a%20b\",\"rawQueryString\":\"c=d&c=e\","
+                            + "\"cookies\":[\"x=1\",\"y=2\"],\"headers\":{\"Host\":\"h.example\",\"accept\":\"a,b\"},"
+                            + "\"requestContext\":{\"http\":{\"method\":\"PUT\"},\"stage\":\"gr\u00fcn\"},"
+                            + "\"body\":\"AAEC\",\"isBase64Encoded\":true}"));
+            assertThat(app.takeHeard())
+                    .startsWith("PUT /a%20b?c=d&c=e HTTP/1.1\r\nhost: h.example\r\n")
+                    .contains("accept: a,b\r\n", "cookie: x=1; y=2\r\n", "content-length: 3\r\n")
+                    .contains("x-amzn-request-context: {\"http\":{\"method\":\"PUT\"},\"stage\":\"gr\\u00FCn\"}\r\n")
+                    .contains("\"function_name\":\"getFunctionName\"", "\"memory\":512")
+                    .endsWith("\r\n\r\n\0\1\2");
+            assertThat(answer.get("statusCode")).hasToString("201");
+            assertThat(answer.get("cookies")).isEqualTo(List.of("a=1", "b=2"));
+            assertThat(answer.get("headers"))
+                    .isEqualTo(
+                            Map.of("content-type", "text/plain; charset=utf-8", "x-two", "1,2", "content-length", "2"));
+            assertThat(answer.get("body")).isEqualTo("ok");
+            assertThat(answer.get("isBase64Encoded")).isEqualTo(false);
+        }
+    }
+
+    @Test
+    void should_serve_a_load_balancers_events() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            Map<String, Object> answer = answer(invoke(
+                    app.config(),
+                    "{\"httpMethod\":\"GET\",\"path\":\"/p\",\"queryStringParameters\":{\"a\":\"b%20c\"},"
+                            + "\"headers\":{\"host\":\"h\"},\"requestContext\":{\"elb\":{}},\"body\":\"\"}"));
+            assertThat(app.takeHeard()).startsWith("GET /p?a=b%20c HTTP/1.1\r\nhost: h\r\n");
+            assertThat(answer.get("headers")).asString().contains("set-cookie=b=2", "x-two=2");
+            assertThat(answer.get("statusDescription")).isEqualTo("201 Created");
+        }
+    }
+
+    @Test
+    void should_serve_events_with_many_values() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            Map<String, Object> answer = answer(invoke(
+                    app.config(),
+                    "{\"httpMethod\":\"POST\",\"path\":\"/p\",\"resource\":\"/{proxy+}\","
+                            + "\"multiValueQueryStringParameters\":{\"a\":[\"b c\",\"&\"]},"
+                            + "\"multiValueHeaders\":{\"X-In\":[\"1\",\"2\"]},\"headers\":{\"X-In\":\"2\"},"
+                            + "\"requestContext\":{\"stage\":\"prod\"},\"body\":\"text\",\"isBase64Encoded\":false}"));
+            assertThat(app.takeHeard())
+                    .startsWith("POST /p?a=b%20c&a=%26 HTTP/1.1\r\n")
+                    .contains("x-in: 1\r\nx-in: 2\r\n")
+                    .endsWith("\r\n\r\ntext");
+            assertThat(answer.get("multiValueHeaders")).asString().contains("set-cookie=[a=1, b=2]", "x-two=[1, 2]");
+        }
+    }
+
+    @Test
+    void should_encode_what_is_no_text() throws Exception {
+        String event = "{\"httpMethod\":\"GET\",\"path\":\"/\",\"requestContext\":{}}";
+        for (String fields : new String[] {
+            "Content-Type: image/png\r\n", "Content-Type: text/plain\r\n", "Content-Encoding: gzip\r\n"
+        }) {
+            String body = fields.contains("text") ? "\u00ff\u00fe" : "ok";
+            try (RawApp app = answering("HTTP/1.1 200 OK\r\n" + fields + "Content-Length: 2\r\n\r\n" + body)) {
+                Map<String, Object> answer = answer(invoke(app.config(), event));
+                assertThat(answer.get("isBase64Encoded")).isEqualTo(true);
+                assertThat(java.util.Base64.getDecoder().decode((String) answer.get("body")))
+                        .isEqualTo(body.getBytes(StandardCharsets.ISO_8859_1));
+            }
+        }
+    }
+
+    @Test
+    void should_post_other_events_to_the_pass_through_path() throws Exception {
+        String event = "{\"Records\":[{\"eventSource\":\"aws:sqs\"}]}";
+        try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Length: 28\r\n\r\n{\"batchItemFailures\": [\"1\"]}")) {
+            assertThat(invoke(app.config().withEvents("/queue", StatusCodes.NONE), event))
+                    .isEqualTo("{\"batchItemFailures\": [\"1\"]}");
+            assertThat(app.takeHeard())
+                    .startsWith("POST /queue HTTP/1.1\r\n")
+                    .contains("content-type: application/json\r\n")
+                    .endsWith("\r\n\r\n" + event);
+        }
+        try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnot json")) {
+            assertThat(invoke(app.config(), event)).isEqualTo("\"not json\"");
+            assertThat(app.takeHeard()).startsWith("POST /events ");
+        }
+        try (RawApp app = answering("HTTP/1.1 204 No Content\r\n\r\n")) {
+            assertThat(invoke(app.config(), "[1, 2]")).isEqualTo("null");
+        }
+    }
+
+    @Test
+    void should_fail_the_invocation_with_the_statuses_that_are_said_to_be_errors() throws Exception {
+        try (RawApp app = answering("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")) {
+            assertThatThrownBy(() -> invoke(
+                            app.config().withEvents("/events", StatusCodes.parse("500,502-504")), "{\"Records\":[]}"))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("503")
+                    .hasMessageContaining("busy");
+        }
+    }
+
+    @Test
+    void should_fail_the_invocation_before_its_time_is_over() throws Exception {
+        try (RawApp app = new RawApp(RawApp.Connection::awaitEnd)) {
+            assertThatThrownBy(() -> invoke(app.config(), "{}", 250))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("not answered within 50 ms");
+        }
+    }
+}
