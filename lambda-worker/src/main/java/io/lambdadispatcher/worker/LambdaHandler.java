@@ -65,8 +65,8 @@ public class LambdaHandler implements RequestStreamHandler {
         } catch (TimeoutException e) {
             // The first invoke goes on waiting.
         } catch (ExecutionException e) {
-            throw new IllegalStateException(
-                    "the handler cannot start: " + e.getCause().getMessage(), e.getCause());
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IllegalStateException("the handler cannot start: " + cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
