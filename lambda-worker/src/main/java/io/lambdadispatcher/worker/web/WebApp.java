@@ -9,12 +9,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find nobody. One that keeps
+ * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find nobody.
+ * One that keeps
  * dying before it has ever been ready has failed to start. Methods may be called from any thread.
  */
 final class WebApp implements ChildListener {
@@ -26,6 +28,7 @@ final class WebApp implements ChildListener {
     private final WebConfig config;
     private final @Nullable Child child;
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private final AtomicBoolean probing = new AtomicBoolean();
     private boolean started;
     private int earlyDeaths;
 
@@ -79,7 +82,11 @@ final class WebApp implements ChildListener {
         }
     }
 
+    /** A probe that waits for a process that has died meanwhile serves for the next as well. */
     private void awaitReady() {
+        if (!probing.compareAndSet(false, true)) {
+            return;
+        }
         ReadinessProbe.start(config.readiness(), config.address().getHostString())
                 .whenComplete((nothing, failure) -> {
                     if (failure != null) {
