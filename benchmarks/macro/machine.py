@@ -97,7 +97,7 @@ def gateway_library(artifact):
 def is_older_than_sources(built):
     """The report names a commit: what is measured must not be an older one."""
     sources = [ROOT / "pom.xml", *(ROOT / module / "pom.xml" for module in MODULES)]
-    for module in MODULES:
+    for module in (*MODULES, "examples/inference"):
         sources += (path for path in (ROOT / module / "src/main").rglob("*") if path.is_file())
     return max(source.stat().st_mtime for source in sources) > built.stat().st_mtime
 

@@ -50,7 +50,7 @@ POOLS = [
 
 S3 = "S3: a wait, lognormal, median {s3_millis:g} ms"
 COLD = "cold starts: a wait, lognormal, median {cold_start_millis:g} ms, the same on both sides"
-PUT = "database: TLS on loopback, {service_millis:g} ms of service (median), round trips of {round_trip_millis:g} ms"
+PUT = "database: the AWS SDK's client and a worker's pool on it, a stand-in for DynamoDB behind TLS on loopback, {service_millis:g} ms of service (median), round trips of {round_trip_millis:g} ms"
 
 # body: None = GET; else the name of what is posted. Published: as its authors write it.
 Row = collections.namedtuple(
@@ -81,6 +81,8 @@ ROWS = [
     Row("put-ten-afresh", "ten puts in a row, new connections", "/put-afresh/10", None, "few", 1, 12, "180 ms", "", PUT),
 ]
 RATE = 200
+# What a new connection for each put costs: rows with and without keep-alive, and the published ratio of their times.
+KEEP_ALIVE = [("one put", "put", "put-afresh", 33 / 10), ("ten in a row", "put-ten", "put-ten-afresh", 180 / 60)]
 MEDIA_TYPES = {"features.json": "application/json", "features.pb": "application/x-protobuf"}
 
 
@@ -292,7 +294,8 @@ class Run:
         for side in (self.dispatch, self.direct):
             progress(f"warming up {side.name}")
             self.warm_up(ROWS[0], side, self.options.warm_up, self.options.jvm_warm_up)
-        return {"meta": self.meta(), "results": [self.measure(row) for row in self.rows]}
+        results = [self.measure(row) for row in self.rows]
+        return {"meta": self.meta(), "results": results, "keep_alive": keep_alive(results)}
 
     def make_certificate(self):
         execute([
@@ -436,6 +439,20 @@ def middle(samples):
     return {**ordered[(len(ordered) - 1) // 2], "rounds_rps": [sample["rps"] for sample in samples]}
 
 
+def keep_alive(results):
+    """Of the averages, through workers and through one invocation per request; of pairs that were both measured."""
+    by_name = {result["name"]: result for result in results}
+    return [
+        {
+            "title": title,
+            "published": published,
+            **{side: by_name[afresh][side]["avg_ms"] / by_name[kept][side]["avg_ms"] for side in ("dispatch", "direct")},
+        }
+        for title, kept, afresh, published in KEEP_ALIVE
+        if kept in by_name and afresh in by_name
+    ]
+
+
 def chosen(only):
     known = [row.name for row in ROWS]
     names = only.split(",") if only else known
@@ -463,6 +480,8 @@ def print_table(report):
     print()
     for number, text in enumerate(notes, 1):
         print(f"{number}. simulated: {text}.")
+    for pair in keep_alive(report["results"]):
+        print(f"\n{pair['title']}, new connections ÷ kept: dispatch **{pair['dispatch']:.1f}**, direct {pair['direct']:.1f}; published {pair['published']:.1f}.")
     print("\nPublished: 20 workers of 512 MB behind a router of 1 vCPU; 100 Lambdas of 512 MB behind an ALB. Here all share one machine, "
           "and environments have neither a memory nor a CPU limit of their own: compare within a row.")
 

@@ -15,6 +15,7 @@ import measure  # noqa: E402
 import performance  # noqa: E402
 import plots  # noqa: E402
 import proxies  # noqa: E402
+import scenarios  # noqa: E402
 import soak  # noqa: E402
 import sweeps  # noqa: E402
 from processes import Failure  # noqa: E402
@@ -129,6 +130,13 @@ class SoakTest(unittest.TestCase):
         self.assertIn("1 of 101", soak.failures(self.result(errors=1), 0.1)[0])
         self.assertIn("offered", soak.failures(self.result(rate=9), 0.1)[0])
         self.assertIn("dispatcher_mib", soak.failures(self.result(), 0.01)[0])
+
+
+class ScenariosTest(unittest.TestCase):
+    def test_cost_of_new_connections_is_told_of_pairs_that_were_both_measured(self):
+        row = lambda name, dispatch, direct: {"name": name, "dispatch": {"avg_ms": dispatch}, "direct": {"avg_ms": direct}}
+        pairs = scenarios.keep_alive([row("put", 8, 10), row("put-afresh", 20, 30), row("put-ten", 70, 80)])
+        self.assertEqual(pairs, [{"title": "one put", "published": 3.3, "dispatch": 2.5, "direct": 3}])
 
 
 class SweepsTest(unittest.TestCase):

@@ -26,7 +26,7 @@ public interface DispatcherObserver {
     }
 
     /**
-     * One finished exchange.
+     * One finished exchange. A WebSocket is a CONNECT whichever HTTP its client speaks, and 200 when it was opened, also where 101 was sent.
      *
      * @param function {@code null} if no route matched
      * @param workerId {@code null} if it never reached a worker
@@ -49,7 +49,13 @@ public interface DispatcherObserver {
             long responseBytes,
             long queueNanos,
             long totalNanos,
-            int attempts) {}
+            int attempts) {
+
+        /** It was open for as long as its ends liked: its time says nothing of how fast anybody answers. */
+        public boolean isTunnel() {
+            return status / 100 == 2 && "CONNECT".contentEquals(method);
+        }
+    }
 
     default void onExchangeEnd(ExchangeEnd end) {}
 

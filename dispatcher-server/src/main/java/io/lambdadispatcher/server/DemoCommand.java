@@ -10,10 +10,10 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,7 +36,9 @@ final class DemoCommand extends SettingsCommand {
                     Settings.LOCAL_ENVIRONMENT,
                     "LAMBDA_DISPATCHER_HANDLER=io.lambdadispatcher.worker.demo.DemoHandler"),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
-    private static final long READY_WITHIN_SECONDS = 30;
+
+    /** Added to the time that a worker may take to dial in. */
+    private static final Duration READY_MARGIN = Duration.ofSeconds(10);
 
     private final Supplier<Termination> termination;
     private final @Nullable Path whatToTry;
@@ -74,7 +76,10 @@ final class DemoCommand extends SettingsCommand {
             Configuration configuration, @Nullable DemoCertificate certificate, Termination requested, PrintWriter out)
             throws StartException, InterruptedException {
         Server server = Server.start(configuration);
-        if (awaitReady(server, requested)) {
+        if (awaitReady(
+                server,
+                requested,
+                configuration.get(Settings.FUNCTION_NO_SHOW_AFTER).plus(READY_MARGIN))) {
             new DemoGreeting(server, certificate, whatToTry).print(out);
             requested.await();
         }
@@ -83,8 +88,9 @@ final class DemoCommand extends SettingsCommand {
     }
 
     /** @return false = it was told to end, or gave up waiting */
-    private static boolean awaitReady(Server server, Termination requested) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(READY_WITHIN_SECONDS);
+    private static boolean awaitReady(Server server, Termination requested, Duration limit)
+            throws InterruptedException {
+        long deadline = System.nanoTime() + limit.toNanos();
         String obstacle = server.obstacle();
         while (obstacle != null && System.nanoTime() - deadline < 0) {
             if (requested.await(20)) {
@@ -93,7 +99,7 @@ final class DemoCommand extends SettingsCommand {
             obstacle = server.obstacle();
         }
         if (obstacle != null) {
-            log.error("not ready after {} s: {}", READY_WITHIN_SECONDS, obstacle);
+            log.error("not ready after {} s: {}", limit.toSeconds(), obstacle);
         }
         return obstacle == null;
     }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,7 +19,7 @@ final class DemoGreeting {
     private final @Nullable DemoCertificate certificate;
     private final @Nullable Path whatToTry;
 
-    /** @param whatToTry text shown instead of ours; {@code {url}} stands for the plain address */
+    /** @param whatToTry text shown instead of ours; {@code {url}} stands for the first address, {@code {authority}} for its host and port */
     DemoGreeting(Server server, @Nullable DemoCertificate certificate, @Nullable Path whatToTry) {
         this.server = server;
         this.certificate = certificate;
@@ -45,7 +46,8 @@ final class DemoGreeting {
         if (whatToTry != null) {
             try {
                 return Files.readAllLines(whatToTry).stream()
-                        .map(line -> line.replace("{url}", urls.get(0)))
+                        .map(line -> line.replace("{url}", urls.get(0))
+                                .replace("{authority}", URI.create(urls.get(0)).getAuthority()))
                         .toList();
             } catch (IOException e) {
                 log.warn("{} cannot be read: {}", whatToTry, e.toString());

@@ -284,6 +284,7 @@ public final class FlatHeaders extends TypedFields {
 
     private final class Fields implements Iterator<Map.Entry<CharSequence, CharSequence>> {
         private int next;
+        private boolean stands;
 
         @Override
         public boolean hasNext() {
@@ -296,11 +297,16 @@ public final class FlatHeaders extends TypedFields {
                 throw new NoSuchElementException("no more than " + size() + " fields");
             }
             next += 2;
+            stands = true;
             return new SimpleImmutableEntry<>(at(next - 2), at(next - 1));
         }
 
         @Override
         public void remove() {
+            if (!stands) {
+                throw new IllegalStateException("remove() without a next() before it");
+            }
+            stands = false;
             next -= 2;
             removeAt(next);
         }

@@ -117,6 +117,18 @@ class FlatHeadersTest {
     }
 
     @Test
+    void should_refuse_to_remove_where_the_iterator_stands_on_nothing() {
+        FlatHeaders flat = new FlatHeaders();
+        flat.add("a", "1").add("b", "2");
+        Iterator<Map.Entry<CharSequence, CharSequence>> fields = flat.iterator();
+        assertThatThrownBy(fields::remove).isInstanceOf(IllegalStateException.class);
+        fields.next();
+        fields.remove();
+        assertThatThrownBy(fields::remove).isInstanceOf(IllegalStateException.class);
+        assertThat(flat.names()).containsExactly("b");
+    }
+
+    @Test
     void should_remove_what_the_iterator_stands_on() {
         FlatHeaders head = new FlatHeaders();
         head.add("a", "1").add("b", "2").add("c", "3");

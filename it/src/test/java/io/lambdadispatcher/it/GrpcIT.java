@@ -129,6 +129,11 @@ class GrpcIT {
         return Stream.of(
                 test("empty_unary", tls, AbstractInteropTest::emptyUnary),
                 test("large_unary", tls, AbstractInteropTest::largeUnary),
+                test("server_compressed_unary", tls, AbstractInteropTest::serverCompressedUnary),
+                test("server_compressed_streaming", tls, AbstractInteropTest::serverCompressedStreaming),
+                test("exchange_metadata_unary", tls, AbstractInteropTest::exchangeMetadataUnaryCall),
+                test("exchange_metadata_streaming", tls, AbstractInteropTest::exchangeMetadataStreamingCall),
+                test("graceful_shutdown", tls, AbstractInteropTest::gracefulShutdown),
                 test("very_large_request", tls, AbstractInteropTest::veryLargeRequest),
                 test("very_large_response", tls, AbstractInteropTest::veryLargeResponse),
                 test("client_streaming", tls, AbstractInteropTest::clientStreaming),

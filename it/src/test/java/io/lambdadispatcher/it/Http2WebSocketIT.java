@@ -304,6 +304,43 @@ class Http2WebSocketIT {
         }
     }
 
+    /** Octets that come back must be those that went; whatever else happens, every worker stream must be free in the end. */
+    @Test
+    void should_come_to_rest_in_whatever_order_tunnels_end() throws Exception {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        String[] paths = {"/raw", "/raw", "/ws", "/first", "/flood", "/refuse", "/stuck"};
+        for (int round = 0; round < 20; round++) {
+            try (Http2Connection connection = Http2Connection.to(rig)) {
+                List<Stream> streams = new ArrayList<>();
+                for (int i = 0; i < 60; i++) {
+                    streams.add(connection.open(connect(paths[random.nextInt(paths.length)]), random.nextInt(20) == 0));
+                }
+                for (int step = 0; step < 200; step++) {
+                    Stream stream = streams.get(random.nextInt(streams.size()));
+                    if (!stream.channel.isActive()) {
+                        continue;
+                    }
+                    switch (random.nextInt(6)) {
+                        case 0 -> stream.end();
+                        case 1 -> stream.channel.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.CANCEL));
+                        case 2 ->
+                            stream.send(
+                                    Unpooled.wrappedBuffer(new byte[random.nextInt(100_000)]), random.nextBoolean());
+                        default -> stream.send("x".repeat(random.nextInt(100)));
+                    }
+                }
+                // Last of all an honest one, on the same connection.
+                Stream honest = connection.open(connect("/raw"), false);
+                assertThat(honest.status()).as("seed " + seed).isEqualTo("200");
+                honest.send("alive", true);
+                assertThat(honest.text(5)).as("seed " + seed).isEqualTo("alive");
+            }
+            rig.awaitAllFree();
+            assertThat(rig.pool().streams()).as("seed " + seed).isEqualTo(100);
+        }
+    }
+
     private static int seen(String what) {
         try {
             String all = rig.client(HttpClient.Version.HTTP_1_1)

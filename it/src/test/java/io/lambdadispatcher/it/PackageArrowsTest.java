@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 class PackageArrowsTest {
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .withImportOption(location -> !location.contains("-tests.jar"))
             .importPackages("io.lambdadispatcher");
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
@@ -46,7 +47,16 @@ class PackageArrowsTest {
                 .resideInAPackage(BASE + "worker..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(BASE + "core..", BASE + "server..", "ch.qos.logback..", "software.amazon..")
+                .resideInAnyPackage(BASE + "core..", BASE + "server..", "ch.qos.logback..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "worker..")
+                .and()
+                .resideOutsideOfPackages(BASE + "worker.aws..", BASE + "worker.demo..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "worker.aws..", "software.amazon..")
                 .check(CLASSES);
     }
 
@@ -67,10 +77,10 @@ class PackageArrowsTest {
     }
 
     @Test
-    void should_hold_that_one_package_sees_the_aws_sdk() {
+    void should_hold_that_one_package_of_each_end_and_the_demo_see_the_aws_sdk() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage(BASE + "core.lambda..")
+                .resideOutsideOfPackages(BASE + "core.lambda..", BASE + "worker.aws..", BASE + "worker.demo..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("software.amazon..")

@@ -109,7 +109,7 @@ final class Rig implements AutoCloseable {
     Process launch(int connections, int streams, Map<String, String> variables) {
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx256m",
+                        "-Xmx" + variables.getOrDefault("IT_WORKER_HEAP", "256m"),
                         "-XX:TieredStopAtLevel=1",
                         "-cp",
                         System.getProperty("java.class.path"),

@@ -1,12 +1,16 @@
 package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.HttpLimits;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -14,6 +18,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.WebSocket;
 import java.net.http.WebSocketHandshakeException;
 import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,8 +51,24 @@ class WebSocketIT {
     @BeforeAll
     static void start() {
         FunctionOptions impatient = FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(1));
-        rig = Rig.start(impatient, DispatcherObserver.NONE);
+        rig = Rig.start(impatient, DispatcherObserver.NONE, builder -> builder.limits(impatientLimits()));
         rig.worker(2, 50, ECHO);
+    }
+
+    /** Idle after two seconds, looked for twice a second. */
+    private static HttpLimits impatientLimits() {
+        HttpLimits d = HttpLimits.defaults();
+        return new HttpLimits(
+                d.maxHeadBytes(),
+                d.maxHeadFields(),
+                d.maxRequestLineBytes(),
+                d.maxConcurrentStreams(),
+                d.streamWindowBytes(),
+                d.connectionWindowBytes(),
+                Duration.ofMillis(500),
+                Duration.ofSeconds(2),
+                d.writeTimeout(),
+                d.maxResetsPerWindow());
     }
 
     @AfterAll
@@ -212,12 +233,12 @@ class WebSocketIT {
         }
     }
 
-    /** The function's request time-out is 1 s here. */
+    /** The function's request time-out is 1 s here, the idle time-out 2 s. */
     @Test
     void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
         Told told = new Told();
         WebSocket socket = connect("ws", told);
-        TimeUnit.MILLISECONDS.sleep(2500);
+        TimeUnit.MILLISECONDS.sleep(3500);
         socket.sendText("still there", true).join();
         assertThat(told.next()).isEqualTo("still there");
         socket.sendClose(1000, "").join();
@@ -391,7 +412,7 @@ class WebSocketIT {
     void should_stop_the_worker_when_the_client_does_not_read() throws Exception {
         try (Socket socket = new Socket()) {
             socket.setReceiveBufferSize(4096);
-            socket.connect(new java.net.InetSocketAddress("127.0.0.1", rig.plainPort()));
+            socket.connect(new InetSocketAddress("127.0.0.1", rig.plainPort()));
             socket.getOutputStream().write(HANDSHAKE.formatted("/flood").getBytes(StandardCharsets.US_ASCII));
             head(socket.getInputStream());
             int[] last = {-1};
@@ -408,6 +429,39 @@ class WebSocketIT {
             assertThat(last[0]).isLessThan(1000);
             socket.getInputStream().readNBytes(20_000_000);
             assertThat(seen("flood")).isGreaterThan(last[0]);
+        }
+    }
+
+    /** And in the end the client has gone, which nobody who does not read can see, so that it must be the time that frees the stream. */
+    @Test
+    void should_stop_the_client_when_the_handler_does_not_read() throws Exception {
+        try (SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", rig.plainPort()))) {
+            socket.write(ByteBuffer.wrap(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII)));
+            head(socket.socket().getInputStream());
+            socket.configureBlocking(false);
+            long sent = 0;
+            for (int idle = 0; idle < 20 && sent < 100_000_000; idle++) {
+                int bytes = socket.write(ByteBuffer.allocate(65_536));
+                while (bytes > 0) {
+                    sent += bytes;
+                    idle = 0;
+                    bytes = socket.write(ByteBuffer.allocate(65_536));
+                }
+                TimeUnit.MILLISECONDS.sleep(25);
+            }
+            // Two windows, and what the kernel holds of three connections.
+            assertThat(sent).isLessThan(30_000_000);
+        }
+    }
+
+    @Test
+    void should_cut_a_half_open_tunnel_that_was_forgotten() throws Exception {
+        try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
+            socket.setSoTimeout(20_000);
+            socket.getOutputStream().write(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII));
+            head(socket.getInputStream());
+            socket.shutdownOutput();
+            assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketException.class);
         }
     }
 
@@ -467,9 +521,7 @@ class WebSocketIT {
                 socket.getOutputStream().write(HANDSHAKE.formatted("/raw").getBytes(StandardCharsets.US_ASCII));
                 head(socket.getInputStream());
                 worker.destroyForcibly();
-                org.assertj.core.api.Assertions.assertThatThrownBy(
-                                () -> socket.getInputStream().read())
-                        .isInstanceOf(java.net.SocketException.class);
+                assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketException.class);
             }
         }
     }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.web.WebEnvironment;
 import io.lambdadispatcher.worker.web.WebHandler;
+import io.lambdadispatcher.worker.websocket.WebSocketHandler;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /** Makes the user's handler from its class name, or from a class and a method as Lambda names them: {@code pkg.Class::method}. */
 final class HandlerLoader {
     /**
-     * Holds the name of a class with a public constructor without parameters, which is a {@link Handler}, a {@link BlockingHandler} or a Lambda function
-     * ({@link FunctionHandler}).
+     * Holds the name of a class with a public constructor without parameters, which is a {@link Handler}, a {@link BlockingHandler}, a {@link
+     * WebSocketHandler} or a Lambda function ({@link FunctionHandler}).
      */
     static final String VARIABLE = "LAMBDA_DISPATCHER_HANDLER";
 
@@ -77,7 +78,8 @@ final class HandlerLoader {
         } catch (ReflectiveOperationException | LinkageError e) {
             throw new IllegalArgumentException(
                     VARIABLE + " is '" + className
-                            + "', expected a class with a public constructor without parameters: " + e,
+                            + "', expected a class with a public constructor without parameters: "
+                            + (e.getCause() == null ? e : e.getCause()),
                     e);
         }
         if (made instanceof Handler handler) {
@@ -86,8 +88,12 @@ final class HandlerLoader {
         if (made instanceof BlockingHandler blocking) {
             return blocking.asHandler();
         }
+        if (made instanceof WebSocketHandler webSocket) {
+            return webSocket.asHandler();
+        }
         throw new IllegalArgumentException(VARIABLE + " is '" + className + "', expected a " + Handler.class.getName()
-                + ", a " + BlockingHandler.class.getName() + ", a RequestHandler or a RequestStreamHandler");
+                + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
+                + ", a RequestHandler or a RequestStreamHandler");
     }
 
     private static boolean isFunction(Class<?> type) {

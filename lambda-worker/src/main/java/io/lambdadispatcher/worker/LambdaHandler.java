@@ -11,6 +11,8 @@ import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.web.WebEnvironment;
 import io.lambdadispatcher.worker.web.WebHandler;
+import io.lambdadispatcher.worker.snapshot.SnapshotListener;
+import io.lambdadispatcher.worker.snapshot.Snapshots;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -51,6 +53,9 @@ public class LambdaHandler implements RequestStreamHandler {
 
     protected LambdaHandler(Handler handler) {
         this.handler = handler;
+        if (handler instanceof SnapshotListener listener) {
+            Snapshots.ofProcess().register(listener);
+        }
         this.started = Lifecycle.start(handler).toCompletableFuture();
         if (handler instanceof Lifecycle) {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycle.stop(handler), "handler-stop"));

@@ -7,6 +7,7 @@ import io.lambdadispatcher.worker.connect.ClientTls;
 import io.lambdadispatcher.worker.connect.ConnectionKeeper;
 import io.lambdadispatcher.worker.connect.Dialler;
 import io.lambdadispatcher.worker.connect.Tally;
+import io.lambdadispatcher.worker.handler.Concurrency;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.netty.channel.EventLoop;
@@ -63,6 +64,7 @@ public final class Worker {
         this.config = config;
         this.handler = handler;
         this.startedNanos = System.nanoTime();
+        Concurrency.announce(config.connections() * config.streams());
         this.deadlineNanos = config.deadline().isZero()
                 ? 0
                 : startedNanos + config.deadline().toNanos();

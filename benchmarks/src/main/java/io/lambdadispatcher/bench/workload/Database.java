@@ -1,41 +1,46 @@
 package io.lambdadispatcher.bench.workload;
 
+import io.lambdadispatcher.worker.aws.AwsConnections;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import javax.net.ssl.SSLContext;
+import java.util.concurrent.Executor;
+import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.retries.DefaultRetryStrategy;
+import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
+import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
 /**
- * A handler's client of a database such as DynamoDB: an HTTPS PUT for each item. Makes its HTTP client, with threads of its own, when it is
- * first asked. Thread-safe.
+ * A handler's client of DynamoDB: the SDK's own, on connections that the worker keeps. Makes them, with a thread of their own, when it is first
+ * asked. Thread-safe.
  */
 public final class Database {
-    static final String KEPT = "/kept";
+    /** Below it the endpoint closes the connection after each answer. */
     static final String CLOSED = "/closed";
 
-    private static final byte[] ITEM =
-            "{\"TableName\":\"items\",\"Item\":{\"id\":{\"S\":\"42\"}}}".getBytes(StandardCharsets.UTF_8);
+    private static final Map<String, AttributeValue> ITEM = Map.of("id", AttributeValue.fromS("42"));
 
     private final @Nullable URI endpoint;
     private final @Nullable Path certificate;
-    private @Nullable HttpClient client;
+    private @Nullable Clients clients;
+
+    private record Clients(DynamoDbAsyncClient kept, DynamoDbAsyncClient closed) {}
 
     /** @param certificate PEM file of the only certificate that is trusted */
     public Database(URI endpoint, Path certificate) {
@@ -57,44 +62,52 @@ public final class Database {
      * One after the other.
      *
      * @param keepAlive false: the endpoint closes the connection after each, so that the next has to make a new one
+     * @param between runs what puts the next: by then the connection of the last is back in its pool
      * @return fails with the first that does
      */
-    CompletionStage<Void> put(int times, boolean keepAlive) {
-        CompletionStage<Void> all = CompletableFuture.completedFuture(null);
-        for (int i = 0; i < times; i++) {
-            all = all.thenCompose(before -> putOne(keepAlive));
+    CompletionStage<Void> put(int times, boolean keepAlive, Executor between) {
+        if (endpoint == null) {
+            return CompletableFuture.failedFuture(new IOException("no database is configured"));
+        }
+        DynamoDbAsyncClient client = keepAlive ? clients().kept : clients().closed;
+        CompletionStage<Void> all = putOne(client);
+        for (int i = 1; i < times; i++) {
+            all = all.thenComposeAsync(before -> putOne(client), between);
         }
         return all;
     }
 
-    private CompletionStage<Void> putOne(boolean keepAlive) {
-        if (endpoint == null) {
-            return CompletableFuture.failedFuture(new IOException("no database is configured"));
-        }
-        HttpRequest put = HttpRequest.newBuilder(endpoint.resolve(keepAlive ? KEPT : CLOSED))
-                .PUT(BodyPublishers.ofByteArray(ITEM))
-                .build();
-        return client().sendAsync(put, BodyHandlers.discarding()).thenCompose(Database::verified);
+    private static CompletionStage<Void> putOne(DynamoDbAsyncClient client) {
+        return client.putItem(put -> put.tableName("items").item(ITEM)).thenApply(done -> null);
     }
 
-    private static CompletionStage<Void> verified(HttpResponse<Void> response) {
-        return response.statusCode() == 200
-                ? CompletableFuture.completedFuture(null)
-                : CompletableFuture.failedFuture(
-                        new IOException("the database answered " + response.statusCode() + ", expected 200"));
-    }
-
-    private synchronized HttpClient client() {
-        if (client == null) {
-            client = HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .sslContext(trusting(Objects.requireNonNull(certificate)))
+    private synchronized Clients clients() {
+        if (clients == null) {
+            TrustManager[] trusted = trusting(Objects.requireNonNull(certificate));
+            AwsConnections connections = AwsConnections.builder()
+                    .async(netty -> netty.tlsTrustManagersProvider(() -> trusted))
                     .build();
+            URI database = Objects.requireNonNull(endpoint);
+            clients = new Clients(client(connections, database), client(connections, database.resolve(CLOSED)));
         }
-        return client;
+        return clients;
     }
 
-    private static SSLContext trusting(Path certificate) {
+    private static DynamoDbAsyncClient client(AwsConnections connections, URI endpoint) {
+        return DynamoDbAsyncClient.builder()
+                .httpClient(connections.async())
+                .asyncConfiguration(completion -> completion.advancedOption(
+                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, Runnable::run))
+                .overrideConfiguration(once -> once.retryStrategy(DefaultRetryStrategy.doNotRetry()))
+                .endpointOverride(endpoint)
+                .region(Region.US_EAST_1)
+                // What a client of AWS must have; the stand-in does not look at it.
+                .credentialsProvider(
+                        StaticCredentialsProvider.create(AwsBasicCredentials.create("loopback", "loopback")))
+                .build();
+    }
+
+    private static TrustManager[] trusting(Path certificate) {
         try (InputStream pem = Files.newInputStream(certificate)) {
             Certificate trusted = CertificateFactory.getInstance("X.509").generateCertificate(pem);
             KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
@@ -102,9 +115,7 @@ public final class Database {
             store.setCertificateEntry("database", trusted);
             TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
             trust.init(store);
-            SSLContext tls = SSLContext.getInstance("TLS");
-            tls.init(null, trust.getTrustManagers(), null);
-            return tls;
+            return trust.getTrustManagers();
         } catch (IOException | GeneralSecurityException e) {
             throw new IllegalArgumentException(
                     "certificate: " + certificate + ", expected a PEM file: " + e.getMessage(), e);

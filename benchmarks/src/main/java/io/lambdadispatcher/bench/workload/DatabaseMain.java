@@ -1,6 +1,7 @@
 package io.lambdadispatcher.bench.workload;
 
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
@@ -28,8 +29,8 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
- * The database that handlers put items to: HTTPS on 127.0.0.1, a service time, and the distance of another machine. {@code PUT /kept} keeps
- * the connection, {@code PUT /closed} closes it after the answer. Nothing is stored. One event loop.
+ * The database that handlers put items to: as much of DynamoDB's API as that needs, a service time, and the distance of another machine. HTTPS on
+ * 127.0.0.1. What is posted below {@code /closed} closes the connection after the answer. Nothing is stored. One event loop.
  *
  * <p>Arguments: port, PEM files of certificate and key, median of the service time and the round trip, both in milliseconds. Runs until it is
  * killed. Exit codes: 2 for wrong arguments.
@@ -37,6 +38,9 @@ import javax.net.ssl.SSLException;
 public final class DatabaseMain {
     private static final int LARGEST_ITEM_BYTES = 400 * 1024;
     private static final double SERVICE_SIGMA = 0.25;
+    private static final String TARGET = "x-amz-target";
+    private static final String PUT_ITEM = "DynamoDB_20120810.PutItem";
+    private static final byte[] NO_ATTRIBUTES = {'{', '}'};
 
     private DatabaseMain() {}
 
@@ -95,11 +99,16 @@ public final class DatabaseMain {
         }
 
         private static FullHttpResponse answer(FullHttpRequest request) {
-            boolean put = request.method().equals(HttpMethod.PUT);
+            boolean put = request.method().equals(HttpMethod.POST)
+                    && PUT_ITEM.equals(request.headers().get(TARGET));
             FullHttpResponse answer = new DefaultFullHttpResponse(
-                    HttpVersion.HTTP_1_1, put ? HttpResponseStatus.OK : HttpResponseStatus.METHOD_NOT_ALLOWED);
-            answer.headers().set(HttpHeaderNames.CONTENT_LENGTH, 0);
-            if (request.uri().equals(Database.CLOSED)) {
+                    HttpVersion.HTTP_1_1,
+                    put ? HttpResponseStatus.OK : HttpResponseStatus.BAD_REQUEST,
+                    Unpooled.wrappedBuffer(NO_ATTRIBUTES));
+            answer.headers()
+                    .set(HttpHeaderNames.CONTENT_TYPE, "application/x-amz-json-1.0")
+                    .set(HttpHeaderNames.CONTENT_LENGTH, NO_ATTRIBUTES.length);
+            if (request.uri().startsWith(Database.CLOSED)) {
                 answer.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
             }
             return answer;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.bench.workload;
 
+import com.example.inference.InferenceHandler;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -13,7 +14,6 @@ import io.netty.util.AsciiString;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <table>
  * <caption>What is added</caption>
  * <tr><td>{@code GET /s3/image}</td><td>the image, after as long as S3 would take</td></tr>
- * <tr><td>{@code POST /inference/json}, {@code /inference/protobuf}</td><td>a probability</td></tr>
+ * <tr><td>{@code POST /inference/json}, {@code /inference/protobuf}</td><td>a probability: {@link InferenceHandler}</td></tr>
  * <tr><td>{@code GET /put/1}, {@code /put/10}</td><td>so many puts to the database, one after the other</td></tr>
  * <tr><td>{@code GET /put-afresh/1}, {@code /put-afresh/10}</td><td>the same with a new connection for each</td></tr>
  * <tr><td>{@code GET /sometimes}</td><td>four octets; one in {@value #SILENT_ONE_IN} gets no answer at all</td></tr>
@@ -35,18 +35,15 @@ public final class WorkloadHandler implements Handler {
 
     private static final String IMAGE_PATH = "/public/silly-test-image.jpg";
     private static final AsciiString OK = AsciiString.cached("200");
-    private static final AsciiString BAD_REQUEST = AsciiString.cached("400");
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
     private static final AsciiString JPEG = AsciiString.cached("image/jpeg");
     private static final byte[] PONG = {'p', 'o', 'n', 'g'};
-
-    private static final Inference JSON = new JsonInference();
-    private static final Inference PROTOBUF = new ProtobufInference();
 
     /** Of all handlers of the process: which of them a request meets is not to matter. */
     private static final AtomicLong SOMETIMES = new AtomicLong();
 
     private final Handler demo = new DemoHandler();
+    private final Handler inference = new InferenceHandler();
     private final Wait s3;
     private final Database database;
 
@@ -60,12 +57,11 @@ public final class WorkloadHandler implements Handler {
     public void handle(Request request, Response response) throws Exception {
         switch (request.path()) {
             case "/s3/image" -> s3Image(request, response);
-            case "/inference/json" -> infer(JSON, request, response);
-            case "/inference/protobuf" -> infer(PROTOBUF, request, response);
-            case "/put/1" -> put(1, true, response);
-            case "/put/10" -> put(10, true, response);
-            case "/put-afresh/1" -> put(1, false, response);
-            case "/put-afresh/10" -> put(10, false, response);
+            case "/inference/json", "/inference/protobuf" -> inference.handle(request, response);
+            case "/put/1" -> put(1, true, request, response);
+            case "/put/10" -> put(10, true, request, response);
+            case "/put-afresh/1" -> put(1, false, request, response);
+            case "/put-afresh/10" -> put(10, false, request, response);
             case "/sometimes" -> sometimes(response);
             default -> demo.handle(request, response);
         }
@@ -75,18 +71,8 @@ public final class WorkloadHandler implements Handler {
         request.eventLoop().schedule(() -> respond(response, JPEG, Image.OCTETS), s3.nextNanos(), TimeUnit.NANOSECONDS);
     }
 
-    private static void infer(Inference inference, Request request, Response response) {
-        Gather.read(request, response, body -> {
-            try {
-                respond(response, inference.mediaType(), inference.answer(body));
-            } catch (IllegalArgumentException e) {
-                respond(response, BAD_REQUEST, TEXT, (e.getMessage() + "\n").getBytes(StandardCharsets.UTF_8));
-            }
-        });
-    }
-
-    private void put(int times, boolean keepAlive, Response response) {
-        database.put(times, keepAlive).whenComplete((done, error) -> {
+    private void put(int times, boolean keepAlive, Request request, Response response) {
+        database.put(times, keepAlive, request.eventLoop()).whenComplete((done, error) -> {
             if (error == null) {
                 respond(response, TEXT, PONG);
             } else {
@@ -101,14 +87,10 @@ public final class WorkloadHandler implements Handler {
         }
     }
 
-    private static void respond(Response response, AsciiString type, byte[] octets) {
-        respond(response, OK, type, octets);
-    }
-
     /** @param octets not to be changed afterwards */
-    private static void respond(Response response, AsciiString status, AsciiString type, byte[] octets) {
+    private static void respond(Response response, AsciiString type, byte[] octets) {
         Http2Headers head = new DefaultHttp2Headers(false)
-                .status(status)
+                .status(OK)
                 .set(HttpHeaderNames.CONTENT_TYPE, type)
                 .set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(octets.length)));
         response.respond(head, Unpooled.wrappedBuffer(octets));

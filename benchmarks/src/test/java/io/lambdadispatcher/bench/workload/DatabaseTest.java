@@ -11,6 +11,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -70,15 +71,19 @@ class DatabaseTest {
 
     @Test
     void should_fail_where_there_is_no_database() {
-        assertThatThrownBy(
-                        () -> Database.none().put(1, true).toCompletableFuture().get(10, TimeUnit.SECONDS))
+        assertThatThrownBy(() -> Database.none()
+                        .put(1, true, Runnable::run)
+                        .toCompletableFuture()
+                        .get(10, TimeUnit.SECONDS))
                 .isInstanceOf(ExecutionException.class)
                 .hasMessageContaining("no database");
     }
 
     private long millis(int puts, boolean keepAlive) throws Exception {
         long startNanos = System.nanoTime();
-        database.put(puts, keepAlive).toCompletableFuture().get(30, TimeUnit.SECONDS);
+        database.put(puts, keepAlive, ForkJoinPool.commonPool())
+                .toCompletableFuture()
+                .get(30, TimeUnit.SECONDS);
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
     }
 }

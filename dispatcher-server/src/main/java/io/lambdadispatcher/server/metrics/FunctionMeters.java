@@ -48,6 +48,7 @@ final class FunctionMeters {
 
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Timer duration;
+    private final Timer tunnelDuration;
     private final Timer queueTime;
     private final Counter retries;
     private final Counter requestBytes;
@@ -66,6 +67,7 @@ final class FunctionMeters {
         this.registry = registry;
         this.function = function;
         duration = histogram(Meters.DURATION);
+        tunnelDuration = histogram(Meters.TUNNEL_DURATION);
         queueTime = histogram(Meters.QUEUE_TIME);
         retries = counter(Meters.RETRIES);
         requestBytes = counter(Meters.REQUEST_BYTES);
@@ -89,7 +91,7 @@ final class FunctionMeters {
         if (end.failure() != null) {
             failures.computeIfAbsent(end.failure(), this::failures).increment();
         }
-        duration.record(end.totalNanos(), TimeUnit.NANOSECONDS);
+        (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
         add(requestBytes, end.requestBytes());
         add(responseBytes, end.responseBytes());

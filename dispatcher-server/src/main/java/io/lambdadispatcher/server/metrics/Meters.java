@@ -8,6 +8,10 @@ enum Meters {
     FAILURES("request.failures", null, "Requests that got an error made by the dispatcher, or a response cut short"),
     RETRIES("request.retries", null, "Times a request was given to a further worker stream"),
     DURATION("request.duration", null, "From arrival until the last octet of the response was passed on"),
+    TUNNEL_DURATION(
+            "tunnel.duration",
+            null,
+            "From arrival until both directions of a WebSocket had ended; not among the requests' durations"),
     QUEUE_TIME("request.queue", null, "From arrival until a worker stream took the request"),
     REQUEST_BYTES("request.body", "bytes", "Octets of request bodies"),
     RESPONSE_BYTES("response.body", "bytes", "Octets of response bodies"),

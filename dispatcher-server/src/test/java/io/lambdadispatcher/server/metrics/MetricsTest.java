@@ -67,6 +67,20 @@ class MetricsTest {
                 .contains("lambda_dispatcher_request_queue_seconds_bucket{function=\"a\",le=\"2.5E-4\"} 1\n");
     }
 
+    /** One that was open for a day would say nothing of how fast anybody answers. */
+    @Test
+    void should_keep_tunnels_out_of_the_durations_of_requests() {
+        observer.onExchangeEnd(new ExchangeEnd(
+                "a", "w-1", "CONNECT", "/ws", 200, Outcome.COMPLETED, null, 1, 1, 0, TimeUnit.DAYS.toNanos(1), 1));
+        observer.onExchangeEnd(new ExchangeEnd(
+                "a", "w-1", "CONNECT", "/ws", 403, Outcome.COMPLETED, null, 1, 1, 0, TimeUnit.SECONDS.toNanos(1), 1));
+
+        assertThat(metrics.scrape())
+                .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"completed\",status=\"2xx\"} 1.0\n")
+                .contains("lambda_dispatcher_tunnel_duration_seconds_sum{function=\"a\"} 86400.0\n")
+                .contains("lambda_dispatcher_request_duration_seconds_sum{function=\"a\"} 1.0\n");
+    }
+
     @Test
     void should_count_bytes_and_retries() {
         observer.onExchangeEnd(end("a", 200, Outcome.COMPLETED, null, 3));

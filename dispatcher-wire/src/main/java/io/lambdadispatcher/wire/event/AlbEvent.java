@@ -20,7 +20,7 @@ final class AlbEvent extends EventWriter {
     }
 
     @Override
-    void writeRequest(JsonGenerator json, Http2Headers head, String requestId) {
+    void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId) {
         json.writeObjectPropertyStart("requestContext");
         json.writeObjectPropertyStart("elb");
         json.writeStringProperty("targetGroupArn", targetGroup);

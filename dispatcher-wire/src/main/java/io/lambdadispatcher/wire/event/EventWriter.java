@@ -51,11 +51,15 @@ public abstract class EventWriter {
      * @throws EventTooLargeException beyond {@code limitBytes}
      */
     public final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
-        return write(head, body, newRequestId(), limitBytes);
+        return write(head, body, null, limitBytes);
     }
 
-    /** @param requestId what the event calls this request, in the shapes that name it; else as the other {@code write} */
-    public final byte[] write(Http2Headers head, ByteBuf body, String requestId, int limitBytes) {
+    /**
+     * As the other {@code write}.
+     *
+     * @param requestId what the event calls this request, in the shapes that name it; {@code null} = a new one
+     */
+    public final byte[] write(Http2Headers head, ByteBuf body, @Nullable String requestId, int limitBytes) {
         boolean base64 = body.isReadable() && !isText(head, body);
         int bodyBytes = base64 ? (body.readableBytes() + 2) / 3 * 4 : body.readableBytes();
         EventBuffer buffer = new EventBuffer(HEAD_BYTES + bodyBytes, limitBytes);
@@ -69,7 +73,7 @@ public abstract class EventWriter {
     }
 
     /** Everything but {@code body} and {@code isBase64Encoded}. */
-    abstract void writeRequest(JsonGenerator json, Http2Headers head, String requestId);
+    abstract void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId);
 
     /** May be a JSON string as it is, going by its type; {@code type} is lower case and without parameters, {@code null} if there is none. */
     abstract boolean isTextType(@Nullable String type);
@@ -187,8 +191,11 @@ public abstract class EventWriter {
         return TIME.format(at);
     }
 
-    /** Tells requests apart in logs; nobody relies on its being hard to guess. */
-    private static String newRequestId() {
+    /** A new one tells requests apart in logs; nobody relies on its being hard to guess. */
+    static String orNew(@Nullable String requestId) {
+        if (requestId != null) {
+            return requestId;
+        }
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return new UUID(random.nextLong(), random.nextLong()).toString();
     }

@@ -18,7 +18,7 @@ class HttpApiEvent extends EventWriter {
     private static final String ACCOUNT = "anonymous";
 
     @Override
-    void writeRequest(JsonGenerator json, Http2Headers head, String requestId) {
+    void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId) {
         String query = query(head);
         json.writeStringProperty("version", "2.0");
         json.writeStringProperty("routeKey", ROUTE);
@@ -30,7 +30,7 @@ class HttpApiEvent extends EventWriter {
         if (!query.isEmpty()) {
             writeJoined(json, "queryStringParameters", Query.decoded(query));
         }
-        writeContext(json, head, requestId);
+        writeContext(json, head, orNew(requestId));
     }
 
     private static void writeCookies(JsonGenerator json, @Nullable Values cookies) {

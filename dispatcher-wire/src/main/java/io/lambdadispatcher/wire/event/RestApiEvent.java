@@ -2,9 +2,13 @@ package io.lambdadispatcher.wire.event;
 
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 
@@ -31,20 +35,57 @@ final class RestApiEvent extends EventWriter {
             "user",
             "userArn");
 
+    /**
+     * A REST API shows names as clients write them. On the wire they have all been lower case since the dispatcher; code that was written for a REST API looks for
+     * these in AWS's spelling.
+     */
+    private static final Map<String, String> SPELLINGS = Stream.of(
+                    "Accept",
+                    "Accept-Encoding",
+                    "Accept-Language",
+                    "Authorization",
+                    "Cache-Control",
+                    "Content-Encoding",
+                    "Content-Length",
+                    "Content-Type",
+                    "Cookie",
+                    "Forwarded",
+                    "Host",
+                    "If-Match",
+                    "If-Modified-Since",
+                    "If-None-Match",
+                    "Origin",
+                    "Range",
+                    "Referer",
+                    "User-Agent",
+                    "Via",
+                    "X-Amzn-Trace-Id",
+                    "X-Forwarded-For",
+                    "X-Forwarded-Host",
+                    "X-Forwarded-Port",
+                    "X-Forwarded-Proto")
+            .collect(Collectors.toUnmodifiableMap(name -> name.toLowerCase(Locale.ROOT), name -> name));
+
     private static final Set<String> BINARY_FAMILIES = Set.of("image", "audio", "video", "font");
 
     @Override
-    void writeRequest(JsonGenerator json, Http2Headers head, String requestId) {
+    void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId) {
         String path = path(head);
         String resource = path.length() > 1 ? "/{proxy+}" : "/";
         json.writeStringProperty("resource", resource);
         json.writeStringProperty("path", path);
         json.writeStringProperty("httpMethod", head.method().toString());
-        writeBoth(json, "headers", "multiValueHeaders", fields(head));
+        writeBoth(json, "headers", "multiValueHeaders", spelled(fields(head)));
         writeBoth(json, "queryStringParameters", "multiValueQueryStringParameters", Query.decoded(query(head)));
         writePathParameters(json, path);
         json.writeNullProperty("stageVariables");
-        writeContext(json, head, resource, requestId);
+        writeContext(json, head, resource, orNew(requestId));
+    }
+
+    private static Map<String, Values> spelled(Map<String, Values> fields) {
+        Map<String, Values> spelled = new LinkedHashMap<>();
+        fields.forEach((name, values) -> spelled.put(SPELLINGS.getOrDefault(name, name), values));
+        return spelled;
     }
 
     private static void writeBoth(JsonGenerator json, String single, String multi, Map<String, Values> fields) {

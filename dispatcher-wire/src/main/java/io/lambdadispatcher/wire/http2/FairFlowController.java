@@ -96,8 +96,14 @@ public final class FairFlowController implements Http2RemoteFlowController {
         }
 
         void takeTurn() {
-            if (!hasTurn && canWrite()) {
-                hasTurn = true;
+            if (hasTurn || first == null || !canWrite()) {
+                return;
+            }
+            hasTurn = true;
+            if (first.size() == 0) {
+                // It must not wait behind those who wait for the connection's window.
+                turns.addFirst(this);
+            } else {
                 turns.add(this);
             }
         }

@@ -119,6 +119,26 @@ class FairFlowControllerTest {
     }
 
     @Test
+    void should_end_a_stream_while_another_waits_for_the_connections_window() throws Exception {
+        Http2Stream blocked = open();
+        Http2Stream ending = open();
+        add(blocked, WINDOW_BYTES);
+        flow.writePendingBytes();
+        give(blocked, 100);
+        add(blocked, 100);
+        flow.writePendingBytes();
+        events.clear();
+
+        Frame end = add(ending, 0);
+        flow.writePendingBytes();
+
+        assertThat(end.complete).isTrue();
+        assertThat(flow.hasFlowControlled(blocked)).isTrue();
+        give(connection.connectionStream(), 100);
+        assertThat(events).containsExactly("3:0", "1:100");
+    }
+
+    @Test
     void should_take_turns() throws Exception {
         give(connection.connectionStream(), 1 << 20);
         flow.initialWindowSize(1 << 20);

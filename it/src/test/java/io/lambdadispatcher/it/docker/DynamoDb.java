@@ -6,6 +6,8 @@ import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.jetty.io.ConnectionStatistics;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
@@ -55,6 +57,13 @@ final class DynamoDb implements AutoCloseable {
     /** Accepted since the start. */
     long connections() {
         return connections.getConnectionsTotal();
+    }
+
+    /** As a service does with those that were idle too long. */
+    void closeConnections() {
+        for (Connector connector : server.getConnectors()) {
+            connector.getConnectedEndPoints().forEach(EndPoint::close);
+        }
     }
 
     /** @param key the name of its key, a string */

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
@@ -32,13 +33,13 @@ final class Emulator implements WorkerLauncher {
         final LambdaLauncher launcher;
         boolean busy;
 
-        Environment(String function, Duration timeout, int megabytes, double processors) {
+        Environment(String function, Duration timeout, int megabytes, double processors, Code code) {
             container = new GenericContainer<>(Image.EMULATOR.imageName())
                     .withExposedPorts(PORT)
                     .withExtraHost(Cloud.HOST, "host-gateway")
                     .withEnv("AWS_LAMBDA_FUNCTION_TIMEOUT", Long.toString(timeout.toSeconds()))
                     .withEnv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", Integer.toString(megabytes))
-                    .withEnv("LAMBDA_DISPATCHER_HANDLER", "io.lambdadispatcher.worker.demo.DemoHandler")
+                    .withEnv("LAMBDA_DISPATCHER_HANDLER", code.handler())
                     .withEnv("JAVA_HEAP", "-XX:MaxRAMPercentage=60")
                     .withCopyFileToContainer(MountableFile.forHostPath(FUNCTION), "/var/task/lib")
                     .withCreateContainerCmdModifier(create -> create.getHostConfig()
@@ -47,6 +48,9 @@ final class Emulator implements WorkerLauncher {
                             .withCpuPeriod(100_000L)
                             .withCpuQuota((long) (processors * 100_000)))
                     .waitingFor(Wait.forListeningPort());
+            code.files()
+                    .forEach((path, target) ->
+                            container.withCopyFileToContainer(MountableFile.forHostPath(path), target));
             container.start();
             launcher = LambdaLauncher.builder()
                     .function(function, "function")
@@ -56,14 +60,31 @@ final class Emulator implements WorkerLauncher {
         }
     }
 
+    /**
+     * What the workers serve with.
+     *
+     * @param files to where they are in the function
+     */
+    record Code(String handler, Map<Path, String> files) {}
+
     private final List<Environment> environments = new ArrayList<>();
 
     /** @param processors that each environment may use; AWS gives one to 1,769 MB */
     Emulator(String function, int count, Duration timeout, int megabytes, double processors) {
+        this(
+                function,
+                count,
+                timeout,
+                megabytes,
+                processors,
+                new Code("io.lambdadispatcher.worker.demo.DemoHandler", Map.of()));
+    }
+
+    Emulator(String function, int count, Duration timeout, int megabytes, double processors, Code code) {
         System.setProperty("aws.accessKeyId", "test");
         System.setProperty("aws.secretAccessKey", "test");
         for (int i = 0; i < count; i++) {
-            environments.add(new Environment(function, timeout, megabytes, processors));
+            environments.add(new Environment(function, timeout, megabytes, processors, code));
         }
     }
 
@@ -84,6 +105,13 @@ final class Emulator implements WorkerLauncher {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Of the first environment, past the launcher. */
+    URI invocations() {
+        GenericContainer<?> container = environments.get(0).container;
+        return URI.create("http://" + container.getHost() + ":" + container.getMappedPort(PORT)
+                + "/2015-03-31/functions/function/invocations");
     }
 
     List<? extends GenericContainer<?>> containers() {

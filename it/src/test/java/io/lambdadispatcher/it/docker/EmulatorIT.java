@@ -2,10 +2,19 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.amazonaws.services.lambda.runtime.events.APIGatewayV2HTTPEvent;
 import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.it.functions.HttpApiFunction;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Random;
+import org.joda.time.DateTime;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,6 +63,46 @@ class EmulatorIT {
 
             // Begun when about 20 s are left, ended some 2 s before the end.
             assertThat(rig.get("/delay?delay=17000").statusCode()).isEqualTo(200);
+        }
+    }
+
+    private static String jarOf(Class<?> type) throws Exception {
+        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI())
+                .toString();
+    }
+
+    /** The function's own code and libraries; AWS's runtime converts the events. */
+    private static Emulator.Code code(Class<?> function) throws Exception {
+        String classes = "/" + function.getPackageName().replace('.', '/');
+        return new Emulator.Code(
+                function.getName(),
+                Map.of(
+                        Path.of(jarOf(function) + classes), "/var/task" + classes,
+                        Path.of(jarOf(APIGatewayV2HTTPEvent.class)), "/var/task/lib/events.jar",
+                        Path.of(jarOf(DateTime.class)), "/var/task/lib/joda-time.jar"));
+    }
+
+    @Test
+    void should_serve_requests_and_ordinary_invokes_with_a_plain_function() throws Exception {
+        Emulator lambda = new Emulator("function", 1, Duration.ofSeconds(60), 512, 1, code(HttpApiFunction.class));
+        String event = "{\"rawPath\":\"/echo\",\"headers\":{\"x-status\":\"201\"},\"body\":\"by an invoke\"}";
+        HttpResponse<String> invoked = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(lambda.invocations())
+                                .POST(HttpRequest.BodyPublishers.ofString(event))
+                                .build(),
+                        HttpResponse.BodyHandlers.ofString());
+        assertThat(invoked.body()).contains("\"statusCode\":201", "\"body\":\"by an invoke\"");
+
+        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(1)))) {
+            CloudRig.await(
+                    "it is ready", Duration.ofSeconds(30), () -> rig.pool().readyWorkers() == 1);
+
+            byte[] binary = new byte[168_161];
+            new Random(3).nextBytes(binary);
+            assertThat(rig.post("/echo", binary).body()).isEqualTo(binary);
+            assertThat(new String(rig.get("/facts").body(), StandardCharsets.UTF_8))
+                    .startsWith("1 ");
         }
     }
 

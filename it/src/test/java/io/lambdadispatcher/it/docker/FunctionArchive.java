@@ -42,10 +42,21 @@ final class FunctionArchive {
      * @param libraries chooses among the jars of this class path
      */
     static SdkBytes workerWith(Class<?> sample, Predicate<Path> libraries) {
+        return workerWith(List.of(sample), libraries);
+    }
+
+    /** The worker's own archive, and libraries of this class path. */
+    static SdkBytes workerWith(Predicate<Path> libraries) {
+        return workerWith(List.of(), libraries);
+    }
+
+    private static SdkBytes workerWith(List<Class<?>> samples, Predicate<Path> libraries) {
         FunctionArchive archive = new FunctionArchive();
         try (archive.zip) {
             archive.addAll(workerFile());
-            archive.addPackage(sample);
+            for (Class<?> sample : samples) {
+                archive.addPackage(sample);
+            }
             archive.addLibraries(libraries);
         } catch (IOException e) {
             throw absent(e);

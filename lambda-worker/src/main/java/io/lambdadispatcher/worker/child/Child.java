@@ -51,6 +51,7 @@ public final class Child {
     private State state = State.NEW;
     private long waitMillis;
     private @Nullable Process process;
+    private List<ProcessHandle> family = List.of();
     private @Nullable ScheduledFuture<?> timer;
 
     public Child(ChildCommand command, ChildListener listener) {
@@ -130,9 +131,7 @@ public final class Child {
     private void onEnded(Process ended) {
         process = null;
         if (state == State.STOPPING) {
-            stopTimer();
-            log.info("{} has ended", command.name());
-            onStopped();
+            awaitFamily();
         } else {
             onDied(describe(ended.exitValue()));
         }
@@ -180,11 +179,24 @@ public final class Child {
         }
     }
 
+    /** A shell ends at once where what it has started takes its time. */
+    private void awaitFamily() {
+        CompletableFuture<?>[] left = family.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
+        CompletableFuture.allOf(left).thenRunAsync(this::onFamilyEnded, Children.THREAD);
+    }
+
+    private void onFamilyEnded() {
+        stopTimer();
+        log.info("{} has ended", command.name());
+        onStopped();
+    }
+
     private void terminate(Duration grace) {
         if (process == null) {
             return;
         }
         List<ProcessHandle> all = family(process);
+        family = all;
         all.forEach(ProcessHandle::destroy);
         timer = Children.THREAD.schedule(
                 () -> {

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +19,11 @@ import org.jspecify.annotations.Nullable;
  */
 public record ChildCommand(
         String name, List<String> words, @Nullable Path directory, Map<String, String> added, List<String> removed) {
+    private static final String SEVERAL = ";&|()`{}\n";
+    /** What {@code exec} cannot become: assignments before a program, and what only the shell itself can do. */
+    private static final Pattern SHELL_ONLY = Pattern.compile(
+            "\\s*(\\w+=|([.:!]|cd|command|eval|exec|exit|export|read|set|trap|ulimit|umask|unset|wait)(\\s|$))");
+
     public ChildCommand {
         if (words.isEmpty()) {
             throw new IllegalArgumentException("the command of " + name + " is empty, expected a program");
@@ -31,13 +37,18 @@ public record ChildCommand(
         return new ChildCommand(name, words, null, Map.of(), List.of());
     }
 
-    /** @param line for the shell, {@code sh -c} */
+    /**
+     * A line for the shell, {@code sh -c}. One with a single program becomes that program, so that signals and a worker's death reach it; what a line with several
+     * starts may outlive a worker that was killed.
+     */
     public static ChildCommand shell(String name, String line) {
         if (line.isBlank()) {
             throw new IllegalArgumentException(
                     "the command line of " + name + " is '" + line + "', expected a program and its arguments");
         }
-        return of(name, List.of("sh", "-c", line));
+        boolean single = SEVERAL.chars().noneMatch(c -> line.indexOf(c) >= 0)
+                && !SHELL_ONLY.matcher(line).lookingAt();
+        return of(name, List.of("sh", "-c", single ? "exec " + line : line));
     }
 
     public ChildCommand in(Path newDirectory) {

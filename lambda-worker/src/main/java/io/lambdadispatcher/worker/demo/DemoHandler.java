@@ -47,6 +47,11 @@ public final class DemoHandler implements Handler {
         routes.put("/hints", DemoHandler::hints);
         routes.put("/fail", DemoHandler::fail);
         routes.put("/silent", (request, response) -> {});
+        BlockingHandler file = new LocalFile(System.getenv(LocalFile.VARIABLE));
+        routes.put("/read", (request, response) -> file.asHandler().handle(request, response));
+        // Method references would load the SDK's classes with this one.
+        routes.put("/read-s3", AwsAccess.s3(System.getenv()).guard(bucket -> AwsRoutes.objects(bucket)));
+        routes.put("/dynamodb-put", AwsAccess.dynamoDb(System.getenv()).guard(table -> AwsRoutes.puts(table)));
         BlockingHandler echo = (request, response) -> {
             response.head(200);
             request.body().transferTo(response.body());

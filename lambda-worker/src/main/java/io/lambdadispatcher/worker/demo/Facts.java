@@ -24,7 +24,7 @@ final class Facts {
 
     private Facts() {}
 
-    private interface Content {
+    interface Content {
         void writeTo(JsonGenerator json);
     }
 
@@ -37,7 +37,7 @@ final class Facts {
         request.body().read(new Counting(request, response));
     }
 
-    private static void answer(Request request, Response response, Content content) {
+    static void answer(Request request, Response response, Content content) {
         ByteBuf body = ByteBufAllocator.DEFAULT.directBuffer(USUAL_BYTES);
         try (JsonGenerator json =
                 JSON.createGenerator(ObjectWriteContext.empty(), (OutputStream) new ByteBufOutputStream(body))) {

@@ -7,12 +7,13 @@ import java.io.UncheckedIOException;
 
 /** The image of 168,161 octets that the build draws. Loaded with the first request for it. */
 final class TestImage {
-    static final String PATH = "/public/silly-test-image.jpg";
+    static final String NAME = "silly-test-image.jpg";
+    static final String PATH = "/public/" + NAME;
     static final Answers.Fixed ANSWER = Answers.Fixed.of(Answers.OK, AsciiString.cached("image/jpeg"), octets());
 
     private TestImage() {}
 
-    private static byte[] octets() {
+    static byte[] octets() {
         try (InputStream in = TestImage.class.getResourceAsStream(PATH)) {
             if (in == null) {
                 throw new IllegalStateException(PATH + " is not on the class path, expected it from the build");

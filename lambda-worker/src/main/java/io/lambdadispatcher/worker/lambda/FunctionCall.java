@@ -116,9 +116,13 @@ final class FunctionCall implements BodyReader, Runnable {
     private void refuseBody() {
         state = State.ENDED;
         releaseBody();
-        respond(
-                HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
-                "a body of more than " + handler.maxBodyBytes() + " octets cannot be given to the function");
+        byte[] line = ("a body of more than " + handler.maxBodyBytes() + " octets cannot be given to the function\n")
+                .getBytes(StandardCharsets.UTF_8);
+        Http2Headers head = new DefaultHttp2Headers(false)
+                .status(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE.codeAsText())
+                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, line.length);
+        response.respond(head, Unpooled.wrappedBuffer(line));
     }
 
     /** No event has a place for trailers. */
@@ -222,7 +226,7 @@ final class FunctionCall implements BodyReader, Runnable {
             answer = handler.responses().read(result, request.method());
         } catch (BadResponseException e) {
             FailureLog.report("the response of the function", request, e);
-            respond(HttpResponseStatus.BAD_GATEWAY, "the response of the function: " + e.getMessage());
+            response.fail(ErrorCode.BAD_MESSAGE, String.valueOf(e.getMessage()));
             return;
         }
         if (answer.body().length == 0) {
@@ -235,16 +239,8 @@ final class FunctionCall implements BodyReader, Runnable {
     private void onFailure(Throwable cause) {
         if (request.cancellation() == null) {
             FailureLog.report("function", request, cause);
-            response.fail(ErrorCode.HANDLER_FAILED, String.valueOf(cause));
+            // The message is for the log only: this text gets as far as the client.
+            response.fail(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
         }
-    }
-
-    private void respond(HttpResponseStatus status, String text) {
-        byte[] line = (text + "\n").getBytes(StandardCharsets.UTF_8);
-        Http2Headers head = new DefaultHttp2Headers(false)
-                .status(status.codeAsText())
-                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, line.length);
-        response.respond(head, Unpooled.wrappedBuffer(line));
     }
 }

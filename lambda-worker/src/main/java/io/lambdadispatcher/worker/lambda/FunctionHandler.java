@@ -9,7 +9,6 @@ import io.lambdadispatcher.worker.blocking.HandlerThreads;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.netty.handler.codec.http.HttpMethod;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.Arrays;
@@ -119,9 +118,6 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
 
     @Override
     public void handle(Request request, Response response) {
-        if (HttpMethod.CONNECT.asciiName().contentEquals(request.method())) {
-            throw new UnsupportedOperationException("CONNECT has no place in an event");
-        }
         new FunctionCall(this, request, response).start();
     }
 

@@ -6,7 +6,9 @@ import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.event.ResponseReader;
+import io.lambdadispatcher.worker.blocking.HandlerThreads;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -26,13 +28,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One request as an invocation: its body is gathered, it becomes an event, and the answer becomes its response. The body's buffer is ours until
- * the event is written. Runs on the loop of the request, but for what {@link Answer} says.
+ * the event is written. Runs on the loop of the request, but for what {@link Answer} says and for what would keep that loop too long.
  *
  * <p>A function that fails, or answers what no HTTP response can be made of, is a 502 as behind a load balancer; a request that is too large for
  * an event is a 413; the deadline is the relay's business, a 504.
  */
 final class RequestExchange implements BodyReader, Answer {
     private static final int FIRST_BODY_BYTES = 4096;
+
+    /** What is larger is turned into JSON and back on another thread: a body of 64 MiB keeps one busy for a second. */
+    private static final int MOST_INLINE_BYTES = 256 * 1024;
+
     private static final AsciiString TRACE_ID = AsciiString.cached("x-amzn-trace-id");
     private static final AsciiString TEXT_PLAIN = AsciiString.cached("text/plain; charset=utf-8");
 
@@ -104,22 +110,40 @@ final class RequestExchange implements BodyReader, Answer {
         if (refused) {
             return;
         }
-        byte[] event;
-        try {
-            event = shared.events()
-                    .write(request.headers(), body == null ? Unpooled.EMPTY_BUFFER : body, shared.maxBytes());
-        } catch (EventTooLargeException e) {
-            refuseSize();
-            return;
-        } finally {
-            releaseBody();
+        ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body;
+        body = null;
+        if (whole.readableBytes() <= MOST_INLINE_BYTES) {
+            submit(event(whole));
+        } else {
+            HandlerThreads.shared().execute(() -> {
+                byte @Nullable [] event = event(whole);
+                onRequestLoop(() -> submit(event));
+            });
         }
-        long millisLeft = request.remaining().map(Duration::toMillis).orElse(InvokeHead.LONGEST_MILLIS);
-        CharSequence trace = request.headers().get(TRACE_ID);
-        InvokeHead head =
-                InvokeHead.ofRequest(shared.functionArn(), trace == null ? null : trace.toString(), millisLeft);
-        invocation = new Invocation(head, event, this);
-        shared.pool().submit(invocation);
+    }
+
+    /** Releases the body. @return {@code null}: too large */
+    private byte @Nullable [] event(ByteBuf whole) {
+        try {
+            return shared.events().write(request.headers(), whole, shared.maxBytes());
+        } catch (EventTooLargeException e) {
+            return null;
+        } finally {
+            whole.release();
+        }
+    }
+
+    private void submit(byte @Nullable [] event) {
+        if (event == null) {
+            refuseSize();
+        } else if (request.cancellation() == null) {
+            long millisLeft = request.remaining().map(Duration::toMillis).orElse(InvokeHead.LONGEST_MILLIS);
+            CharSequence trace = request.headers().get(TRACE_ID);
+            InvokeHead head =
+                    InvokeHead.ofRequest(shared.functionArn(), trace == null ? null : trace.toString(), millisLeft);
+            invocation = new Invocation(head, event, this);
+            shared.pool().submit(invocation);
+        }
     }
 
     @Override
@@ -146,14 +170,20 @@ final class RequestExchange implements BodyReader, Answer {
 
     @Override
     public void onWhole(byte[] payload) {
-        onRequestLoop(() -> {
-            try {
-                FunctionResponse answer = shared.answers().read(payload, request.method());
-                response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
-            } catch (BadResponseException e) {
-                badGateway("the answer of the function: " + e.getMessage());
-            }
-        });
+        if (payload.length <= MOST_INLINE_BYTES) {
+            onRequestLoop(() -> respond(payload));
+        } else {
+            HandlerThreads.shared().execute(() -> respond(payload));
+        }
+    }
+
+    private void respond(byte[] payload) {
+        try {
+            FunctionResponse answer = shared.answers().read(payload, request.method());
+            response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
+        } catch (BadResponseException e) {
+            badGateway("the answer of the function: " + e.getMessage());
+        }
     }
 
     @Override
@@ -186,7 +216,7 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void badGateway(String text) {
-        log.info("{}: {}", request, text);
+        FailureLog.report("runtime", request, new IllegalStateException(text));
         respond(HttpResponseStatus.BAD_GATEWAY, "the function did not answer");
     }
 

@@ -103,7 +103,8 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
             Thread.currentThread().interrupt();
             throw new IOException("interrupted while a child worked", e);
         } catch (ExecutionException e) {
-            throw new IOException(e.getCause().getMessage(), e.getCause());
+            Throwable cause = e.getCause();
+            throw new IOException(cause == null ? "no answer" : cause.getMessage(), cause);
         }
     }
 }

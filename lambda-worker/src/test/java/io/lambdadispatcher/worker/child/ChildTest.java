@@ -98,6 +98,10 @@ class ChildTest {
         return ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
     }
 
+    private static String program(long pid) {
+        return ProcessHandle.of(pid).flatMap(handle -> handle.info().command()).orElse("");
+    }
+
     private static void awaitGone(long pid) throws Exception {
         var handle = ProcessHandle.of(pid);
         if (handle.isPresent()) {
@@ -226,6 +230,42 @@ class ChildTest {
         long grandchild = Long.parseLong(take(lines).substring("INFO kid: ".length()));
         await(child.stop(LONG));
         awaitGone(grandchild);
+    }
+
+    @Test
+    void should_wait_for_what_the_child_has_started() throws Exception {
+        Child child = shell("(trap 'sleep 0.2; exit' TERM; echo up; while :; do sleep 0.01; done) & echo $!; wait");
+        child.start();
+        List<String> said = List.of(take(lines), take(lines));
+        long grandchild = said.stream()
+                .map(line -> line.substring("INFO kid: ".length()))
+                .filter(line -> !line.equals("up"))
+                .mapToLong(Long::parseLong)
+                .findFirst()
+                .orElseThrow();
+        await(child.stop(LONG));
+        assertThat(lives(grandchild)).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sleep 1000", "exec sleep 1000", "  sleep 1000 2>/dev/null"})
+    void should_be_the_program_itself_where_the_line_has_one(String line) throws Exception {
+        Child child = shell(line);
+        child.start();
+        long pid = take(started);
+        // Until setpriv and the shell have become the program.
+        while (!program(pid).endsWith("sleep")) {
+            Thread.sleep(5);
+        }
+        await(child.stop(LONG));
+    }
+
+    @Test
+    void should_take_assignments_before_the_program() throws Exception {
+        Child child = shell("GREETING=hello sh -c 'echo $GREETING'");
+        child.start();
+        assertThat(take(lines)).isEqualTo("INFO kid: hello");
+        await(child.stop(LONG));
     }
 
     @Test

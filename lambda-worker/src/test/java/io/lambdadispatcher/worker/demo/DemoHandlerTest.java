@@ -72,6 +72,27 @@ class DemoHandlerTest {
         }
     }
 
+    @Test
+    void should_read_the_same_octets_from_a_file() throws Exception {
+        byte[] image = stream.exchange(get("/public/silly-test-image.jpg")).body();
+        for (int i = 0; i < 3; i++) {
+            ScriptedStream.Gathered response = stream.exchange(get("/read"));
+            assertThat(response.head().headers().get("content-type").toString()).isEqualTo("image/jpeg");
+            assertThat(response.head().headers().get("content-length").toString())
+                    .isEqualTo("168161");
+            assertThat(response.body()).isEqualTo(image);
+        }
+        assertThat(stream.exchange(get("/read").method("HEAD")).body()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/read-s3", "/dynamodb-put?n=10"})
+    void should_say_that_aws_is_not_configured(String path) throws Exception {
+        ScriptedStream.Gathered response = stream.exchange(get(path));
+        assertThat(response.status()).isEqualTo("503");
+        assertThat(response.text()).contains("DEMO_", "AWS_REGION", "AWS_ACCESS_KEY_ID");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"/echo", "/echo-slow?delay=1", "/blocking-echo"})
     void should_echo_body_and_trailers(String path) throws Exception {

@@ -11,7 +11,6 @@ import com.amazonaws.services.lambda.runtime.events.ApplicationLoadBalancerRespo
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Functions as their users write them for Lambda, one for each class of event: they give back the body as it came, {@code content-type}, {@code
@@ -30,14 +29,12 @@ final class EchoFunctions {
         return kept;
     }
 
-    private static @Nullable Map<String, List<String>> keptLists(@Nullable Map<String, List<String>> headers) {
-        if (headers == null) {
-            return null;
-        }
+    /** @param cookie the shape's spelling */
+    private static Map<String, List<String>> keptLists(Map<String, List<String>> headers, String cookie) {
         Map<String, List<String>> kept = new HashMap<>(headers);
-        kept.keySet().retainAll(List.of("content-type", "x-list"));
-        if (headers.containsKey("cookie")) {
-            kept.put("Set-Cookie", List.of(headers.get("cookie").get(0).split("; ")));
+        kept.keySet().retainAll(List.of("content-type", "Content-Type", "x-list"));
+        if (headers.containsKey(cookie)) {
+            kept.put("Set-Cookie", List.of(headers.get(cookie).get(0).split("; ")));
         }
         return kept;
     }
@@ -62,7 +59,7 @@ final class EchoFunctions {
             return new APIGatewayProxyResponseEvent()
                     .withStatusCode(status(event.getHeaders()))
                     .withHeaders(kept(event.getHeaders()))
-                    .withMultiValueHeaders(keptLists(event.getMultiValueHeaders()))
+                    .withMultiValueHeaders(keptLists(event.getMultiValueHeaders(), "Cookie"))
                     .withBody(event.getBody())
                     .withIsBase64Encoded(event.getIsBase64Encoded());
         }
@@ -80,7 +77,7 @@ final class EchoFunctions {
                 response.setHeaders(kept(event.getHeaders()));
                 response.setStatusCode(status(event.getHeaders()));
             } else {
-                response.setMultiValueHeaders(keptLists(lists));
+                response.setMultiValueHeaders(keptLists(lists, "cookie"));
                 response.setStatusCode(Integer.parseInt(
                         lists.getOrDefault("x-status", List.of("200")).get(0)));
             }

@@ -17,6 +17,8 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -389,6 +391,73 @@ class RuntimeHandlerTest {
             runtime.post("invocation/" + first + "/response", "{\"statusCode\":200,\"body\":\"0\"}");
             assertThat(streams[0].gather().text()).isEqualTo("0");
             assertThat(second.get().body()).contains("\"rawPath\":\"/2\"");
+        }
+    }
+
+    @Test
+    void should_give_a_child_as_many_at_once_as_it_may_hold_and_no_more() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "2"))) {
+            assertThat(runtime.maxConcurrency()).isEqualTo("2");
+            CompletableFuture<HttpResponse<String>> first = runtime.next();
+            CompletableFuture<HttpResponse<String>> second = runtime.next();
+            CompletableFuture<HttpResponse<String>> third = runtime.next();
+            var link = runtime.harness().dispatcher.takeReady();
+            for (int i = 0; i < 3; i++) {
+                link.takeStream().request(get("/" + i), 0, true);
+            }
+            CompletableFuture.anyOf(
+                            CompletableFuture.allOf(first, second),
+                            CompletableFuture.allOf(second, third),
+                            CompletableFuture.allOf(first, third))
+                    .get();
+            assertThat(List.of(first, second, third))
+                    .filteredOn(CompletableFuture::isDone)
+                    .hasSize(2);
+            HttpResponse<String> any = first.isDone() ? first.get() : second.get();
+            runtime.post("invocation/" + ScriptedRuntime.id(any) + "/response", "{\"statusCode\":204}");
+            CompletableFuture.allOf(first, second, third).get();
+        }
+    }
+
+    @Test
+    void should_give_nothing_to_a_connection_that_has_asked_and_gone() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            Wire gone = new Wire(runtime);
+            gone.raw("GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\n\r\n");
+            ScriptedStream stream = runtime.stream();
+            gone.close();
+            stream.request(get("/"), 0, true);
+            runtime.serve("to another");
+            assertThat(stream.gather().text()).isEqualTo("to another");
+        }
+    }
+
+    @Test
+    void should_end_a_connection_that_asks_twice_at_once() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory);
+                Wire wire = new Wire(runtime)) {
+            String next = "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\n\r\n";
+            wire.raw(next + next);
+            assertThat(wire.socket.getInputStream().read()).isEqualTo(-1);
+            CompletableFuture<HttpResponse<String>> ready = runtime.next();
+            runtime.stream().request(get("/"), 0, true);
+            assertThat(ready.get().statusCode()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void should_replace_a_child_that_cannot_start_again() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            runtime.crash();
+            assertThat(next).failsWithin(Duration.ofSeconds(20));
+            assertThat(runtime.post("init/error", "{}").statusCode()).isEqualTo(202);
+            runtime.awaitReplaced();
+            stream.request(get("/"), 0, true);
+            runtime.serve("third");
+            assertThat(stream.gather().text()).isEqualTo("third");
         }
     }
 

@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
 final class ScriptedRuntime implements AutoCloseable {
     /** Writes its process id as well, and the whole line at once. */
     private static final String CHILD =
-            "echo \"$AWS_LAMBDA_RUNTIME_API $$\" > %1$s.new; mv %1$s.new %1$s; exec sleep 1000";
+            "echo \"$AWS_LAMBDA_RUNTIME_API $$ ${AWS_LAMBDA_MAX_CONCURRENCY-none}\" > %1$s.new; mv %1$s.new %1$s; exec sleep 1000";
 
     private final Path file;
     final RuntimeHandler handler;
@@ -72,9 +72,26 @@ final class ScriptedRuntime implements AutoCloseable {
         return line()[0];
     }
 
+    String maxConcurrency() throws Exception {
+        return line()[2];
+    }
+
+    long pid() throws Exception {
+        return Long.parseLong(line()[1]);
+    }
+
+    /** Until the child that runs now has been replaced. */
+    void awaitReplaced() throws Exception {
+        long before = pid();
+        ProcessHandle.of(before).ifPresent(handle -> handle.onExit().join());
+        while (pid() == before) {
+            Thread.sleep(5);
+        }
+    }
+
     /** Kills the child; the next one writes its line anew. */
     void crash() throws Exception {
-        long pid = Long.parseLong(line()[1]);
+        long pid = pid();
         Files.delete(file);
         ProcessHandle.of(pid).orElseThrow().destroyForcibly();
     }

@@ -21,6 +21,8 @@ import io.netty.util.concurrent.Future;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An HTTP/1.1 connection whose client has asked for a WebSocket. The worker's head decides: with 2xx this takes the connection's HTTP out of the pipeline and
@@ -28,9 +30,11 @@ import org.jspecify.annotations.Nullable;
  * by reference.
  *
  * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker with END, which becomes the same. An open tunnel may be silent for
- * ever; one with an ended direction may not, for then one of the two may have forgotten it.
+ * ever, but not one with an ended direction, nor one whose client is not read because the handler does not read: there one of the two may have gone unnoticed.
  */
 final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
+
+    private static final Logger log = LoggerFactory.getLogger(Http1Tunnel.class);
 
     private enum State {
         /** No final head has come. */
@@ -174,6 +178,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext on, Throwable cause) {
+        log.debug("client {}: tunnel: {}", on.channel().remoteAddress(), cause.toString());
         on.close();
     }
 
@@ -277,8 +282,10 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
             takenAtWatch = taken;
             stuckSinceNanos = now;
         }
+        // Where we do not read we would not see that the client has gone.
+        boolean blind = requestUntaken > windowBytes;
         boolean ending = state == State.CLIENT_ENDED || state == State.WORKER_ENDED;
-        if (!ending || received + taken != movedAtWatch) {
+        if (!blind && !ending || received + taken != movedAtWatch) {
             movedAtWatch = received + taken;
             stillSinceNanos = now;
         }

@@ -19,6 +19,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.WebSocket;
+import java.net.http.WebSocketHandshakeException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -340,5 +342,22 @@ class DirectPathTest {
         assertThatThrownBy(
                         () -> start.apply(Dispatcher.builder().invoker(function).direct("g", options)))
                 .hasMessage("direct: 'g', expected one of the functions given");
+    }
+
+    /** An event has no place for a tunnel: whoever asks for one is told so, and the function is not invoked. */
+    @Test
+    void should_answer_501_to_a_websocket() throws Exception {
+        URI base = start(EventFormat.ALB);
+        CompletableFuture<WebSocket> socket = client(Version.HTTP_1_1)
+                .newWebSocketBuilder()
+                .buildAsync(URI.create(base.toString().replaceFirst("^https", "wss")), new WebSocket.Listener() {});
+        assertThat(socket)
+                .failsWithin(Duration.ofSeconds(20))
+                .withThrowableThat()
+                .havingCause()
+                .isInstanceOfSatisfying(
+                        WebSocketHandshakeException.class,
+                        refusal ->
+                                assertThat(refusal.getResponse().statusCode()).isEqualTo(501));
     }
 }

@@ -49,6 +49,7 @@ final class FakeFunction implements FunctionInvoker {
     static String echo(JsonNode event) {
         byte[] body = body(event);
         String type = first(event, "content-type");
+        type = type == null ? first(event, "Content-Type") : type;
         ObjectNode response = JSON.createObjectNode().put("statusCode", 200);
         ObjectNode headers = response.putObject("headers");
         ObjectNode multi = response.putObject("multiValueHeaders");

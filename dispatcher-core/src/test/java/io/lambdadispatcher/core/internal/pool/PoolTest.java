@@ -497,4 +497,59 @@ class PoolTest {
         stream.respond();
         stream.respond();
     }
+
+    /** The request's time-out is one second here. */
+    @Test
+    void should_let_an_open_tunnel_be_however_old_it_is() {
+        for (PoolShard shard : new PoolShard[] {here, there}) {
+            Stream stream = new Stream(shard);
+            Client client = new Client();
+            Exchange exchange = here.open(head("CONNECT", "/a"), false, client);
+            turn();
+            pass(500);
+            stream.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+            turn();
+            assertThat(here.sample(false).completed()).isPositive();
+            long served = here.sample(false).serviceNanos();
+            pass(3_600_000);
+            assertThat(here.sample(false).busy()).isEqualTo(1);
+            exchange.data(Unpooled.wrappedBuffer(new byte[3]), false);
+            stream.attempt().onData(Unpooled.wrappedBuffer(new byte[4]), true);
+            turn();
+            exchange.data(Unpooled.wrappedBuffer(new byte[5]), true);
+            turn();
+            assertThat(stream.log).containsExactly("/a", "data 3", "data 5 end");
+            assertThat(client.log).containsExactly("200", "data 4");
+            assertThat(here.sample(false).busy()).isZero();
+            assertThat(here.sample(false).serviceNanos()).isEqualTo(served);
+            shard.onMemberGone(stream.member);
+        }
+    }
+
+    @Test
+    void should_time_a_tunnel_out_that_does_not_open() {
+        Stream stream = new Stream(here);
+        Client client = new Client();
+        here.open(head("CONNECT", "/a"), false, client);
+        pass(1000);
+        assertThat(client.log).containsExactly("TIMEOUT");
+        assertThat(stream.log).containsExactly("/a", "cancel TIMEOUT");
+    }
+
+    /** What comes for a request that has ended must not reach the stream, which may carry the next one by then. */
+    @Test
+    void should_end_a_crossed_tunnel_with_its_second_half() {
+        Stream away = new Stream(there);
+        Client client = new Client();
+        Exchange exchange = here.open(head("CONNECT", "/a"), false, client);
+        turn();
+        away.attempt().onHead(new DefaultHttp2Headers().status("200"), true);
+        exchange.data(Unpooled.wrappedBuffer(new byte[1]), false);
+        turn();
+        exchange.data(Unpooled.wrappedBuffer(new byte[2]), true);
+        exchange.cancel(ErrorCode.CANCELLED);
+        turn();
+        assertThat(away.log).containsExactly("/a", "data 1", "data 2 end");
+        assertThat(client.log).containsExactly("200 end");
+    }
 }

@@ -1,0 +1,21 @@
+package io.lambdadispatcher.bench.runtime;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestHandler;
+import java.util.Map;
+
+/** {@code /wait/100} waits for as many milliseconds, as for somebody else's work, and answers {@code ok}. */
+public final class WaitingFunction implements RequestHandler<Map<String, Object>, Map<String, Object>> {
+    private static final String PATH = "/wait/";
+
+    @Override
+    public Map<String, Object> handleRequest(Map<String, Object> event, Context context) {
+        String path = String.valueOf(event.get("rawPath"));
+        try {
+            Thread.sleep(Integer.parseInt(path.substring(PATH.length())));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return Map.of("statusCode", 200, "headers", Map.of("content-type", "text/plain"), "body", "ok");
+    }
+}

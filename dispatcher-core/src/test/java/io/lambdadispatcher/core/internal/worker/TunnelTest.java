@@ -1,0 +1,212 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.DispatchRequest;
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.FrameWriter;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A client's WebSocket over a raw socket, the dispatcher, and a worker that follows a script. */
+class TunnelTest {
+    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+
+    private final BlockingQueue<DispatcherObserver.ExchangeEnd> ends = new LinkedBlockingQueue<>();
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final Dispatcher dispatcher = Dispatcher.builder()
+            .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(5)))
+            .publicListener(ListenerOptions.plain("127.0.0.1", 0))
+            .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+            .secret(SECRET)
+            .eventLoops(2)
+            .observer(new DispatcherObserver() {
+                @Override
+                public void onExchangeEnd(ExchangeEnd end) {
+                    ends.add(end);
+                }
+            })
+            .start();
+
+    @AfterEach
+    void stop() throws Exception {
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+    }
+
+    private ScriptedWorker worker() throws Exception {
+        return new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(1);
+    }
+
+    private static Http2Headers status(String status) {
+        return new DefaultHttp2Headers().status(status);
+    }
+
+    private Socket ask() throws IOException {
+        Socket socket =
+                new Socket("127.0.0.1", dispatcher.publicAddresses().get(0).getPort());
+        socket.setSoTimeout(10_000);
+        send(
+                socket,
+                "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+        return socket;
+    }
+
+    private static void send(Socket to, String text) throws IOException {
+        to.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static String head(Socket from) throws IOException {
+        InputStream in = from.getInputStream();
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+            int octet = in.read();
+            if (octet < 0) {
+                throw new IOException("ended after '" + head + "'");
+            }
+            head.append((char) octet);
+        }
+        return head.toString();
+    }
+
+    /** By clients of both event loops, so that some cross to the worker's. */
+    @Test
+    void should_free_the_stream_when_both_directions_have_ended() throws Exception {
+        try (ScriptedWorker worker = worker()) {
+            for (int i = 0; i < 6; i++) {
+                boolean workerFirst = i < 3;
+                try (Socket client = ask()) {
+                    worker.expect("3 REQUEST_HEAD /ws");
+                    worker.respond(3, status("200").set("content-length", "1"), false);
+                    assertThat(head(client)).startsWith("HTTP/1.1 101 ").doesNotContain("content-length");
+                    worker.data(3, 10, workerFirst);
+                    assertThat(client.getInputStream().readNBytes(10)).hasSize(10);
+                    send(client, "seven..");
+                    worker.expect("3 DATA 7");
+                    client.shutdownOutput();
+                    worker.expect("3 DATA 0 end");
+                    if (!workerFirst) {
+                        worker.data(3, 10, true);
+                        assertThat(client.getInputStream().readNBytes(10)).hasSize(10);
+                    }
+                    assertThat(client.getInputStream().read()).isEqualTo(-1);
+                }
+                DispatcherObserver.ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
+                assertThat(end.outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+                assertThat(end.isTunnel()).isTrue();
+                assertThat(end.requestBytes()).isEqualTo(7);
+                assertThat(end.responseBytes()).isEqualTo(workerFirst ? 10 : 20);
+            }
+            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    @Test
+    void should_keep_the_stream_while_one_direction_is_open() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = ask()) {
+            worker.expect("3 REQUEST_HEAD /ws");
+            worker.respond(3, status("200"), true);
+            head(client);
+            assertThat(client.getInputStream().read()).isEqualTo(-1);
+            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            send(client, "more");
+            worker.expect("3 DATA 4");
+            client.close();
+            worker.expect("3 DATA 0 end");
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    @Test
+    void should_take_a_frame_behind_the_workers_end_for_a_violation() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = ask()) {
+            worker.expect("3 REQUEST_HEAD /ws");
+            worker.respond(3, status("200"), false);
+            head(client);
+            worker.data(3, 0, true);
+            assertThat(client.getInputStream().read()).isEqualTo(-1);
+            worker.data(3, 1, false);
+            worker.expect("3 RST_STREAM 1");
+            assertThat(ends.poll(10, TimeUnit.SECONDS).failure()).isEqualTo("WORKER_LOST");
+            assertThatThrownBy(() -> {
+                        for (int i = 0; i < 1000; i++) {
+                            send(client, "into the void");
+                            TimeUnit.MILLISECONDS.sleep(1);
+                        }
+                    })
+                    .isInstanceOf(SocketException.class);
+        }
+    }
+
+    /** The worker has ended its part and owes no answer. */
+    @Test
+    void should_cancel_what_the_client_leaves_half_open() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = ask()) {
+            worker.expect("3 REQUEST_HEAD /ws");
+            worker.respond(3, status("200"), true);
+            head(client);
+            client.setSoLinger(true, 0);
+            client.close();
+            worker.expect("3 CANCEL " + ErrorCode.CANCELLED.code());
+            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            worker.expect("3 REQUEST_HEAD /next end");
+            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+        }
+    }
+
+    @Test
+    void should_treat_a_refusal_as_any_early_response() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = ask()) {
+            worker.expect("3 REQUEST_HEAD /ws");
+            worker.respond(3, status("403"), true);
+            worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
+            assertThat(head(client)).startsWith("HTTP/1.1 403 ").contains("connection: close");
+            assertThat(client.getInputStream().read()).isEqualTo(-1);
+            assertThat(ends.poll(10, TimeUnit.SECONDS).isTunnel()).isFalse();
+        }
+    }
+
+    @Test
+    void should_cut_the_client_when_the_worker_resets() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = ask()) {
+            worker.expect("3 REQUEST_HEAD /ws");
+            worker.respond(3, status("200"), false);
+            head(client);
+            worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.HANDLER_FAILED, "because"));
+            assertThatThrownBy(() -> client.getInputStream().read()).isInstanceOf(SocketException.class);
+            worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
+        }
+    }
+
+    @Test
+    void should_refuse_a_tunnel_of_the_embedding_program() {
+        assertThatThrownBy(() -> dispatcher.dispatch(DispatchRequest.of("CONNECT", "a", "/ws")))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+}

@@ -1,0 +1,47 @@
+package com.example.inference;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.function.Consumer;
+
+/** A whole request body in memory, for handlers that cannot begin before its end. On the request's event loop. */
+final class Gather implements BodyReader {
+    private final ByteArrayOutputStream body = new ByteArrayOutputStream(1024);
+    private final Response response;
+    private final Consumer<byte[]> whole;
+
+    private Gather(Response response, Consumer<byte[]> whole) {
+        this.response = response;
+        this.whole = whole;
+    }
+
+    /** @param whole called once, with the body, unless it breaks off */
+    static void read(Request request, Response response, Consumer<byte[]> whole) {
+        request.body().read(new Gather(response, whole));
+    }
+
+    @Override
+    public void onData(ByteBuf octets) throws IOException {
+        try {
+            octets.readBytes(body, octets.readableBytes());
+        } finally {
+            octets.release();
+        }
+    }
+
+    @Override
+    public void onEnd(Http2Headers trailers) {
+        whole.accept(body.toByteArray());
+    }
+
+    @Override
+    public void onFailed(ErrorCode code) {
+        response.fail(code, "the request's body broke off");
+    }
+}

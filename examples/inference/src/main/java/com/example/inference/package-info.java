@@ -1,0 +1,5 @@
+/** Inference in plain Java: a dense network behind JSON and protobuf, and a classifier of images. */
+@NullMarked
+package com.example.inference;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,81 @@
+package io.lambdadispatcher.worker.demo;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureLog;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.util.AsciiString;
+import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.core.async.AsyncResponseTransformer;
+import software.amazon.awssdk.core.async.ResponsePublisher;
+import software.amazon.awssdk.core.exception.SdkServiceException;
+import software.amazon.awssdk.services.s3.model.GetObjectResponse;
+
+/**
+ * {@code /read-s3?key=} streams an object of a bucket, {@code /dynamodb-put?n=} puts so many items into a table (key: the string {@code id}) one after
+ * the other and answers how long each took. No object: 404; what else AWS refuses: 500, and the reason in the log. Nothing here blocks, so that an
+ * environment of one thread serves as many requests at once as its worker has streams.
+ */
+final class AwsRoutes {
+    private static final int MOST_PUTS = 1000;
+    private static final AsciiString NOT_FOUND = AsciiString.cached("404");
+
+    private AwsRoutes() {}
+
+    static Handler objects(String bucket) {
+        return (request, response) -> {
+            String key = Query.of(request.path()).text("key", TestImage.NAME);
+            ObjectStream stream = new ObjectStream(request, response);
+            AwsClients.s3()
+                    .thenCompose(s3 -> s3.getObject(
+                            get -> get.bucket(bucket).key(key),
+                            AsyncResponseTransformer.<GetObjectResponse>toPublisher()))
+                    .whenComplete(
+                            (@Nullable ResponsePublisher<GetObjectResponse> object, @Nullable Throwable error) -> {
+                                if (object != null) {
+                                    stream.start(object);
+                                } else {
+                                    onFailure("object " + key, error, request, response);
+                                }
+                            });
+        };
+    }
+
+    static Handler puts(String table) {
+        return (request, response) -> {
+            int items = Query.of(request.path()).number("n", 1, MOST_PUTS);
+            String batch = UUID.randomUUID().toString();
+            AwsClients.dynamoDb()
+                    .thenCompose(dynamoDb -> new PutSeries(dynamoDb, table, batch, items, request).run())
+                    .whenComplete((@Nullable PutSeries series, @Nullable Throwable error) -> {
+                        if (series != null) {
+                            Facts.answer(request, response, series::describe);
+                        } else {
+                            onFailure("batch " + batch, error, request, response);
+                        }
+                    });
+        };
+    }
+
+    /** Any thread; before the head. */
+    private static void onFailure(String what, @Nullable Throwable error, Request request, Response response) {
+        Throwable cause = causeOf(error);
+        if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {
+            Answers.text(request, response, NOT_FOUND, "no " + what + "\n");
+        } else if (request.cancellation() == null) {
+            FailureLog.report("AWS", what, cause);
+            response.fail(ErrorCode.HANDLER_FAILED, what + ": " + cause);
+        }
+    }
+
+    private static Throwable causeOf(@Nullable Throwable error) {
+        if (error == null) {
+            return new IllegalStateException("neither a result nor an error");
+        }
+        Throwable cause = error.getCause();
+        return error instanceof CompletionException && cause != null ? cause : error;
+    }
+}

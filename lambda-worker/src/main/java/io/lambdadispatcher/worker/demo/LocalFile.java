@@ -1,0 +1,53 @@
+package io.lambdadispatcher.worker.demo;
+
+import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.blocking.BlockingRequest;
+import io.lambdadispatcher.worker.blocking.BlockingResponse;
+import io.netty.util.AsciiString;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /read}: a file of the local disk, read anew for each request. Blocks. Any thread. */
+final class LocalFile implements BlockingHandler {
+    /** Names the file; the test image where it is not set. */
+    static final String VARIABLE = "DEMO_FILE";
+
+    private static final String OCTETS = "application/octet-stream";
+
+    private final @Nullable String named;
+    private @Nullable Path file;
+
+    LocalFile(@Nullable String named) {
+        this.named = named;
+    }
+
+    @Override
+    public void handle(BlockingRequest request, BlockingResponse response) throws IOException {
+        Path file = file();
+        String found = Files.probeContentType(file);
+        String type = found == null ? OCTETS : found;
+        response.head(Answers.head(Answers.OK, AsciiString.of(type))
+                .setLong(AsciiString.cached("content-length"), Files.size(file)));
+        if (!request.method().equals("HEAD")) {
+            try (InputStream in = Files.newInputStream(file)) {
+                in.transferTo(response.body());
+            }
+        }
+    }
+
+    private synchronized Path file() throws IOException {
+        if (file == null) {
+            file = named == null ? imageOnDisk() : Path.of(named);
+        }
+        return file;
+    }
+
+    private static Path imageOnDisk() throws IOException {
+        Path copy = Files.createTempFile("lambda-dispatcher-", "-" + TestImage.NAME);
+        copy.toFile().deleteOnExit();
+        return Files.write(copy, TestImage.octets());
+    }
+}

@@ -1,0 +1,75 @@
+package io.lambdadispatcher.worker.websocket;
+
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.CharsetUtil;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What is left of the handshake (RFC 8441, 5): neither key nor accept, but version and subprotocol. On the event loop. */
+record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) implements Handler {
+    private static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
+    private static final AsciiString VERSION = AsciiString.cached("13");
+    private static final AsciiString UPGRADE_REQUIRED = AsciiString.cached("426");
+    private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
+
+    @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
+    @Override
+    public void handle(Request request, Response response) {
+        Http2Headers head = request.headers();
+        if (!isWebSocket(head)) {
+            refuse(response, "a WebSocket of version 13 is expected here\n");
+            return;
+        }
+        String subprotocol = subprotocol(head);
+        Http2Headers answer = new DefaultHttp2Headers(false).status("200");
+        if (!subprotocol.isEmpty()) {
+            answer.set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
+        }
+        new WebSocketConnection(request, response, options, subprotocol).open(handler, answer);
+    }
+
+    private static boolean isWebSocket(Http2Headers head) {
+        CharSequence protocol = head.get(PROTOCOL);
+        CharSequence version = head.get(HttpHeaderNames.SEC_WEBSOCKET_VERSION);
+        return AsciiString.contentEquals("CONNECT", head.method() == null ? "" : head.method())
+                && protocol != null
+                && AsciiString.contentEqualsIgnoreCase("websocket", protocol)
+                && version != null
+                && VERSION.contentEquals(version);
+    }
+
+    private String subprotocol(Http2Headers head) {
+        List<String> offered = new ArrayList<>();
+        for (CharSequence field : head.getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL)) {
+            for (String name : field.toString().split(",")) {
+                offered.add(name.trim());
+            }
+        }
+        return options.subprotocols().stream()
+                .filter(offered::contains)
+                .findFirst()
+                .orElse("");
+    }
+
+    /** RFC 6455, 4.4: with the version that is spoken here. */
+    private static void refuse(Response response, String text) {
+        byte[] octets = text.getBytes(CharsetUtil.UTF_8);
+        Http2Headers head = new DefaultHttp2Headers(false)
+                .status(UPGRADE_REQUIRED)
+                .set(HttpHeaderNames.SEC_WEBSOCKET_VERSION, VERSION)
+                .set(HttpHeaderNames.CONTENT_TYPE, TEXT)
+                .set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(octets.length));
+        response.respond(head, Unpooled.wrappedBuffer(octets));
+    }
+}

@@ -1,0 +1,295 @@
+package io.lambdadispatcher.worker.websocket;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureLog;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.websocketx.BinaryWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.CloseWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.PingWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.PongWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.TextWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
+import io.netty.handler.codec.http.websocketx.WebSocketFrame;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.EventExecutor;
+import java.time.Duration;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A session, from the head of its response to its end. State is confined to the event loop of the request; calls from other threads go there first.
+ *
+ * <pre>
+ * OPEN    close() → close frame → CLOSING     peer's close frame → the same back → CLOSED
+ * CLOSING peer's close frame, or too late → CLOSED
+ * both    violation → close frame → CLOSED    octets end, cancellation → CLOSED
+ * CLOSED  the response has ended, onClose was called
+ * </pre>
+ */
+final class WebSocketConnection implements WebSocketSession, BodyReader {
+    /** RFC 6455, 5.5: 125 octets of a control frame, two of them for the code. */
+    private static final int MOST_REASON_BYTES = 123;
+
+    /** RFC 6455, 7.4.2; Netty's codec does not mind. */
+    private static final int HIGHEST_CODE = 4999;
+
+    private enum State {
+        OPEN,
+        CLOSING,
+        CLOSED
+    }
+
+    private final Request request;
+    private final Response response;
+    private final WebSocketOptions options;
+    private final String subprotocol;
+    private final ScheduledExecutorService loop;
+    private final FrameCodec codec;
+
+    private State state = State.OPEN;
+    private WebSocketListener listener = new WebSocketListener() {};
+    private boolean heard;
+    private boolean pinged;
+    private @Nullable Future<?> pinging;
+    private @Nullable Future<?> closing;
+
+    WebSocketConnection(Request request, Response response, WebSocketOptions options, String subprotocol) {
+        this.request = request;
+        this.response = response;
+        this.options = options;
+        this.subprotocol = subprotocol;
+        this.loop = request.eventLoop();
+        this.codec = new FrameCodec(options.mostMessageBytes());
+    }
+
+    /** @param head of a success */
+    void open(WebSocketHandler handler, Http2Headers head) {
+        response.head(head);
+        response.onWritable(() -> tell(() -> listener.onWritable(this)));
+        request.onCancel(code -> finish(ABNORMAL, code.name()));
+        if (!options.pingEvery().isZero()) {
+            long nanos = options.pingEvery().toNanos();
+            pinging = loop.scheduleAtFixedRate(this::onPingTime, nanos, nanos, TimeUnit.NANOSECONDS);
+        }
+        tell(() -> listener = handler.onOpen(this));
+        request.onDrain(this::onDrain);
+        request.body().read(this);
+    }
+
+    private void onDrain(Duration grace) {
+        if (state == State.OPEN) {
+            tell(() -> listener.onDrain(this, grace));
+        }
+    }
+
+    private interface Telling {
+        void run() throws Exception;
+    }
+
+    private void tell(Telling telling) {
+        try {
+            telling.run();
+        } catch (Exception e) {
+            FailureLog.report("WebSocket handler", request.path(), e);
+            onClose(HANDLER_FAILED, "");
+        }
+    }
+
+    // What comes.
+
+    @Override
+    public void onData(ByteBuf octets) {
+        heard = true;
+        pinged = false;
+        WebSocketCloseStatus violation = codec.decode(octets, this::onFrame);
+        if (violation != null) {
+            onViolation(violation.code(), violation.reasonText());
+        }
+    }
+
+    private void onFrame(WebSocketFrame frame) {
+        try {
+            if (frame instanceof CloseWebSocketFrame close) {
+                onPeersClose(close);
+            } else if (state != State.OPEN) {
+                return; // said goodbye already: RFC 6455, 1.4
+            } else if (frame instanceof TextWebSocketFrame text) {
+                tell(() -> listener.onText(this, text.text()));
+            } else if (frame instanceof BinaryWebSocketFrame binary) {
+                ByteBuf octets = binary.content().retain();
+                tell(() -> listener.onBinary(this, octets));
+            } else if (frame instanceof PingWebSocketFrame ping && response.isWritable()) {
+                // Who pings and does not read gets none: RFC 6455, 5.5.3 asks for the latest only.
+                write(new PongWebSocketFrame(ping.content().retain()));
+            }
+        } finally {
+            frame.release();
+        }
+    }
+
+    private void onPeersClose(CloseWebSocketFrame close) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        if (close.statusCode() > HIGHEST_CODE) {
+            onViolation(PROTOCOL_ERROR, "close code " + close.statusCode());
+            return;
+        }
+        int code = close.statusCode() < 0 ? NO_CODE : close.statusCode();
+        String reason = close.reasonText();
+        if (state == State.OPEN) {
+            write(close.statusCode() < 0 ? new CloseWebSocketFrame() : new CloseWebSocketFrame(code, ""));
+        }
+        finish(code, reason);
+    }
+
+    private void onViolation(int code, String reason) {
+        if (state == State.OPEN) {
+            write(new CloseWebSocketFrame(code, reason));
+        }
+        finish(code, reason);
+    }
+
+    @Override
+    public void onEnd(Http2Headers trailers) {
+        finish(ABNORMAL, "the client's octets ended");
+    }
+
+    @Override
+    public void onFailed(ErrorCode code) {
+        finish(ABNORMAL, code.name());
+    }
+
+    private void onPingTime() {
+        if (heard) {
+            heard = false;
+        } else if (pinged) {
+            onViolation(GOING_AWAY, "no answer to a ping");
+        } else {
+            pinged = true;
+            write(new PingWebSocketFrame());
+        }
+    }
+
+    // What goes.
+
+    private void onClose(int code, String reason) {
+        if (state != State.OPEN) {
+            return;
+        }
+        state = State.CLOSING;
+        write(new CloseWebSocketFrame(code, reason));
+        closing = loop.schedule(
+                () -> finish(ABNORMAL, "no answer to a close frame"),
+                options.closeWithin().toNanos(),
+                TimeUnit.NANOSECONDS);
+    }
+
+    private void finish(int code, String reason) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        state = State.CLOSED;
+        cancel(pinging);
+        cancel(closing);
+        codec.close();
+        response.end();
+        tell(() -> listener.onClose(this, code, reason));
+    }
+
+    private static void cancel(@Nullable Future<?> timer) {
+        if (timer != null) {
+            timer.cancel(false);
+        }
+    }
+
+    /** @param frame owned from now on */
+    private void write(WebSocketFrame frame) {
+        if (state == State.CLOSED) {
+            frame.release();
+        } else {
+            codec.encode(frame, response::write);
+        }
+    }
+
+    /** @param frame owned from now on */
+    private boolean send(WebSocketFrame frame) {
+        onLoop(
+                () -> {
+                    if (state == State.OPEN) {
+                        write(frame);
+                    } else {
+                        frame.release();
+                    }
+                },
+                frame);
+        return response.isWritable();
+    }
+
+    /** @param carried released where the loop has ended */
+    private void onLoop(Runnable task, Object carried) {
+        if (loop instanceof EventExecutor executor && executor.inEventLoop()) {
+            task.run();
+        } else {
+            try {
+                loop.execute(task);
+            } catch (RuntimeException e) {
+                ReferenceCountUtil.release(carried);
+                FailureLog.report("sending after the worker's end", request.path(), e);
+            }
+        }
+    }
+
+    @Override
+    public Request request() {
+        return request;
+    }
+
+    @Override
+    public String subprotocol() {
+        return subprotocol;
+    }
+
+    @Override
+    public boolean sendText(String text) {
+        return send(new TextWebSocketFrame(ByteBufUtil.writeUtf8(ByteBufAllocator.DEFAULT, text)));
+    }
+
+    @Override
+    public boolean sendBinary(ByteBuf octets) {
+        return send(new BinaryWebSocketFrame(octets));
+    }
+
+    @Override
+    public boolean isWritable() {
+        return response.isWritable();
+    }
+
+    @Override
+    public void pause() {
+        request.body().pause();
+    }
+
+    @Override
+    public void resume() {
+        request.body().resume();
+    }
+
+    @Override
+    public void close(int code, String reason) {
+        if (code < NORMAL || code > HIGHEST_CODE || !WebSocketCloseStatus.isValidStatusCode(code)) {
+            throw new IllegalArgumentException(
+                    "code: " + code + ", expected 1000 to 1003, 1007 to 1014 or 3000 to 4999");
+        }
+        String fitting = ByteBufUtil.utf8Bytes(reason) <= MOST_REASON_BYTES ? reason : "";
+        onLoop(() -> onClose(code, fitting), fitting);
+    }
+}

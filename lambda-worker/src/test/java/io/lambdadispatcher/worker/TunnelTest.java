@@ -1,0 +1,224 @@
+package io.lambdadispatcher.worker;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The worker's end of a tunnel, and who hears of a drain. */
+@Timeout(60)
+class TunnelTest {
+    private static Http2Headers connect() {
+        return get("/ws").method("CONNECT").set(":protocol", "websocket");
+    }
+
+    private static byte[] octets(String text) {
+        return text.getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /** Opens tunnels and notes what comes; any other request is answered at once. */
+    private static final class Recorder implements Handler, BodyReader {
+        final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
+        final BlockingQueue<Response> responses = new LinkedBlockingQueue<>();
+
+        @Override
+        public boolean servesTunnels() {
+            return true;
+        }
+
+        @Override
+        public void handle(Request request, Response response) {
+            if (!request.method().toString().equals("CONNECT")) {
+                response.respond(new DefaultHttp2Headers().status("200"));
+                return;
+            }
+            request.onCancel(code -> calls.add("cancelled " + code));
+            request.onDrain(grace -> calls.add("drain " + !grace.isZero()));
+            response.head(200);
+            calls.add("remaining " + request.remaining().isPresent());
+            request.body().read(this);
+            responses.add(response);
+        }
+
+        @Override
+        public void onData(ByteBuf octets) {
+            calls.add("data " + octets.toString(StandardCharsets.US_ASCII));
+            octets.release();
+        }
+
+        @Override
+        public void onEnd(Http2Headers trailers) {
+            calls.add("end");
+        }
+
+        @Override
+        public void onFailed(ErrorCode code) {
+            calls.add("failed " + code);
+        }
+
+        String take() throws InterruptedException {
+            return String.valueOf(calls.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS));
+        }
+
+        Response response() throws InterruptedException {
+            return responses.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    private static ByteBuf buffer(String text) {
+        return ByteBufUtil.writeAscii(UnpooledByteBufAllocator.DEFAULT, text);
+    }
+
+    @Test
+    void should_go_on_reading_when_the_response_has_ended() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 60_000, false);
+            Response response = recorder.response();
+            assertThat(recorder.take()).isEqualTo("remaining false");
+            response.write(buffer("bye"));
+            response.end();
+            assertThat(stream.gather().text()).isEqualTo("bye");
+            stream.data(octets("more"), false);
+            assertThat(recorder.take()).isEqualTo("data more");
+            stream.data(octets("last"), true);
+            assertThat(recorder.take()).isEqualTo("data last");
+            assertThat(recorder.take()).isEqualTo("end");
+            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+        }
+    }
+
+    @Test
+    void should_go_on_writing_when_the_request_has_ended() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            stream.data(octets("last"), true);
+            recorder.take();
+            assertThat(recorder.take()).isEqualTo("data last");
+            assertThat(recorder.take()).isEqualTo("end");
+            Response response = recorder.response();
+            response.write(buffer("bye"));
+            response.end();
+            assertThat(stream.gather().text()).isEqualTo("bye");
+            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+        }
+    }
+
+    @Test
+    void should_tell_the_reader_of_a_cancel_behind_the_responses_end() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            recorder.response().end();
+            stream.gather();
+            stream.cancel(ErrorCode.CANCELLED);
+            recorder.take();
+            assertThat(recorder.take()).isEqualTo("failed CANCELLED");
+            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+        }
+    }
+
+    @Test
+    void should_cancel_an_open_tunnel() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            recorder.response();
+            stream.cancel(ErrorCode.CANCELLED);
+            recorder.take();
+            assertThat(java.util.List.of(recorder.take(), recorder.take()))
+                    .containsExactlyInAnyOrder("failed CANCELLED", "cancelled CANCELLED");
+            stream.take(ScriptedStream.Head.class);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.CANCELLED);
+            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+        }
+    }
+
+    @Test
+    void should_end_both_directions_of_a_tunnel_that_fails() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            recorder.response().fail(ErrorCode.HANDLER_FAILED, "because");
+            recorder.take();
+            assertThat(recorder.take()).isEqualTo("failed NOT_NEEDED");
+            stream.take(ScriptedStream.Head.class);
+            stream.take(ScriptedStream.Reset.class);
+            stream.cancel(ErrorCode.NOT_NEEDED);
+            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+        }
+    }
+
+    /** Neither a lambda nor anything else that does not say so is asked. */
+    @Test
+    void should_answer_501_for_a_handler_that_serves_no_tunnels() throws Exception {
+        BlockingQueue<String> asked = new LinkedBlockingQueue<>();
+        final class Plain implements Handler, Lifecycle {
+            @Override
+            public void handle(Request request, Response response) {
+                asked.add(request.path());
+                response.respond(new DefaultHttp2Headers().status("200"));
+            }
+
+            @Override
+            public CompletionStage<Void> start() {
+                return CompletableFuture.completedFuture(null);
+            }
+
+            @Override
+            public void stop() {}
+        }
+        try (Harness harness = new Harness(new Plain())) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            assertThat(stream.gather().status()).isEqualTo("501");
+            stream.cancel(ErrorCode.NOT_NEEDED);
+            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+            assertThat(asked).containsExactly("/next");
+        }
+    }
+
+    @Test
+    void should_tell_of_a_drain_once() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            Response response = recorder.response();
+            recorder.take();
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(recorder.take()).isEqualTo("drain true");
+            harness.worker.drain(DrainReason.REQUESTED);
+            response.end();
+            stream.data(octets(""), true);
+            assertThat(stream.gather().status()).isEqualTo("200");
+            assertThat(recorder.take()).isEqualTo("end");
+            assertThat(recorder.calls).isEmpty();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package io.lambdadispatcher.worker.demo;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.Harness;
+import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.handler.Handler;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.json.JsonFactory;
+
+/** The real SDK against a server that knows as much of S3 and DynamoDB as the routes need. */
+@Timeout(60)
+class AwsRoutesTest {
+    private static final byte[] OBJECT = new byte[3_000_000];
+    private static final int LARGE_BYTES = 64 << 20;
+    private static final Map<String, String> CONFIGURED = Map.of(
+            "AWS_REGION", "eu-west-1", "AWS_ACCESS_KEY_ID", "test", "DEMO_BUCKET", "images", "DEMO_TABLE", "items");
+    private static final String[] PROPERTIES = {
+        "aws.endpointUrlS3", "aws.endpointUrlDynamoDb", "aws.region", "aws.accessKeyId", "aws.secretAccessKey"
+    };
+
+    private static final Queue<String> puts = new ConcurrentLinkedQueue<>();
+    private static final CountDownLatch largeEnded = new CountDownLatch(1);
+    private static final ExecutorService threads = Executors.newCachedThreadPool();
+    private static HttpServer aws;
+
+    private final Handler s3 = AwsAccess.s3(CONFIGURED).guard(bucket -> AwsRoutes.objects(bucket));
+    private final Handler dynamoDb = AwsAccess.dynamoDb(CONFIGURED).guard(table -> AwsRoutes.puts(table));
+    private final Harness harness = new Harness(
+            (request, response) -> (request.path().startsWith("/read-s3") ? s3 : dynamoDb).handle(request, response));
+
+    @BeforeAll
+    static void start() throws IOException {
+        new Random(7).nextBytes(OBJECT);
+        aws = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        aws.setExecutor(threads);
+        aws.createContext("/images/object", exchange -> answer(exchange, "image/jpeg", OBJECT));
+        aws.createContext("/images/large", AwsRoutesTest::answerLarge);
+        aws.createContext("/images/missing", exchange -> {
+            exchange.sendResponseHeaders(404, -1);
+            exchange.close();
+        });
+        aws.createContext("/", AwsRoutesTest::put);
+        aws.start();
+        String endpoint = "http://127.0.0.1:" + aws.getAddress().getPort();
+        String[] values = {endpoint, endpoint, "eu-west-1", "test", "test"};
+        for (int i = 0; i < PROPERTIES.length; i++) {
+            System.setProperty(PROPERTIES[i], values[i]);
+        }
+    }
+
+    private static void put(HttpExchange exchange) throws IOException {
+        puts.add(exchange.getRequestHeaders().getFirst("X-Amz-Target") + " "
+                + new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+        answer(exchange, "application/x-amz-json-1.0", "{}".getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static void answer(HttpExchange exchange, String type, byte[] octets) throws IOException {
+        exchange.getResponseHeaders().set("Content-Type", type);
+        exchange.sendResponseHeaders(200, octets.length);
+        exchange.getResponseBody().write(octets);
+        exchange.close();
+    }
+
+    private static void answerLarge(HttpExchange exchange) throws IOException {
+        exchange.sendResponseHeaders(200, LARGE_BYTES);
+        byte[] part = new byte[1 << 16];
+        try (OutputStream out = exchange.getResponseBody()) {
+            for (int sent = 0; sent < LARGE_BYTES; sent += part.length) {
+                out.write(part);
+            }
+        } finally {
+            largeEnded.countDown();
+        }
+    }
+
+    @AfterAll
+    static void stop() {
+        aws.stop(0);
+        threads.shutdownNow();
+        for (String property : PROPERTIES) {
+            System.clearProperty(property);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        harness.close();
+    }
+
+    @Test
+    void should_stream_an_object_unchanged() throws Exception {
+        ScriptedStream stream = harness.stream();
+        for (int i = 0; i < 3; i++) {
+            ScriptedStream.Gathered response = stream.exchange(get("/read-s3?key=object"));
+            assertThat(response.status()).isEqualTo("200");
+            assertThat(response.head().headers().get("content-type").toString()).isEqualTo("image/jpeg");
+            assertThat(response.head().headers().get("content-length").toString())
+                    .isEqualTo("3000000");
+            assertThat(response.body()).isEqualTo(OBJECT);
+        }
+    }
+
+    @Test
+    void should_answer_404_where_there_is_no_object() throws Exception {
+        assertThat(harness.stream().exchange(get("/read-s3?key=missing")).status())
+                .isEqualTo("404");
+    }
+
+    @Test
+    void should_hold_an_object_back_while_the_client_does_not_read_and_leave_it_when_the_client_goes()
+            throws Exception {
+        ScriptedStream stream = harness.stream();
+        stream.countsOnly = true;
+        stream.holdsWindow = true;
+        stream.request(get("/read-s3?key=large"), 0, true);
+        stream.take(ScriptedStream.Head.class);
+        stream.awaitBody(1);
+        // Sockets hold a few megabytes; 64 would be through at once.
+        assertThat(largeEnded.await(1, TimeUnit.SECONDS)).isFalse();
+
+        stream.cancel(ErrorCode.CANCELLED);
+        assertThat(largeEnded.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void should_put_items_one_after_the_other_and_tell_the_times() throws Exception {
+        puts.clear();
+        ScriptedStream.Gathered response = harness.stream().exchange(get("/dynamodb-put?n=10"));
+        assertThat(response.status()).isEqualTo("200");
+        assertThat(numbers(response.body())).isEqualTo(10);
+        assertThat(puts)
+                .hasSize(10)
+                .allMatch(put -> put.startsWith("DynamoDB_20120810.PutItem ") && put.contains("items"));
+    }
+
+    private static int numbers(byte[] json) {
+        int numbers = 0;
+        try (JsonParser parser = new JsonFactory().createParser(ObjectReadContext.empty(), json)) {
+            for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+                numbers += token == JsonToken.VALUE_NUMBER_INT ? 1 : 0;
+            }
+        }
+        return numbers;
+    }
+}
