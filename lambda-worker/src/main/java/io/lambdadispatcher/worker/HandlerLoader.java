@@ -40,7 +40,7 @@ final class HandlerLoader {
         }
         String only = set.isEmpty() ? "" : set.get(0);
         return switch (only) {
-            case VARIABLE -> load(variables.get(VARIABLE), variables);
+            case VARIABLE -> load(variables.getOrDefault(VARIABLE, ""), variables);
             case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
             case "" -> null;
             default -> web(variables);

@@ -9,10 +9,10 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import io.lambdadispatcher.worker.runtime.RuntimeHandler;
-import io.lambdadispatcher.worker.web.WebEnvironment;
-import io.lambdadispatcher.worker.web.WebHandler;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
+import io.lambdadispatcher.worker.web.WebEnvironment;
+import io.lambdadispatcher.worker.web.WebHandler;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -69,8 +69,8 @@ public class LambdaHandler implements RequestStreamHandler {
         } catch (TimeoutException e) {
             // The first invoke goes on waiting.
         } catch (ExecutionException e) {
-            throw new IllegalStateException(
-                    "the handler cannot start: " + e.getCause().getMessage(), e.getCause());
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IllegalStateException("the handler cannot start: " + cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

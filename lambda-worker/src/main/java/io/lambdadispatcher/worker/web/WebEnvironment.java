@@ -147,8 +147,9 @@ public final class WebEnvironment {
 
     private @Nullable String find(String... names) {
         for (String name : names) {
-            if (has(variables, name)) {
-                return variables.get(name).trim();
+            String value = variables.get(name);
+            if (value != null && !value.isBlank()) {
+                return value.trim();
             }
         }
         return null;

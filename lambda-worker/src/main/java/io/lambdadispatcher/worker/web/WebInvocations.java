@@ -91,7 +91,8 @@ final class WebInvocations implements RequestStreamHandler {
             exchange.cancel(ErrorCode.TIMEOUT);
             throw new IOException("the app has not answered within " + timeoutMillis + " ms", e);
         } catch (ExecutionException e) {
-            throw new IOException(e.getCause().getMessage(), e.getCause());
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IOException(cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             exchange.cancel(ErrorCode.CANCELLED);
