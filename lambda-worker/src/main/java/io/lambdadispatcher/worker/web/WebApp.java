@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.web;
 import io.lambdadispatcher.worker.child.Child;
 import io.lambdadispatcher.worker.child.ChildCommand;
 import io.lambdadispatcher.worker.child.ChildListener;
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -38,10 +39,16 @@ final class WebApp implements ChildListener {
         this.child = command == null ? null : new Child(command(command), this);
     }
 
-    /** It listens where we look for it. */
+    /** It listens where we look for it, and does not get what is ours: secrets and tokens are among it. */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address().getPort());
-        return ChildCommand.shell("app", line).with("PORT", port);
+        ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
+        for (String name : System.getenv().keySet()) {
+            if (name.startsWith(EnvironmentConfig.PREFIX)) {
+                command = command.without(name);
+            }
+        }
+        return command;
     }
 
     synchronized CompletionStage<Void> start() {
