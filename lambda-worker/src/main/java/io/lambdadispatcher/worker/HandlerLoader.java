@@ -42,7 +42,7 @@ final class HandlerLoader {
         return switch (only) {
             case VARIABLE -> load(variables.getOrDefault(VARIABLE, ""), variables);
             case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
-            case "" -> WebEnvironment.isPortGiven(variables) ? web(variables) : null;
+            case "" -> null;
             default -> web(variables);
         };
     }
