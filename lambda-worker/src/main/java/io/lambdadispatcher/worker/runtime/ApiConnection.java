@@ -360,7 +360,9 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
             end();
         }
 
+        /** A response that has ended asks for no more, but the connection's next request is to be read. */
         private void end() {
+            context().channel().config().setAutoRead(true);
             invocation.state = State.ENDED;
             child.onAnswered(invocation);
         }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.runtime;
 
 import io.lambdadispatcher.worker.runtime.Answer.Failure;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,9 +25,12 @@ final class Invocation {
         ENDED
     }
 
+    private static final long LEAST_HANG_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     final InvokeHead head;
     State state = State.NEW;
 
+    private long givenNanos;
     private byte @Nullable [] event;
     private @Nullable Answer answer;
 
@@ -49,6 +53,19 @@ final class Invocation {
 
     boolean isWanted() {
         return answer != null;
+    }
+
+    void onGiven(long nowNanos) {
+        state = State.GIVEN;
+        givenNanos = nowNanos;
+    }
+
+    /**
+     * A child has had it for as long as the request could take in all, and for a second at least: one that came late, from a queue here or at the
+     * dispatcher, does not cost the child its life, or an overload would make ever more of itself.
+     */
+    boolean isHanging(long nowNanos) {
+        return nowNanos - givenNanos >= Math.max(head.timeoutNanos(), LEAST_HANG_NANOS);
     }
 
     void onDelivered() {

@@ -11,9 +11,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param deadlineEpochMillis by the wall clock, as the child reads it
  * @param deadlineNanos the same by {@link System#nanoTime}
+ * @param timeoutNanos from its arrival to the deadline
  */
 record InvokeHead(
-        String id, String functionArn, @Nullable String traceId, long deadlineEpochMillis, long deadlineNanos) {
+        String id,
+        String functionArn,
+        @Nullable String traceId,
+        long deadlineEpochMillis,
+        long deadlineNanos,
+        long timeoutNanos) {
     /** Lambda's own limit, for requests without one. */
     static final long LONGEST_MILLIS = TimeUnit.MINUTES.toMillis(15);
 
@@ -28,12 +34,14 @@ record InvokeHead(
     }
 
     static InvokeHead of(String id, String functionArn, @Nullable String traceId, long millisLeft) {
+        long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(millisLeft);
         return new InvokeHead(
                 id,
                 functionArn,
                 traceId,
                 System.currentTimeMillis() + millisLeft,
-                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millisLeft));
+                System.nanoTime() + timeoutNanos,
+                timeoutNanos);
     }
 
     /** As X-Ray writes them; not sampled. */

@@ -4,7 +4,6 @@ import io.lambdadispatcher.worker.child.Child;
 import io.lambdadispatcher.worker.child.ChildListener;
 import io.lambdadispatcher.worker.connect.Transport;
 import io.lambdadispatcher.worker.runtime.Answer.Failure;
-import io.lambdadispatcher.worker.runtime.Invocation.State;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -236,7 +235,7 @@ final class RuntimeChild implements ChildListener {
     void give(Invocation invocation) {
         ApiConnection poll = polls.remove();
         given.put(invocation.id(), invocation);
-        invocation.state = State.GIVEN;
+        invocation.onGiven(System.nanoTime());
         poll.sendInvocation(invocation).addListener(sent -> {
             if (sent.isSuccess()) {
                 invocation.onDelivered();
@@ -246,16 +245,18 @@ final class RuntimeChild implements ChildListener {
         });
     }
 
-    /** A child of which all it may hold is overdue does not come back; Lambda ends it, too. */
+    /** A child of which all it may hold hangs does not come back; Lambda ends it, too. */
     void sweep(long nowNanos) {
-        int overdue = 0;
+        int hanging = 0;
         for (Invocation invocation : given.values()) {
             if (invocation.head.isOverdue(nowNanos)) {
-                overdue++;
                 invocation.timeOut();
             }
+            if (invocation.isHanging(nowNanos)) {
+                hanging++;
+            }
         }
-        if (overdue >= config.concurrency() && phase == Phase.SERVING) {
+        if (hanging >= config.concurrency() && phase == Phase.SERVING) {
             log.warn("{} is killed: it has not answered before the deadline", name);
             phase = Phase.GONE;
             kill();

@@ -1,0 +1,88 @@
+package io.lambdadispatcher.worker.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class InvocationTest {
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    /** What it was told. */
+    private static final class Recorder implements Answer {
+        final List<String> calls = new ArrayList<>();
+
+        @Override
+        public void onWhole(byte[] payload) {
+            calls.add("whole " + new String(payload, StandardCharsets.UTF_8));
+        }
+
+        @Override
+        public Stream onStream(String contentType, Runnable resume) {
+            calls.add("stream");
+            return new Stream() {
+                @Override
+                public boolean onOctets(ByteBuf octets) {
+                    octets.release();
+                    return true;
+                }
+
+                @Override
+                public void onEnd() {}
+
+                @Override
+                public void onBroken(String text) {}
+            };
+        }
+
+        @Override
+        public void onError(String type, byte[] details) {
+            calls.add("error " + type);
+        }
+
+        @Override
+        public void onFailed(Failure why, String text) {
+            calls.add("failed " + why);
+        }
+    }
+
+    private final Recorder asker = new Recorder();
+    private final Invocation invocation = new Invocation(InvokeHead.of("id", "arn", null, 10_000), new byte[0], asker);
+
+    @Test
+    void should_count_the_time_to_hang_from_when_the_child_got_it() {
+        long deadline = invocation.head.deadlineNanos();
+        invocation.onGiven(deadline - SECOND);
+        assertThat(invocation.head.isOverdue(deadline)).isTrue();
+        assertThat(invocation.isHanging(deadline)).isFalse();
+        assertThat(invocation.isHanging(deadline + 9 * SECOND)).isTrue();
+    }
+
+    @Test
+    void should_leave_a_child_a_second_where_the_request_had_less() {
+        Invocation late = new Invocation(InvokeHead.of("id", "arn", null, 1), new byte[0], asker);
+        late.onGiven(0);
+        assertThat(late.isHanging(SECOND - 1)).isFalse();
+        assertThat(late.isHanging(SECOND)).isTrue();
+    }
+
+    @Test
+    void should_tell_the_one_who_asked_once() {
+        invocation.timeOut();
+        invocation.endWhole("late".getBytes(StandardCharsets.UTF_8));
+        assertThat(asker.calls).containsExactly("failed TIMED_OUT");
+        assertThat(invocation.state).isEqualTo(Invocation.State.ENDED);
+    }
+
+    @Test
+    void should_tell_nobody_when_it_is_dropped() {
+        invocation.drop();
+        invocation.endError("E", new byte[0]);
+        assertThat(invocation.beginStream("", () -> {})).isNull();
+        assertThat(asker.calls).isEmpty();
+    }
+}
