@@ -21,6 +21,8 @@ function serve (request, response) {
       response.setHeader('x-cookie', String(request.headers.cookie))
       response.setHeader('x-in', String(request.headers['x-in']))
       return text('fields')
+    case '/variables':
+      return text(Object.keys(process.env).join(' '))
     case '/pid':
       return text(String(process.pid))
     case '/events':

@@ -33,6 +33,8 @@ public final class GrpcHandler implements Handler {
             new Echo(request.body(), response).begin();
         } else if (method.equals("TrailersOnly")) {
             response.respond(status(head(), 5, "not%20here"));
+        } else if (method.equals("Throw")) {
+            throw new IllegalStateException("as asked");
         } else if (method.equals("Metadata")) {
             response.head(head());
             Http2Headers fields = request.headers();

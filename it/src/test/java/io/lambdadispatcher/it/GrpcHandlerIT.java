@@ -167,6 +167,12 @@ class GrpcHandlerIT {
         assertThat(call.status().getCode()).isEqualTo(seen);
     }
 
+    /** HTTP's 500, which gRPC takes for that. */
+    @Test
+    void should_tell_the_client_of_a_handler_that_fails_before_its_head() throws Exception {
+        assertThat(new Call("Throw").status().getCode()).isEqualTo(Status.Code.UNKNOWN);
+    }
+
     @Test
     void should_tell_the_handler_of_a_cancelled_call() throws Exception {
         Call call = new Call("Cancelled");

@@ -6,9 +6,14 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 
-/** AWS's runtime clients for other languages, from their registries; a test that cannot have one is skipped and says why. */
+/**
+ * AWS's runtime clients for other languages, from their registries; a test that cannot have one is skipped and says why. {@code IT_RUNTIME_CLIENTS} names a
+ * directory that has them already, or is to have them.
+ */
 final class RuntimeClients {
-    private static final Path DIRECTORY = Path.of("target", "runtime-clients").toAbsolutePath();
+    private static final Path DIRECTORY = Path.of(System.getenv()
+                    .getOrDefault("IT_RUNTIME_CLIENTS", Path.of("target", "runtime-clients").toString()))
+            .toAbsolutePath();
     private static final String PYTHON_CLIENT = "awslambdaric==4.2.2";
     private static final String NODE_CLIENT = "aws-lambda-ric@4.0.2";
 

@@ -134,6 +134,11 @@ class WebIT {
         }
 
         @Test
+        void should_keep_the_workers_secrets_from_the_app() throws Exception {
+            assertThat(text("/variables")).contains("PORT").doesNotContain("LAMBDA_DISPATCHER");
+        }
+
+        @Test
         void should_keep_every_value_of_a_field() throws Exception {
             HttpResponse<String> answer = http2.send(
                     request("/fields")

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.HttpLimits;
 import java.io.ByteArrayOutputStream;
@@ -432,26 +433,42 @@ class WebSocketIT {
         }
     }
 
-    /** And in the end the client has gone, which nobody who does not read can see, so that it must be the time that frees the stream. */
+    /** Then the client goes, which nobody sees who does not read: it is the time that ends the tunnel. */
     @Test
     void should_stop_the_client_when_the_handler_does_not_read() throws Exception {
-        try (SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", rig.plainPort()))) {
-            socket.write(ByteBuffer.wrap(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII)));
-            head(socket.socket().getInputStream());
-            socket.configureBlocking(false);
-            long sent = 0;
-            for (int idle = 0; idle < 20 && sent < 100_000_000; idle++) {
-                int bytes = socket.write(ByteBuffer.allocate(65_536));
-                while (bytes > 0) {
-                    sent += bytes;
-                    idle = 0;
-                    bytes = socket.write(ByteBuffer.allocate(65_536));
-                }
+        CompletableFuture<ExchangeEnd> ended = new CompletableFuture<>();
+        DispatcherObserver observer = new DispatcherObserver() {
+            @Override
+            public void onExchangeEnd(ExchangeEnd end) {
+                ended.complete(end);
+            }
+        };
+        try (Rig other =
+                Rig.start(FunctionOptions.of("demo"), observer, builder -> builder.limits(impatientLimits()))) {
+            other.worker(1, 2, ECHO);
+            try (SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", other.plainPort()))) {
+                socket.write(ByteBuffer.wrap(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII)));
+                head(socket.socket().getInputStream());
+                // Two windows, and what the kernel holds of three connections.
+                assertThat(sendUntilStuck(socket, 100_000_000)).isLessThan(30_000_000);
+            }
+            assertThat(ended.get(20, TimeUnit.SECONDS).isTunnel()).isTrue();
+        }
+    }
+
+    private static long sendUntilStuck(SocketChannel socket, long mostBytes) throws Exception {
+        socket.configureBlocking(false);
+        long sent = 0;
+        for (int idle = 0; idle < 20 && sent < mostBytes; idle++) {
+            int bytes = socket.write(ByteBuffer.allocate(65_536));
+            if (bytes > 0) {
+                idle = 0;
+                sent += bytes;
+            } else {
                 TimeUnit.MILLISECONDS.sleep(25);
             }
-            // Two windows, and what the kernel holds of three connections.
-            assertThat(sent).isLessThan(30_000_000);
         }
+        return sent;
     }
 
     @Test
@@ -462,6 +479,23 @@ class WebSocketIT {
             head(socket.getInputStream());
             socket.shutdownOutput();
             assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketException.class);
+        }
+    }
+
+    /** Closing over octets that nobody has read would reset the connection, and lose the answer. */
+    @Test
+    void should_drop_what_comes_behind_a_handshake_that_is_refused() throws Exception {
+        for (int i = 0; i < 5; i++) {
+            try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
+                socket.setSoTimeout(10_000);
+                socket.getOutputStream().write(HANDSHAKE.formatted("/refuse").getBytes(StandardCharsets.US_ASCII));
+                socket.getOutputStream()
+                        .write("GET /seen HTTP/1.1\r\nHost: a\r\n\r\n"
+                                .repeat(3000)
+                                .getBytes(StandardCharsets.US_ASCII));
+                String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+                assertThat(answer).startsWith("HTTP/1.1 403 ").containsOnlyOnce("HTTP/1.1");
+            }
         }
     }
 

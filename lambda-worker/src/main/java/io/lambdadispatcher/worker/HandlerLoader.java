@@ -40,9 +40,9 @@ final class HandlerLoader {
         }
         String only = set.isEmpty() ? "" : set.get(0);
         return switch (only) {
-            case VARIABLE -> load(variables.get(VARIABLE), variables);
+            case VARIABLE -> load(variables.getOrDefault(VARIABLE, ""), variables);
             case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
-            case "" -> WebEnvironment.isPortGiven(variables) ? web(variables) : null;
+            case "" -> null;
             default -> web(variables);
         };
     }

@@ -11,6 +11,8 @@ import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
+import io.lambdadispatcher.worker.web.WebEnvironment;
+import io.lambdadispatcher.worker.web.WebHandler;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -31,8 +33,10 @@ import tools.jackson.core.json.JsonFactory;
  * {@code LAMBDA_DISPATCHER_HANDLER} names, or with what a subclass passes to its constructor. The handler is made once, during the function's
  * initialisation, and serves all invokes of the execution environment.
  *
- * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that opens a
- * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke. A handler that is
+ * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that
+ * opens a
+ * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke. A
+ * handler that is
  * a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the first invoke waits for the rest.
  */
 public class LambdaHandler implements RequestStreamHandler {
@@ -65,8 +69,8 @@ public class LambdaHandler implements RequestStreamHandler {
         } catch (TimeoutException e) {
             // The first invoke goes on waiting.
         } catch (ExecutionException e) {
-            throw new IllegalStateException(
-                    "the handler cannot start: " + e.getCause().getMessage(), e.getCause());
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IllegalStateException("the handler cannot start: " + cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -74,6 +78,9 @@ public class LambdaHandler implements RequestStreamHandler {
 
     private static Handler chosen(Map<String, String> variables) {
         Handler handler = HandlerLoader.choose(variables);
+        if (handler == null && WebEnvironment.isPortGiven(variables)) {
+            return new WebHandler(WebEnvironment.read(variables));
+        }
         if (handler == null) {
             throw new IllegalArgumentException(HandlerLoader.VARIABLE
                     + " is not set, expected the class name of the handler, or the command line of a runtime in "
@@ -83,7 +90,8 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     /**
-     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A handler
+     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A
+     * handler
      * that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field

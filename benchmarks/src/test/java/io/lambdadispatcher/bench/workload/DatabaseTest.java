@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.net.InetSocketAddress;
@@ -13,6 +15,7 @@ import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -67,6 +70,23 @@ class DatabaseTest {
         millis(1, false);
 
         assertThat(millis(3, false)).isGreaterThanOrEqualTo(3 * (3 * ROUND_TRIP_MILLIS + SERVICE_MILLIS));
+    }
+
+    @Test
+    void should_keep_one_connection_or_make_one_for_each_put() throws Exception {
+        AtomicInteger accepted = new AtomicInteger();
+        listener.pipeline().addFirst(new ChannelInboundHandlerAdapter() {
+            @Override
+            public void channelRead(ChannelHandlerContext ctx, Object connection) {
+                accepted.incrementAndGet();
+                ctx.fireChannelRead(connection);
+            }
+        });
+        millis(5, true);
+        millis(5, true);
+        assertThat(accepted).hasValue(1);
+        millis(3, false);
+        assertThat(accepted).hasValue(4);
     }
 
     @Test

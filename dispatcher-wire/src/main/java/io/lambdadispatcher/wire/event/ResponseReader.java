@@ -201,8 +201,8 @@ public final class ResponseReader {
         }
         ResponseHead head = new ResponseHead();
         head.add("content-type", "application/json");
-        boolean unquoted = text != null && shape == EventFormat.HTTP_API_V2;
-        return head.response(200, unquoted ? text.getBytes(CharsetUtil.UTF_8) : payload, method);
+        byte[] body = text != null && shape == EventFormat.HTTP_API_V2 ? text.getBytes(CharsetUtil.UTF_8) : payload;
+        return head.response(200, body, method);
     }
 
     /** What has been read so far of a response object. */

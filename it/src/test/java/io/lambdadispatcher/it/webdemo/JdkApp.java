@@ -42,6 +42,9 @@ public final class JdkApp {
                 "/pid",
                 exchange -> text(
                         exchange, 200, Long.toString(ProcessHandle.current().pid())));
+        server.createContext(
+                "/variables",
+                exchange -> text(exchange, 200, String.join(" ", System.getenv().keySet())));
         server.createContext("/events", this::events);
         server.createContext("/hang", exchange -> new Semaphore(0).acquireUninterruptibly());
         server.createContext("/go", exchange -> {

@@ -98,15 +98,15 @@ final class Generations<C extends SdkAutoCloseable> {
         Generation<C> unused;
         Lease lease;
         synchronized (this) {
-            long wallMillis = clocks.wallMillis();
-            unused = isFit(wallMillis) ? null : retire();
+            unused = isFit() ? null : retire();
             Generation<C> generation = current;
             if (generation == null) {
                 int requests = size.getAsInt();
-                generation = new Generation<>(making.apply(requests), requests, wallMillis - clocks.monotonicMillis());
+                generation = new Generation<>(making.apply(requests), requests, aheadMillis());
                 current = generation;
             }
-            usedMillis = wallMillis;
+            // Not earlier: the first client of a process is made slowly.
+            usedMillis = clocks.wallMillis();
             generation.leases++;
             lease = new Lease(generation);
         }
@@ -116,14 +116,19 @@ final class Generations<C extends SdkAutoCloseable> {
         return lease;
     }
 
-    private boolean isFit(long wallMillis) {
+    private boolean isFit() {
         Generation<C> generation = current;
-        long unusedMillis = wallMillis - usedMillis;
+        long unusedMillis = clocks.wallMillis() - usedMillis;
         return generation != null
                 && unusedMillis >= 0
                 && unusedMillis < idleMillis
-                && wallMillis - clocks.monotonicMillis() - generation.aheadMillis < FREEZE_MILLIS
+                && aheadMillis() - generation.aheadMillis < FREEZE_MILLIS
                 && generation.size == size.getAsInt();
+    }
+
+    /** Of the monotonic clock, the wall clock: grows by the time of each freeze. */
+    private long aheadMillis() {
+        return clocks.wallMillis() - clocks.monotonicMillis();
     }
 
     /** @return to be closed, if there is no request on it */

@@ -5,6 +5,7 @@ import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.AsciiString;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
@@ -13,6 +14,7 @@ import software.amazon.awssdk.core.async.AsyncResponseTransformer;
 import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.core.exception.SdkServiceException;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
+import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 /**
  * {@code /read-s3?key=} streams an object of a bucket, {@code /dynamodb-put?n=} puts so many items into a table (key: the string {@code id}) one after
@@ -28,20 +30,38 @@ final class AwsRoutes {
     static Handler objects(String bucket) {
         return (request, response) -> {
             String key = Query.of(request.path()).text("key", TestImage.NAME);
-            ObjectStream stream = new ObjectStream(request, response);
-            AwsClients.s3()
-                    .thenCompose(s3 -> s3.getObject(
-                            get -> get.bucket(bucket).key(key),
-                            AsyncResponseTransformer.<GetObjectResponse>toPublisher()))
-                    .whenComplete(
-                            (@Nullable ResponsePublisher<GetObjectResponse> object, @Nullable Throwable error) -> {
-                                if (object != null) {
-                                    stream.start(object);
-                                } else {
-                                    onFailure("object " + key, error, request, response);
-                                }
-                            });
+            if (HttpMethod.HEAD.asciiName().contentEquals(request.method())) {
+                describe(bucket, key, request, response);
+            } else {
+                stream(bucket, key, request, response);
+            }
         };
+    }
+
+    private static void stream(String bucket, String key, Request request, Response response) {
+        ObjectStream stream = new ObjectStream(request, response);
+        AwsClients.s3()
+                .thenCompose(s3 -> s3.getObject(
+                        get -> get.bucket(bucket).key(key), AsyncResponseTransformer.<GetObjectResponse>toPublisher()))
+                .whenComplete((@Nullable ResponsePublisher<GetObjectResponse> object, @Nullable Throwable error) -> {
+                    if (object != null) {
+                        stream.start(object);
+                    } else {
+                        onFailure("object " + key, error, request, response);
+                    }
+                });
+    }
+
+    private static void describe(String bucket, String key, Request request, Response response) {
+        AwsClients.s3()
+                .thenCompose(s3 -> s3.headObject(head -> head.bucket(bucket).key(key)))
+                .whenComplete((@Nullable HeadObjectResponse about, @Nullable Throwable error) -> {
+                    if (about != null) {
+                        response.respond(ObjectStream.head(about.contentType(), about.contentLength()));
+                    } else {
+                        onFailure("object " + key, error, request, response);
+                    }
+                });
     }
 
     static Handler puts(String table) {

@@ -6,6 +6,7 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -42,10 +43,13 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     /** Sends the head and then what comes. */
     void start(ResponsePublisher<GetObjectResponse> object) {
         GetObjectResponse about = object.response();
-        String type = about.contentType();
-        response.head(Answers.head(Answers.OK, type == null ? OCTETS : AsciiString.of(type))
-                .setLong(HttpHeaderNames.CONTENT_LENGTH, about.contentLength()));
+        response.head(head(about.contentType(), about.contentLength()));
         object.subscribe(this);
+    }
+
+    static Http2Headers head(@Nullable String type, long bytes) {
+        return Answers.head(Answers.OK, type == null ? OCTETS : AsciiString.of(type))
+                .setLong(HttpHeaderNames.CONTENT_LENGTH, bytes);
     }
 
     @Override

@@ -127,13 +127,13 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
         try {
             function.call(event, result, context);
         } catch (Throwable e) {
-            throw FunctionHandler.<RuntimeException>asThrown(e);
+            FunctionHandler.<RuntimeException>rethrow(e);
         }
     }
 
     /** So that Lambda is told of what the user's code threw, checked or not, and not of a wrapper. */
     @SuppressWarnings("unchecked")
-    private static <E extends Throwable> E asThrown(Throwable cause) throws E {
+    private static <E extends Throwable> void rethrow(Throwable cause) throws E {
         throw (E) cause;
     }
 

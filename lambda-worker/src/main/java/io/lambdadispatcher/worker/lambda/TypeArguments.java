@@ -5,6 +5,7 @@ import java.lang.reflect.Type;
 import java.lang.reflect.TypeVariable;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -82,7 +83,7 @@ final class TypeArguments {
         }
         if (type instanceof ParameterizedType parameterized) {
             return new Substituted(
-                    substituteAll(parameterized.getActualTypeArguments(), known),
+                    List.of(substituteAll(parameterized.getActualTypeArguments(), known)),
                     parameterized.getRawType(),
                     parameterized.getOwnerType());
         }
@@ -98,10 +99,10 @@ final class TypeArguments {
 
     /** E.g. {@code Map<String, T>} where T is known. */
     private record Substituted(
-            Type[] arguments, Type raw, @Nullable Type owner) implements ParameterizedType {
+            List<Type> arguments, Type raw, @Nullable Type owner) implements ParameterizedType {
         @Override
         public Type[] getActualTypeArguments() {
-            return arguments.clone();
+            return arguments.toArray(Type[]::new);
         }
 
         @Override

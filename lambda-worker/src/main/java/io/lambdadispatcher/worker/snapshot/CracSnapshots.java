@@ -31,7 +31,14 @@ public final class CracSnapshots implements Snapshots {
         context.register(resource);
     }
 
-    private record Listening(SnapshotListener listener) implements Resource {
+    /** No record: contexts tell resources apart by {@code equals}, and one that is registered twice is two. */
+    private static final class Listening implements Resource {
+        private final SnapshotListener listener;
+
+        Listening(SnapshotListener listener) {
+            this.listener = listener;
+        }
+
         @Override
         public void beforeCheckpoint(Context<? extends Resource> context) throws Exception {
             listener.beforeCheckpoint();

@@ -11,7 +11,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * A socket that can be asked whether its peer has closed it, without waiting for the event loop to hear of it: the close may have come in the same moment as the request that is
+ * A socket that can be asked whether its peer has closed it, without waiting for the event loop to hear of it: the close may have come in the
+ * same moment as the request that is
  * to go out. Event loop only.
  */
 interface AppSocket {
@@ -21,7 +22,14 @@ interface AppSocket {
     boolean isQuiet();
 
     static AppSocket create() {
-        return Transport.best().name().equals("epoll") ? Epoll.create() : Nio.create();
+        return Choice.EPOLL ? Epoll.create() : Nio.create();
+    }
+
+    /** Made once: it takes an exception to find out that there is no epoll. */
+    final class Choice {
+        static final boolean EPOLL = Transport.best().name().equals("epoll");
+
+        private Choice() {}
     }
 
     /** Linux says in which state of TCP a socket is. */

@@ -1,7 +1,8 @@
 package io.lambdadispatcher.worker.web;
 
 /**
- * The two clocks that a connection's age is told by. Lambda freezes an environment between invocations: by one of them the connection may have slept for
+ * The two clocks that a connection's age is told by. Lambda freezes an environment between invocations: by one of them the connection may
+ * have slept for
  * no time at all.
  */
 interface Clocks {

@@ -3,18 +3,21 @@ package io.lambdadispatcher.worker.web;
 import io.lambdadispatcher.worker.child.Child;
 import io.lambdadispatcher.worker.child.ChildCommand;
 import io.lambdadispatcher.worker.child.ChildListener;
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find nobody. One that keeps
+ * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find nobody.
+ * One that keeps
  * dying before it has ever been ready has failed to start. Methods may be called from any thread.
  */
 final class WebApp implements ChildListener {
@@ -26,6 +29,7 @@ final class WebApp implements ChildListener {
     private final WebConfig config;
     private final @Nullable Child child;
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private final AtomicBoolean probing = new AtomicBoolean();
     private boolean started;
     private int earlyDeaths;
 
@@ -35,10 +39,16 @@ final class WebApp implements ChildListener {
         this.child = command == null ? null : new Child(command(command), this);
     }
 
-    /** It listens where we look for it. */
+    /** It listens where we look for it, and does not get what is ours: secrets and tokens are among it. */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address().getPort());
-        return ChildCommand.shell("app", line).with("PORT", port);
+        ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
+        for (String name : System.getenv().keySet()) {
+            if (name.startsWith(EnvironmentConfig.PREFIX)) {
+                command = command.without(name);
+            }
+        }
+        return command;
     }
 
     synchronized CompletionStage<Void> start() {
@@ -79,7 +89,11 @@ final class WebApp implements ChildListener {
         }
     }
 
+    /** A probe that waits for a process that has died meanwhile serves for the next as well. */
     private void awaitReady() {
+        if (!probing.compareAndSet(false, true)) {
+            return;
+        }
         ReadinessProbe.start(config.readiness(), config.address().getHostString())
                 .whenComplete((nothing, failure) -> {
                     if (failure != null) {

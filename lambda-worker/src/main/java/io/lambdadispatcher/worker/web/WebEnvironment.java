@@ -42,7 +42,7 @@ public final class WebEnvironment {
         return null;
     }
 
-    /** Many things are told a {@code PORT}: it asks for a web application only where nothing else is asked for. */
+    /** Many things are told a {@code PORT}: it asks for a web application only on Lambda, and only where nothing else is asked for. */
     public static boolean isPortGiven(Map<String, String> variables) {
         return has(variables, PLAIN_PORT);
     }
@@ -147,8 +147,9 @@ public final class WebEnvironment {
 
     private @Nullable String find(String... names) {
         for (String name : names) {
-            if (has(variables, name)) {
-                return variables.get(name).trim();
+            String value = variables.get(name);
+            if (value != null && !value.isBlank()) {
+                return value.trim();
             }
         }
         return null;

@@ -28,7 +28,8 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ordinary invocations of a function that is a web application: those that are no launch of a worker. Each is one request to the application, by the same relay as the dispatcher's
+ * Ordinary invocations of a function that is a web application: those that are no launch of a worker. Each is one request to the application,
+ * by the same relay as the dispatcher's
  * requests, on an event loop of its own that starts with the first. Any thread.
  */
 final class WebInvocations implements RequestStreamHandler {
@@ -90,7 +91,8 @@ final class WebInvocations implements RequestStreamHandler {
             exchange.cancel(ErrorCode.TIMEOUT);
             throw new IOException("the app has not answered within " + timeoutMillis + " ms", e);
         } catch (ExecutionException e) {
-            throw new IOException(e.getCause().getMessage(), e.getCause());
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IOException(cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             exchange.cancel(ErrorCode.CANCELLED);

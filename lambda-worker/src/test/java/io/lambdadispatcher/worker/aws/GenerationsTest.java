@@ -13,6 +13,7 @@ class GenerationsTest {
     private final ManualClocks clocks = new ManualClocks();
     private final List<Client> made = new ArrayList<>();
     private int size = 10;
+    private long makingMillis;
     private final Generations<Client> generations =
             new Generations<>(this::make, () -> size, clocks, IDLE_MILLIS, Runnable::run);
 
@@ -32,6 +33,7 @@ class GenerationsTest {
     }
 
     private Client make(int requests) {
+        clocks.pass(makingMillis);
         Client client = new Client(requests);
         made.add(client);
         return client;
@@ -57,6 +59,14 @@ class GenerationsTest {
             assertThat(request()).isSameAs(first);
         }
         assertThat(first.closed).isFalse();
+    }
+
+    /** Classes are loaded with the first. */
+    @Test
+    void should_keep_a_client_that_took_long_to_make() {
+        makingMillis = 20_000;
+        Client first = request();
+        assertThat(request()).isSameAs(first);
     }
 
     @Test

@@ -81,6 +81,12 @@ class AwsRoutesTest {
 
     private static void answer(HttpExchange exchange, String type, byte[] octets) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type);
+        if (exchange.getRequestMethod().equals("HEAD")) {
+            exchange.getResponseHeaders().set("Content-Length", Integer.toString(octets.length));
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+            return;
+        }
         exchange.sendResponseHeaders(200, octets.length);
         exchange.getResponseBody().write(octets);
         exchange.close();
@@ -123,6 +129,15 @@ class AwsRoutesTest {
                     .isEqualTo("3000000");
             assertThat(response.body()).isEqualTo(OBJECT);
         }
+    }
+
+    @Test
+    void should_answer_head_without_a_body() throws Exception {
+        ScriptedStream.Gathered response =
+                harness.stream().exchange(get("/read-s3?key=object").method("HEAD"));
+        assertThat(response.status()).isEqualTo("200");
+        assertThat(response.head().headers().get("content-length").toString()).isEqualTo("3000000");
+        assertThat(response.body()).isEmpty();
     }
 
     @Test

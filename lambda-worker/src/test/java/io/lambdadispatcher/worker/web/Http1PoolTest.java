@@ -132,7 +132,10 @@ class Http1PoolTest {
         }
     }
 
-    /** The longest time for which a thread that wants to run every millisecond could not: after it nobody can tell what was idle for how long. */
+    /**
+     * The longest time for which a thread that wants to run every millisecond could not: after it nobody can tell what was idle for how
+     * long.
+     */
     private static final class Stillness implements AutoCloseable {
         private final Thread thread = new Thread(this::watch, "stillness");
         private volatile long longestMillis;

@@ -332,7 +332,8 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         dropEarly();
         ChannelHandlerContext c = ctx();
         setReading(true);
-        boolean nothingLeft = requestEnded;
+        boolean nothingLeft = requestEnded && !decoder.isHolding();
+        decoder.drop();
         c.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
             if (nothingLeft || !written.isSuccess()) {
                 c.close();

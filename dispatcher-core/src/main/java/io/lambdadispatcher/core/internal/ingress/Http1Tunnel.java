@@ -283,7 +283,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
             stuckSinceNanos = now;
         }
         // Where we do not read we would not see that the client has gone.
-        boolean blind = requestUntaken > windowBytes;
+        boolean blind = !ctx().channel().config().isAutoRead();
         boolean ending = state == State.CLIENT_ENDED || state == State.WORKER_ENDED;
         if (!blind && !ending || received + taken != movedAtWatch) {
             movedAtWatch = received + taken;

@@ -44,6 +44,16 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
     }
 
+    /** Octets have come behind a WebSocket handshake. */
+    boolean isHolding() {
+        return held && actualReadableBytes() > 0;
+    }
+
+    /** Nothing of what follows matters. */
+    void drop() {
+        broken = true;
+    }
+
     @Override
     protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
         if (broken) {
