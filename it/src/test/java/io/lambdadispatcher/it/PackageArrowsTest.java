@@ -61,6 +61,25 @@ class PackageArrowsTest {
     }
 
     @Test
+    void should_hold_that_adapters_are_handlers_like_others() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(
+                        BASE + "worker.web..",
+                        BASE + "worker.lambda..",
+                        BASE + "worker.runtime..",
+                        BASE + "worker.websocket..",
+                        BASE + "worker.blocking..",
+                        BASE + "worker.child..",
+                        BASE + "worker.aws..",
+                        BASE + "worker.handler..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "worker", BASE + "worker.relay..", BASE + "worker.connect..")
+                .check(CLASSES);
+    }
+
+    @Test
     void should_hold_that_the_core_has_no_metrics_library_and_no_logging_backend() {
         noClasses()
                 .that()

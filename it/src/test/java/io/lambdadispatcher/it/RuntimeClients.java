@@ -12,7 +12,9 @@ import org.junit.jupiter.api.Assumptions;
  */
 final class RuntimeClients {
     private static final Path DIRECTORY = Path.of(System.getenv()
-                    .getOrDefault("IT_RUNTIME_CLIENTS", Path.of("target", "runtime-clients").toString()))
+                    .getOrDefault(
+                            "IT_RUNTIME_CLIENTS",
+                            Path.of("target", "runtime-clients").toString()))
             .toAbsolutePath();
     private static final String PYTHON_CLIENT = "awslambdaric==4.2.2";
     private static final String NODE_CLIENT = "aws-lambda-ric@4.0.2";

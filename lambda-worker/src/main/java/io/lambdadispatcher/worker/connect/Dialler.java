@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.connect;
 
+import io.lambdadispatcher.worker.transport.Transport;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -9,13 +10,11 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.NetUtil;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -41,8 +40,7 @@ public final class Dialler {
 
     /** For the caller to shut down. */
     public EventLoopGroup newLoops(int threads) {
-        return new MultiThreadIoEventLoopGroup(
-                threads, new DefaultThreadFactory("lambda-worker", true), transport.ioHandlers());
+        return transport.newLoops(threads);
     }
 
     /** Native transport or not, for logs. */

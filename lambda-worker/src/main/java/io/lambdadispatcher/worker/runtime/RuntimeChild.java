@@ -2,8 +2,8 @@ package io.lambdadispatcher.worker.runtime;
 
 import io.lambdadispatcher.worker.child.Child;
 import io.lambdadispatcher.worker.child.ChildListener;
-import io.lambdadispatcher.worker.connect.Transport;
 import io.lambdadispatcher.worker.runtime.Answer.Failure;
+import io.lambdadispatcher.worker.transport.Transport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.worker.runtime;
 
-import io.lambdadispatcher.worker.connect.Transport;
 import io.lambdadispatcher.worker.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.runtime.Invocation.State;
+import io.lambdadispatcher.worker.transport.Transport;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;

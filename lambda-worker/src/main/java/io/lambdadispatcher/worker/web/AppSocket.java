@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.web;
 
-import io.lambdadispatcher.worker.connect.Transport;
+import io.lambdadispatcher.worker.transport.Transport;
 import io.netty.channel.Channel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.epoll.EpollTcpInfo;

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.worker.web;
 
-import io.lambdadispatcher.worker.connect.Transport;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.transport.Transport;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;

@@ -3,8 +3,8 @@ package io.lambdadispatcher.worker.web;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.ErrorCode;
-import io.lambdadispatcher.worker.connect.Dialler;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.transport.Transport;
 import io.lambdadispatcher.worker.web.EventExchange.Answer;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -54,7 +54,7 @@ final class WebInvocations implements RequestStreamHandler {
 
     private synchronized EventLoop loop() {
         if (loops == null) {
-            loops = new Dialler(null).newLoops(1);
+            loops = Transport.best().newLoops(1);
         }
         return (EventLoop) loops.next();
     }

@@ -1,7 +1,9 @@
-package io.lambdadispatcher.worker.connect;
+package io.lambdadispatcher.worker.transport;
 
 import io.netty.channel.Channel;
+import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollIoHandler;
@@ -10,6 +12,7 @@ import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
 
 /** Epoll where its classes are on the class path and its library loads, else NIO. Any thread. */
 public record Transport(
@@ -25,6 +28,11 @@ public record Transport(
             // The classes are an optional dependency.
             return nio();
         }
+    }
+
+    /** Of daemon threads, for the caller to shut down. */
+    public EventLoopGroup newLoops(int threads) {
+        return new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("lambda-worker", true), ioHandlers);
     }
 
     private static Transport nio() {
