@@ -30,10 +30,9 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * Bodies pass by reference. The application's slowness pauses the request's body, the client's stops reading from the application. Whatever
- * goes wrong fails this
- * exchange: 502 before the response's head, a broken response after it. A request that may be repeated (an idempotent method, RFC 9110
- * section 9.2.2, and
- * no body) and met a connection that the application had just closed is sent once more on a new one (RFC 9112 section 9.3.1). Event loop only.
+ * goes wrong fails this exchange: 502 before the response's head, a broken response after it. A request that may be repeated (an idempotent
+ * method, RFC 9110 section 9.2.2, and no body) and met a connection that the application had just closed is sent once more on a new one
+ * (RFC 9112 section 9.3.1). Event loop only.
  */
 final class Http1Exchange implements BodyReader {
     private enum State {
