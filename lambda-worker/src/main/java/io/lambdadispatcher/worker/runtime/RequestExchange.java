@@ -96,10 +96,14 @@ final class RequestExchange implements BodyReader, Answer {
         }
     }
 
-    private ByteBuf body(int firstBytes) {
+    /** With room for so many octets more. A client may announce much and send nothing, so that most of the room is made when it is needed. */
+    private ByteBuf body(int bytes) {
         if (body == null) {
             long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, FIRST_BODY_BYTES);
-            body = ByteBufAllocator.DEFAULT.heapBuffer((int) Math.max(firstBytes, announced));
+            body = ByteBufAllocator.DEFAULT.heapBuffer((int) Math.max(bytes, Math.min(announced, MOST_INLINE_BYTES)));
+        } else if (bytes > body.writableBytes()) {
+            long doubled = Math.min(shared.maxBytes(), 2L * body.capacity());
+            body.capacity((int) Math.max(body.readableBytes() + bytes, doubled));
         }
         return body;
     }

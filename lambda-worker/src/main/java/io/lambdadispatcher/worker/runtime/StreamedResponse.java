@@ -43,7 +43,7 @@ final class StreamedResponse implements Answer.Stream {
     private final Consumer<String> onMalformed;
 
     private State state = State.PRELUDE;
-    private ByteBuf prelude = Unpooled.EMPTY_BUFFER;
+    private ByteBuf prelude = Unpooled.buffer(0);
     private int zeros;
     private boolean bodyless;
 
@@ -109,11 +109,14 @@ final class StreamedResponse implements Answer.Stream {
     }
 
     private void gather(ByteBuf octets) {
-        if (octets.readableBytes() > MOST_PRELUDE_BYTES - prelude.readableBytes()) {
+        try {
+            if (octets.readableBytes() > MOST_PRELUDE_BYTES - prelude.readableBytes()) {
+                malformed("a prelude of more than " + MOST_PRELUDE_BYTES + " octets");
+            } else {
+                prelude.writeBytes(octets);
+            }
+        } finally {
             octets.release();
-            malformed("a prelude of more than " + MOST_PRELUDE_BYTES + " octets");
-        } else {
-            prelude = Unpooled.wrappedBuffer(prelude, octets);
         }
     }
 

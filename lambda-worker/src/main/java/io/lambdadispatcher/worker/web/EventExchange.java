@@ -58,15 +58,19 @@ final class EventExchange implements Request, RequestBody, Response {
 
     void cancel(ErrorCode code) {
         loop.execute(() -> {
-            if (answer.isDone()) {
-                return;
-            }
-            cancellation = code;
-            answer.completeExceptionally(new IllegalStateException("cancelled: " + code));
-            if (cancelListener != null) {
-                cancelListener.accept(code);
+            if (!answer.isDone()) {
+                answer.completeExceptionally(new IllegalStateException("cancelled: " + code));
+                leave(code);
             }
         });
+    }
+
+    /** The application may go on for ever. */
+    private void leave(ErrorCode code) {
+        cancellation = code;
+        if (cancelListener != null) {
+            cancelListener.accept(code);
+        }
     }
 
     @Override
@@ -157,8 +161,13 @@ final class EventExchange implements Request, RequestBody, Response {
     @Override
     public boolean write(ByteBuf octets) {
         try {
+            if (answer.isDone()) {
+                return true;
+            }
             if (gathered.size() + octets.readableBytes() > MOST_BODY_BYTES) {
                 fail(ErrorCode.BAD_MESSAGE, "the app's response is longer than " + MOST_BODY_BYTES + " octets");
+                // Not from within the frame, or the part, that was too much.
+                loop.execute(() -> leave(ErrorCode.NOT_NEEDED));
             } else {
                 gathered.writeBytes(ByteBufUtil.getBytes(octets));
             }

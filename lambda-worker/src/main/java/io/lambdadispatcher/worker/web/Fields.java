@@ -33,6 +33,11 @@ final class Fields {
         return text.length() > 0;
     }
 
+    /** A name that is empty is none of these, and no token either. */
+    static boolean isPseudo(CharSequence name) {
+        return name.length() > 0 && name.charAt(0) == ':';
+    }
+
     /** No control characters but the tab, nothing that is more than an octet. */
     static boolean isValue(CharSequence text) {
         for (int i = 0; i < text.length(); i++) {

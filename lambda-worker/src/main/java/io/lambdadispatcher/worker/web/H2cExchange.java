@@ -141,7 +141,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
                 .authority(authority == null ? hostOf(from) : authority)
                 .path(target.path());
         for (Map.Entry<CharSequence, CharSequence> field : from) {
-            if (field.getKey().charAt(0) != ':') {
+            if (!Fields.isPseudo(field.getKey())) {
                 copy(field.getKey(), field.getValue(), to);
             } else if (AsciiString.contentEquals(field.getKey(), RequestTarget.PROTOCOL)) {
                 to.add(RequestTarget.PROTOCOL, field.getValue());

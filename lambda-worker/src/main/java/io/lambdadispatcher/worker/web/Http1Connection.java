@@ -85,7 +85,7 @@ final class Http1Connection extends ChannelDuplexHandler {
 
     // ---- for the exchange
 
-    /** It has served before, so that the application may have closed it meanwhile. */
+    /** It has been idle before, so that the application may have closed it meanwhile. */
     boolean isUsed() {
         return used;
     }
@@ -145,6 +145,7 @@ final class Http1Connection extends ChannelDuplexHandler {
 
     /** It has been acquired and then nothing was sent. */
     void giveBack() {
+        used = true;
         becomeIdle();
     }
 

@@ -89,7 +89,7 @@ final class Http1RequestHead {
         copy(host(target));
         copy(LINE_END);
         for (Map.Entry<CharSequence, CharSequence> field : head) {
-            if (field.getKey().charAt(0) != ':') {
+            if (!Fields.isPseudo(field.getKey())) {
                 writeField(field.getKey(), field.getValue(), bodyless);
             }
         }

@@ -96,6 +96,7 @@ final class WebApp implements ChildListener {
         }
         ReadinessProbe.start(config.readiness(), config.address().getHostString())
                 .whenComplete((nothing, failure) -> {
+                    probing.set(false);
                     if (failure != null) {
                         ready.completeExceptionally(failure);
                         return;

@@ -10,6 +10,9 @@ import io.lambdadispatcher.worker.ScriptedStream.Data;
 import io.lambdadispatcher.worker.ScriptedStream.Gathered;
 import io.lambdadispatcher.worker.ScriptedStream.Head;
 import io.lambdadispatcher.worker.ScriptedStream.Reset;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufAllocatorMetric;
+import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.net.Socket;
@@ -536,6 +539,49 @@ class RuntimeHandlerTest {
             stream.request(get("/"), 0, true);
             runtime.serve("next");
             assertThat(stream.gather().text()).isEqualTo("next");
+        }
+    }
+
+    @Test
+    void should_take_the_head_of_a_streamed_answer_octet_by_octet() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            String head = "{\"statusCode\":201," + " ".repeat(20_000) + "\"headers\":{}}" + ZEROS;
+            StringBuilder chunks = new StringBuilder();
+            head.chars()
+                    .forEach(
+                            octet -> chunks.append("1\r\n").append((char) octet).append("\r\n"));
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/" + id + "/response", INTEGRATION)
+                        .raw(chunks.toString())
+                        .chunk("body")
+                        .end("");
+                Gathered answer = stream.gather();
+                assertThat(answer.status()).isEqualTo("201");
+                assertThat(answer.text()).isEqualTo("body");
+            }
+        }
+    }
+
+    @Test
+    void should_not_make_room_for_what_is_only_announced() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream slow = runtime.stream();
+            ScriptedStream other = slow.link().takeStream();
+            ByteBufAllocatorMetric memory = ((ByteBufAllocatorMetricProvider) ByteBufAllocator.DEFAULT).metric();
+            long before = memory.usedHeapMemory();
+            slow.request(post("/").set("content-length", "80000000"), 0, false);
+            slow.data(new byte[1], false);
+            // Comes behind it, on the same connection.
+            other.request(get("/"), 0, true);
+            next.get();
+            assertThat(memory.usedHeapMemory() - before).isLessThan(40_000_000);
+            slow.cancel(ErrorCode.CANCELLED);
+            slow.take(Reset.class);
         }
     }
 

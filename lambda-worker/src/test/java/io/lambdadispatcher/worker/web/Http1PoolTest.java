@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -242,5 +243,23 @@ class Http1PoolTest {
         stream.request(post("/").add("content-length", "3"), 0, false);
         stream.data(new byte[] {'a', 'b', 'c'}, true);
         return stream.gather();
+    }
+
+    /** The connection has carried nothing, but it has been idle. */
+    @Test
+    void should_repeat_a_request_that_met_the_end_of_a_connection_opened_for_another() throws Exception {
+        try (RawApp app = new RawApp(connection -> {
+                    if (!connection.readHead().isEmpty() && connection.index > 0) {
+                        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                        connection.awaitEnd();
+                    }
+                });
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(get("/gone"), 0, true);
+            stream.cancel(ErrorCode.CANCELLED);
+            stream.take(ScriptedStream.Reset.class);
+            assertThat(stream.exchange(get("/")).text()).isEqualTo("ok");
+        }
     }
 }

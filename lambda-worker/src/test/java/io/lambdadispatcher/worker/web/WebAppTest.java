@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.worker.web.ReadinessCheck.Probe;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -12,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class WebAppTest {
@@ -64,6 +67,27 @@ class WebAppTest {
                     .hasCauseInstanceOf(TimeoutException.class)
                     .hasMessageContaining("HTTP/1.1 500")
                     .hasMessageContaining("100-499");
+        }
+    }
+
+    /** With waits that double from one to the next it would take half a minute. */
+    @Test
+    void should_restart_after_the_shortest_wait_each_time_the_app_has_been_ready(@TempDir Path directory)
+            throws Exception {
+        Path starts = directory.resolve("starts");
+        try (RawApp port = new RawApp(RawApp.Connection::awaitEnd)) {
+            WebApp app = new WebApp(port.config()
+                    .withCommand("echo start >> " + starts + "; sleep 0.1")
+                    .withReadiness(check(port).withProbe(Probe.TCP)));
+            await(app.start().toCompletableFuture());
+            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+            long seen = 0;
+            while (seen < 10 && System.nanoTime() - untilNanos < 0) {
+                seen = Files.exists(starts) ? Files.readAllLines(starts).size() : 0;
+                Thread.sleep(5);
+            }
+            app.stop();
+            assertThat(seen).isGreaterThanOrEqualTo(10);
         }
     }
 

@@ -169,6 +169,37 @@ class WebInvocationsTest {
     }
 
     @Test
+    void should_leave_an_app_whose_response_never_ends() throws Exception {
+        try (RawApp app = new RawApp(connection -> {
+            connection.readHead();
+            connection.write("HTTP/1.1 200 OK\r\n\r\n");
+            String part = "x".repeat(64 * 1024);
+            while (true) {
+                connection.write(part);
+            }
+        })) {
+            WebHandler handler = new WebHandler(app.config());
+            ByteArrayInputStream event = new ByteArrayInputStream("{}".getBytes(StandardCharsets.UTF_8));
+            assertThatThrownBy(() -> handler.handleRequest(event, new ByteArrayOutputStream(), context(30_000)))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("longer than");
+            assertThat(app.takeEnded()).contains("Exception");
+            handler.stop();
+        }
+    }
+
+    @Test
+    void should_refuse_a_field_without_a_name() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            assertThat(invoke(
+                            app.config(),
+                            "{\"httpMethod\":\"GET\",\"path\":\"/\",\"headers\":{\"\":\"x\"},\"requestContext\":{}}",
+                            5_000))
+                    .contains("\"statusCode\":400");
+        }
+    }
+
+    @Test
     void should_fail_the_invocation_before_its_time_is_over() throws Exception {
         try (RawApp app = new RawApp(RawApp.Connection::awaitEnd)) {
             assertThatThrownBy(() -> invoke(app.config(), "{}", 250))
