@@ -58,6 +58,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     private WebSocketListener listener = new WebSocketListener() {};
     private boolean heard;
     private boolean pinged;
+    private volatile boolean paused;
     private @Nullable Future<?> pinging;
     private @Nullable Future<?> closing;
 
@@ -169,7 +170,8 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     }
 
     private void onPingTime() {
-        if (heard) {
+        if (heard || paused) {
+            // An answer to a ping would wait with the messages that nobody wants now.
             heard = false;
         } else if (pinged) {
             onViolation(GOING_AWAY, "no answer to a ping");
@@ -187,6 +189,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         }
         state = State.CLOSING;
         write(new CloseWebSocketFrame(code, reason));
+        resume(); // or the answer would not be heard
         closing = loop.schedule(
                 () -> finish(ABNORMAL, "no answer to a close frame"),
                 options.closeWithin().toNanos(),
@@ -202,6 +205,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         cancel(closing);
         codec.close();
         response.end();
+        resume(); // what still comes is dropped, or the client's end would be stuck behind it
         tell(() -> listener.onClose(this, code, reason));
     }
 
@@ -275,11 +279,13 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
 
     @Override
     public void pause() {
+        paused = true;
         request.body().pause();
     }
 
     @Override
     public void resume() {
+        paused = false;
         request.body().resume();
     }
 

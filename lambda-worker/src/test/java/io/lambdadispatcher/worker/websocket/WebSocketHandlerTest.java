@@ -45,12 +45,16 @@ class WebSocketHandlerTest {
     private Harness harness;
     private ScriptedClient client;
 
-    /** Sends everything back, and fails when it is asked to. */
+    /** Sends everything back, and fails or pauses when it is asked to. */
     private final class Echo implements WebSocketListener {
         @Override
         public void onText(WebSocketSession session, String text) {
             if (text.equals("fail")) {
                 throw new IllegalStateException("asked to fail");
+            }
+            if (text.equals("pause")) {
+                session.pause();
+                return;
             }
             session.sendText(text);
         }
@@ -188,6 +192,38 @@ class WebSocketHandlerTest {
         assertThat(client.takeClose()).isEqualTo(1000);
         client.takeEnd();
         assertThat(closed()).startsWith("1006 ");
+    }
+
+    /** Else what comes behind it would wait for ever, and the client's end with it: the stream would never be free again. */
+    @Test
+    void should_take_what_comes_to_a_paused_session_that_has_ended() throws Exception {
+        start();
+        client.send(ByteBufUtil.getBytes(Unpooled.wrappedBuffer(
+                client.octets(new TextWebSocketFrame("pause")), client.octets(new CloseWebSocketFrame(1000, "")))));
+        assertThat(client.takeClose()).isEqualTo(1000);
+        client.takeEnd();
+        assertThat(closed()).isEqualTo("1000 ");
+        for (int i = 0; i < 64; i++) {
+            client.send(new byte[60_000]);
+        }
+        client.stream.data(new byte[0], true);
+
+        ScriptedClient next = ScriptedClient.open(client.stream);
+        next.send(new CloseWebSocketFrame());
+        assertThat(next.takeClose()).isEqualTo(-1);
+        next.close();
+    }
+
+    @Test
+    void should_hear_the_answer_to_its_own_close_frame_though_paused() throws Exception {
+        start();
+        WebSocketSession session = session();
+        session.pause();
+        session.close(4000, "enough");
+        assertThat(client.takeClose()).isEqualTo(4000);
+        client.send(new CloseWebSocketFrame(4000, ""));
+        client.takeEnd();
+        assertThat(closed()).isEqualTo("4000 ");
     }
 
     @Test
@@ -412,6 +448,19 @@ class WebSocketHandlerTest {
         assertThat(client.takeClose()).isEqualTo(1001);
         client.takeEnd();
         assertThat(closed()).startsWith("1001 ");
+    }
+
+    /** Its answers wait with what else it has sent. */
+    @Test
+    void should_not_give_up_a_client_that_is_not_listened_to() throws Exception {
+        start(WebSocketOptions.usual().withPingEvery(Duration.ofMillis(100)));
+        WebSocketSession session = session();
+        session.pause();
+        session.request().eventLoop().submit(() -> {}).get(); // it does pause
+        client.send(new CloseWebSocketFrame(1000, ""));
+        assertThat(closes.poll(400, TimeUnit.MILLISECONDS)).isNull();
+        session.resume();
+        assertThat(closed()).isEqualTo("1000 ");
     }
 
     @Test

@@ -251,6 +251,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void fail(Failure failure) {
         if (state != State.ENDED) {
             cancelCarrier(failure.kind() == Failure.Kind.TIMEOUT ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
+            endFailed(failure);
+        }
+    }
+
+    /** The carrier has forgotten the exchange, or been told to. */
+    private void endFailed(Failure failure) {
+        if (state != State.ENDED) {
             end(Outcome.FAILED, failure);
             response.onFailure(failure);
         }
@@ -315,8 +322,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void onFailure(Failure failure) {
-        carrier = null;
-        fail(failure);
+        endFailed(failure);
     }
 
     @Override
@@ -330,14 +336,14 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     private void retryOrFail(Failure failure, boolean harmless) {
-        carrier = null;
         if (state == State.CARRIED && harmless && !bodyForwarded && attempts < MAX_ATTEMPTS) {
+            carrier = null;
             state = State.WAITING;
             if (owner.retry(this)) {
                 return;
             }
         }
-        fail(failure);
+        endFailed(failure);
     }
 
     /** The request is here to its end, and no larger than that. */

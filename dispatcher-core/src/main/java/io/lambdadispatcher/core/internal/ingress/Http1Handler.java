@@ -433,6 +433,8 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         http2.upgraded(settings, head);
         // Last: hands on the octets behind the request, which are HTTP/2's preface.
         pipeline.remove(decoder);
+        // Reading has stopped if the request had to wait for its turn.
+        c.channel().config().setAutoRead(true);
     }
 
     /** Leaves the connection to the tunnel, with the octets that came behind its request. */

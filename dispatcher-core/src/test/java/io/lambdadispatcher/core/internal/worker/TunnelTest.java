@@ -15,10 +15,12 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -26,6 +28,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client's WebSocket over a raw socket, the dispatcher, and a worker that follows a script. */
 class TunnelTest {
@@ -61,10 +65,15 @@ class TunnelTest {
         return new DefaultHttp2Headers().status(status);
     }
 
-    private Socket ask() throws IOException {
+    private Socket connect() throws IOException {
         Socket socket =
                 new Socket("127.0.0.1", dispatcher.publicAddresses().get(0).getPort());
         socket.setSoTimeout(10_000);
+        return socket;
+    }
+
+    private Socket ask() throws IOException {
+        Socket socket = connect();
         send(
                 socket,
                 "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -201,6 +210,69 @@ class TunnelTest {
             worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.HANDLER_FAILED, "because"));
             assertThatThrownBy(() -> client.getInputStream().read()).isInstanceOf(SocketException.class);
             worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
+        }
+    }
+
+    /** What the client can have no more of still counts in the worker's window, which outlives the exchange. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_give_back_the_octets_of_a_response_that_breaks_off(boolean tunnel) throws Exception {
+        try (ScriptedWorker worker = worker()) {
+            for (int bytes = 0; bytes < 2 * WorkerPort.STREAM_WINDOW_BYTES; bytes += 60_000) {
+                try (Socket client = tunnel ? ask() : connect()) {
+                    if (!tunnel) {
+                        send(client, "GET /ws HTTP/1.1\r\nHost: a\r\n\r\n");
+                    }
+                    worker.expect("3 REQUEST_HEAD /ws" + (tunnel ? "" : " end"));
+                    worker.respond(3, status("200"), false);
+                    head(client);
+                    // At once, so that nothing of it is with the client's socket before it breaks off.
+                    worker.octets(3, out -> {
+                        FrameWriter.writeDataHeader(out, 60_000, false);
+                        out.writeZero(60_000);
+                        FrameWriter.writeReset(out, ErrorCode.HANDLER_FAILED, "because");
+                    });
+                    assertThatThrownBy(() -> client.getInputStream().readAllBytes())
+                            .isInstanceOf(SocketException.class)
+                            .isNotInstanceOf(SocketTimeoutException.class);
+                    if (tunnel) {
+                        worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
+                    }
+                }
+            }
+        }
+    }
+
+    /** Octets behind a request that has been upgraded come to whoever reads them then, also where reading had stopped before. */
+    @Test
+    void should_read_on_where_an_upgrade_to_http_2_waited_its_turn() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = connect()) {
+            String ask = "GET /%s HTTP/1.1\r\nHost: a\r\n%s\r\n";
+            String h2c = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n";
+            send(client, String.format(ask, "first", "") + String.format(ask, "second", h2c));
+            worker.expect("3 REQUEST_HEAD /first end");
+            worker.respond(3, status("204"), true);
+            head(client);
+            assertThat(head(client)).startsWith("HTTP/1.1 101 ");
+            worker.expect("3 REQUEST_HEAD /second end");
+            send(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+            byte[] settingsAndPing = {0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+            client.getOutputStream().write(settingsAndPing);
+            assertThat(takeHttp2Frame(client, 6)).containsExactly(1, 2, 3, 4, 5, 6, 7, 8);
+        }
+    }
+
+    /** @return the payload of the first one of that type */
+    private static byte[] takeHttp2Frame(Socket from, int type) throws IOException {
+        DataInputStream in = new DataInputStream(from.getInputStream());
+        while (true) {
+            int lengthAndType = in.readInt();
+            in.skipNBytes(5);
+            byte[] payload = in.readNBytes(lengthAndType >>> 8);
+            if ((lengthAndType & 0xff) == type) {
+                return payload;
+            }
         }
     }
 
