@@ -147,7 +147,8 @@ final class RuntimeChild implements ChildListener {
             end = how;
             polls.clear();
             dying = List.copyOf(connections);
-            pool.onStartFailed("the runtime died before it asked for an invocation: " + how);
+            pool.onStartFailed(
+                    "the runtime '" + config.commandLine() + "' died before it asked for an invocation: " + how);
             if (connections.isEmpty()) {
                 failGiven();
             }

@@ -110,18 +110,21 @@ public final class WebEnvironment {
         return switch (value) {
             case "http" -> Probe.HTTP;
             case "tcp" -> Probe.TCP;
-            default -> throw bad(PREFIX + "READINESS_PROTOCOL", value, "http or tcp");
+            default -> throw bad(nameSet(names("PROTOCOL")), value, "http or tcp");
         };
     }
 
     private StatusCodes healthy() {
-        String least = find(ADAPTER_PREFIX + LEAST_UNHEALTHY, LEAST_UNHEALTHY);
+        String[] names = {ADAPTER_PREFIX + LEAST_UNHEALTHY, LEAST_UNHEALTHY};
+        String least = find(names);
         if (least == null) {
             return codes(StatusCodes.ALL_BUT_SERVER_ERRORS, names("HEALTHY_STATUS"));
         }
-        return codes(
-                StatusCodes.parse("100-" + (number(ADAPTER_PREFIX + LEAST_UNHEALTHY, least) - 1)),
-                names("HEALTHY_STATUS"));
+        int unhealthy = number(nameSet(names), least);
+        if (unhealthy < 101 || unhealthy > 1000) {
+            throw bad(nameSet(names), least, "a status code, 101 to 1000");
+        }
+        return codes(StatusCodes.parse("100-" + (unhealthy - 1)), names("HEALTHY_STATUS"));
     }
 
     private String basePath() {
@@ -146,13 +149,18 @@ public final class WebEnvironment {
     }
 
     private @Nullable String find(String... names) {
+        String value = variables.get(nameSet(names));
+        return value == null || value.isBlank() ? null : value.trim();
+    }
+
+    /** @return the one of these that is set, which is what an error names; the first if none is */
+    private String nameSet(String... names) {
         for (String name : names) {
-            String value = variables.get(name);
-            if (value != null && !value.isBlank()) {
-                return value.trim();
+            if (has(variables, name)) {
+                return name;
             }
         }
-        return null;
+        return names[0];
     }
 
     private String text(String otherwise, String... names) {
@@ -162,9 +170,9 @@ public final class WebEnvironment {
 
     private int port(String otherwise, String... names) {
         String value = text(otherwise, names);
-        int port = number(names[0], value);
+        int port = number(nameSet(names), value);
         if (port < 1 || port > 65_535) {
-            throw bad(names[0], value, "a port, 1 to 65535");
+            throw bad(nameSet(names), value, "a port, 1 to 65535");
         }
         return port;
     }
@@ -191,7 +199,14 @@ public final class WebEnvironment {
 
     private StatusCodes codes(StatusCodes otherwise, String... names) {
         String value = find(names);
-        return value == null ? otherwise : StatusCodes.parse(value);
+        if (value == null) {
+            return otherwise;
+        }
+        try {
+            return StatusCodes.parse(value);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(nameSet(names) + " is '" + value + "': " + e.getMessage(), e);
+        }
     }
 
     private static IllegalArgumentException bad(String name, String value, String expected) {

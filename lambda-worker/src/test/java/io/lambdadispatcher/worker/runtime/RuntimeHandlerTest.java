@@ -604,7 +604,7 @@ class RuntimeHandlerTest {
     void should_end_the_worker_when_the_command_does_not_run() throws Exception {
         try (ScriptedRuntime runtime =
                 new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME", "exec /no/such/program"))) {
-            assertThat(runtime.harness().summary().reason()).contains("died before", "exit code 127");
+            assertThat(runtime.harness().summary().reason()).contains("the runtime '", "died before", "exit code 127");
         }
     }
 }

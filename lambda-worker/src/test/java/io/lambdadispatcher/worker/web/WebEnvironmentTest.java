@@ -95,12 +95,18 @@ class WebEnvironmentTest {
             {"LAMBDA_DISPATCHER_WEB_PORT", "http"},
             {"LAMBDA_DISPATCHER_WEB_PROTOCOL", "h3"},
             {"LAMBDA_DISPATCHER_WEB_READINESS_PROTOCOL", "udp"},
-            {"LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "-1"}
+            {"LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "-1"},
+            {"LAMBDA_DISPATCHER_WEB_ERROR_STATUS_CODES", "2xx"},
+            {"AWS_LWA_PORT", "x"},
+            {"PORT", "70000"},
+            {"AWS_LWA_READINESS_CHECK_PROTOCOL", "udp"},
+            {"AWS_LWA_READINESS_CHECK_HEALTHY_STATUS", "2xx"},
+            {"READINESS_CHECK_MIN_UNHEALTHY_STATUS", "0"}
         };
         for (String[] variable : bad) {
             assertThatThrownBy(() -> WebEnvironment.read(Map.of(variable[0], variable[1])))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining(variable[0])
+                    .hasMessageStartingWith(variable[0] + " is ")
                     .hasMessageContaining("'" + variable[1] + "'");
         }
         for (String codes : new String[] {"", "99", "1000", "a", "300-200", "1-2-3", "200,"}) {
