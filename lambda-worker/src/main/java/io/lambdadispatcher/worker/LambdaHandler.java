@@ -34,10 +34,9 @@ import tools.jackson.core.json.JsonFactory;
  * initialisation, and serves all invokes of the execution environment.
  *
  * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that
- * opens a
- * socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each invoke. A
- * handler that is
- * a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the first invoke waits for the rest.
+ * opens a socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each
+ * invoke. A handler that is a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the
+ * first invoke waits for the rest.
  */
 public class LambdaHandler implements RequestStreamHandler {
     /** Lambda starts an initialisation that takes over 10 s anew. */
@@ -91,8 +90,7 @@ public class LambdaHandler implements RequestStreamHandler {
 
     /**
      * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A
-     * handler
-     * that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
+     * handler that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field
      * @throws IOException if the summary cannot be written, or no dispatcher let the worker in

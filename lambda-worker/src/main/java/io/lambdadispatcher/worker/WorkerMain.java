@@ -14,11 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with the class that
- * {@code LAMBDA_DISPATCHER_HANDLER} names or the web application at {@code LAMBDA_DISPATCHER_WEB_PORT}, with the demo routes where neither is
- * set. SIGTERM drains. With
- * {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin} when its standard input
- * ends.
+ * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with the class that {@code
+ * LAMBDA_DISPATCHER_HANDLER} names or the web application at {@code LAMBDA_DISPATCHER_WEB_PORT}, with the demo routes where neither is set.
+ * SIGTERM drains. With {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin}
+ * when its standard input ends.
  *
  * <p>Exit codes: 0 after a drain, 1 when no dispatcher let it in or all were lost, 2 for a configuration that cannot be used.
  */

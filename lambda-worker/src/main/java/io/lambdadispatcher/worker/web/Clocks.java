@@ -2,8 +2,7 @@ package io.lambdadispatcher.worker.web;
 
 /**
  * The two clocks that a connection's age is told by. Lambda freezes an environment between invocations: by one of them the connection may
- * have slept for
- * no time at all.
+ * have slept for no time at all.
  */
 interface Clocks {
     Clocks SYSTEM = new Clocks() {

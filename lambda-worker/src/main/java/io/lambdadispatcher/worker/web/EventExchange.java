@@ -21,8 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request that is at hand as a whole, and a response that is wanted as a whole: what an ordinary invocation is. Everything but {@link
- * #cancel} and the result
- * happens on the event loop.
+ * #cancel} and the result happens on the event loop.
  */
 final class EventExchange implements Request, RequestBody, Response {
     /** @param body of the response */

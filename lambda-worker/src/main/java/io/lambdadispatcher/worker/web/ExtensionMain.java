@@ -11,9 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The worker as an external extension of a Lambda function whose own process is the web application: registers (AWS Lambda developer guide,
- * Extensions API), and runs AWS's
- * runtime client, which takes the invocations that the application, being no runtime, does not ask for. Started by {@code
- * /opt/extensions/lambda-dispatcher}.
+ * Extensions API), and runs AWS's runtime client, which takes the invocations that the application, being no runtime, does not ask for.
+ * Started by {@code /opt/extensions/lambda-dispatcher}.
  *
  * <p>Exit code 1 where the registration fails; else the runtime client's.
  */

@@ -29,9 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the application's SETTINGS on, until it says GOAWAY
- * or is gone. Event loop
- * only.
+ * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the application's SETTINGS on, until it says
+ * GOAWAY or is gone. Event loop only.
  */
 final class H2cConnection extends Http2EventAdapter {
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;

@@ -26,11 +26,9 @@ import org.jspecify.annotations.Nullable;
  *      └──refused, or stale────┘
  * </pre>
  *
- * Octets go back to the stream's window when the response has taken them, and the request's body is paused while too much of it waits for the
- * application's window.
- * A request that the application has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section 8.7) is sent once more,
- * whatever its method, if nothing of its
- * body has been sent. Event loop only.
+ * Octets go back to the stream's window when the response has taken them, and the request's body is paused while too much of it waits for
+ * the application's window. A request that the application has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section
+ * 8.7) is sent once more, whatever its method, if nothing of its body has been sent. Event loop only.
  */
 final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private enum State {

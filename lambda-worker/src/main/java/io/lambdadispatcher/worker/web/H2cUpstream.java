@@ -13,10 +13,8 @@ import java.util.List;
 
 /**
  * The HTTP/2 connections of one event loop to the application: one, as long as the application allows it as many streams as there are
- * requests; a further one where
- * it does not. Requests wait for a connection that is being opened. WebSockets go over HTTP/1.1 where the application does not offer RFC
- * 8441. Event loop
- * only.
+ * requests; a further one where it does not. Requests wait for a connection that is being opened. WebSockets go over HTTP/1.1 where the
+ * application does not offer RFC 8441. Event loop only.
  */
 final class H2cUpstream implements Upstream {
     private final WebConfig config;

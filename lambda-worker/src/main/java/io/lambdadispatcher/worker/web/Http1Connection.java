@@ -15,9 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One HTTP/1.1 connection to the application, which carries one exchange after the other. What comes between exchanges has no request that it
- * could
- * answer, so that the connection is closed. Event loop only.
+ * One HTTP/1.1 connection to the application, which carries one exchange after the other. What comes between exchanges has no request that
+ * it could answer, so that the connection is closed. Event loop only.
  */
 final class Http1Connection extends ChannelDuplexHandler {
     private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);

@@ -3,13 +3,11 @@ package io.lambdadispatcher.worker.web;
 import java.util.concurrent.TimeUnit;
 
 /**
- * For how long a connection may have been idle to be used again. The application closes idle connections too, and a request that meets such a
- * close on its
- * way is lost. One that may be repeated is repeated, so it is let on to any connection that is not older than the configured limit. Others
- * get connections that
- * have hardly been idle, or for less than half of what is known to be safe: what the application announces, or has been seen to put up with;
- * and for less than half of the time after which
- * it has been seen to close one. For them another connection costs a tenth of a millisecond, and a lost one the request. Event loop only.
+ * For how long a connection may have been idle to be used again. The application closes idle connections too, and a request that meets such
+ * a close on its way is lost. One that may be repeated is repeated, so it is let on to any connection that is not older than the configured
+ * limit. Others get connections that have hardly been idle, or for less than half of what is known to be safe: what the application
+ * announces, or has been seen to put up with; and for less than half of the time after which it has been seen to close one. For them
+ * another connection costs a tenth of a millisecond, and a lost one the request. Event loop only.
  */
 final class IdleRule {
     private static final long HARDLY_IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);

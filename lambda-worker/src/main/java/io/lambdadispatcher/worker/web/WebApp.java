@@ -16,9 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find nobody.
- * One that keeps
- * dying before it has ever been ready has failed to start. Methods may be called from any thread.
+ * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find
+ * nobody. One that keeps dying before it has ever been ready has failed to start. Methods may be called from any thread.
  */
 final class WebApp implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);

@@ -16,13 +16,11 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes each request on to a web application on loopback, and its response back, by reference and as both arrive. Called on the event loops
- * of worker connections; each of
- * them has connections to the application of its own.
+ * Passes each request on to a web application on loopback, and its response back, by reference and as both arrive. Called on the event
+ * loops of worker connections; each of them has connections to the application of its own.
  *
  * <p>Failure: 502 where the application cannot be reached or breaks off before its head, a broken response after it; the request's deadline
- * closes the connection
- * to the application, as does a client that leaves.
+ * closes the connection to the application, as does a client that leaves.
  */
 public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
     private final WebConfig config;

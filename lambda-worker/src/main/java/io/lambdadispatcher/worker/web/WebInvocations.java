@@ -28,9 +28,8 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ordinary invocations of a function that is a web application: those that are no launch of a worker. Each is one request to the application,
- * by the same relay as the dispatcher's
- * requests, on an event loop of its own that starts with the first. Any thread.
+ * Ordinary invocations of a function that is a web application: those that are no launch of a worker. Each is one request to the
+ * application, by the same relay as the dispatcher's requests, on an event loop of its own that starts with the first. Any thread.
  */
 final class WebInvocations implements RequestStreamHandler {
     /** What of the remaining time is left for saying that it was not enough. */

@@ -1,7 +1,6 @@
 /**
  * Relays requests to a web application on loopback, unmodified: {@link io.lambdadispatcher.worker.web.WebHandler}. Its connections to the
- * application
- * belong to the event loop of the worker connection that the request came by, so that no request crosses threads.
+ * application belong to the event loop of the worker connection that the request came by, so that no request crosses threads.
  */
 @NullMarked
 package io.lambdadispatcher.worker.web;
