@@ -115,7 +115,8 @@ public final class Child {
         Process started;
         try {
             started = command.toBuilder().start();
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
+            // A NUL in a word or a variable is an IllegalArgumentException.
             onDied("cannot be started: " + e.getMessage());
             return;
         }

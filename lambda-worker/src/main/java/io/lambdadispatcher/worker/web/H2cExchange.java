@@ -317,6 +317,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         Http2Stream on = stream;
         onClientWritable();
         detach();
+        dropRest();
         if (!requestEnded && from != null && on != null) {
             // Within the frame that ends the response the stream cannot be reset yet.
             request.eventLoop().execute(() -> from.reset(on, Http2Error.CANCEL));
@@ -409,8 +410,17 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         Http2Stream on = stream;
         onClientWritable();
         detach();
+        dropRest();
         if (from != null && on != null) {
             from.reset(on, Http2Error.CANCEL);
+        }
+    }
+
+    /** Of a tunnel's request: what a pause of ours holds would hold up the worker stream. */
+    private void dropRest() {
+        if (paused) {
+            paused = false;
+            request.body().resume();
         }
     }
 

@@ -488,5 +488,9 @@ final class Http1Exchange implements BodyReader {
         if (open != null) {
             open.close();
         }
+        if (bodyReading) {
+            // The rest of a tunnel's is dropped: what a pause of ours holds would hold up the worker stream.
+            request.body().resume();
+        }
     }
 }

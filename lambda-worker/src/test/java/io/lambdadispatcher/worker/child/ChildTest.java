@@ -200,6 +200,15 @@ class ChildTest {
     }
 
     @Test
+    void should_say_that_a_word_cannot_be_one() throws Exception {
+        Child child = child(ChildCommand.of("kid", List.of("true", "a\0b")));
+        child.start();
+        assertThat(take(died)).startsWith("cannot be started: ");
+        await(child.stop(LONG));
+        assertThat(started).isEmpty();
+    }
+
+    @Test
     void should_let_go_what_ends_by_term() throws Exception {
         Child child = shell("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done");
         child.start();

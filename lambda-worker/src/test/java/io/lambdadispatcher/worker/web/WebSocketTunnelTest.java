@@ -97,6 +97,36 @@ class WebSocketTunnelTest {
         }
     }
 
+    /** Nobody reads it, and it fills all windows; the worker stream must be free for the next all the same. */
+    @Test
+    void should_drop_what_the_client_goes_on_to_send_when_the_app_has_ended() throws Exception {
+        RawApp[] it = new RawApp[1];
+        try (RawApp app = new RawApp(connection -> {
+                    String head = connection.readHead();
+                    if (!head.contains("upgrade")) {
+                        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext");
+                        return;
+                    }
+                    connection.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            + "Sec-WebSocket-Accept: " + accept(head) + "\r\n\r\n");
+                    it[0].takeHeard();
+                    connection.socket.shutdownOutput();
+                    it[0].takeHeard();
+                });
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
+            it[0] = app;
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            stream.take(ScriptedStream.Head.class);
+            stream.data(new byte[8 << 20], false);
+            stream.data(new byte[1], true);
+            app.heard.add("enough");
+            assertThat(stream.take(ScriptedStream.Data.class).end()).isTrue();
+            assertThat(stream.exchange(get("/next")).text()).isEqualTo("next");
+            app.heard.add("end");
+        }
+    }
+
     @Test
     void should_close_the_apps_side_when_the_client_goes() throws Exception {
         try (RawApp app = new RawApp(connection -> {
