@@ -108,21 +108,6 @@ class TunnelTest {
         }
     }
 
-    /** More than the stream's window: who is not told to take it would leave the stream without one. */
-    @Test
-    void should_drop_what_comes_when_the_response_has_ended_and_nobody_reads() throws Exception {
-        Handler silent =
-                Handler.withTunnels((request, response) -> response.respond(new DefaultHttp2Headers().status("200")));
-        try (Harness harness = new Harness(silent)) {
-            ScriptedStream stream = harness.stream();
-            stream.request(connect(), 60_000, false);
-            assertThat(stream.gather().status()).isEqualTo("200");
-            stream.data(new byte[1 << 20], false);
-            stream.data(new byte[1], true);
-            assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
-        }
-    }
-
     @Test
     void should_go_on_writing_when_the_request_has_ended() throws Exception {
         Recorder recorder = new Recorder();

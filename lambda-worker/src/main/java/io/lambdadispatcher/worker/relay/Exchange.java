@@ -149,7 +149,7 @@ final class Exchange {
     void onResponseEnded(boolean clean) {
         failed |= !clean;
         ErrorCode cancelled = cancellation;
-        if (!tunnelOpen || !clean || !request.hasReader()) {
+        if (!tunnelOpen || !clean) {
             request.failDelivery(cancelled == null ? ErrorCode.NOT_NEEDED : cancelled);
         }
         stream.onProgress(this);

@@ -49,11 +49,6 @@ final class RequestSide implements Request, RequestBody {
         return bytes;
     }
 
-    /** Somebody will take what comes, sooner or later. */
-    boolean hasReader() {
-        return reader != null;
-    }
-
     void onData(ByteBuf part, boolean end) {
         arrived |= end;
         int partBytes = part.readableBytes();
