@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.DispatchException;
 import io.lambdadispatcher.core.DispatchRequest;
 import io.lambdadispatcher.core.DispatchResponse;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.wire.ControlMessage;
@@ -22,9 +23,11 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Flow;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -38,12 +41,19 @@ class WorkerSideTest {
     private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(5)))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
             .eventLoops(2)
             .liveness(Duration.ofMillis(200), Duration.ofMillis(300))
+            .observer(new DispatcherObserver() {
+                @Override
+                public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
+                    partings.add(workerId + ", " + reason);
+                }
+            })
             .start();
 
     @AfterEach
@@ -291,7 +301,11 @@ class WorkerSideTest {
     void should_not_let_a_worker_come_back_that_has_said_goodbye() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.say(new ControlMessage.Goodbye("done"));
+            // Behind GOODBYE on the same connection: closing before it has been read could lose it.
+            worker.openStream(5);
+            worker.expect("5 :status 403");
         }
+        assertThat(partings.poll(10, TimeUnit.SECONDS)).isEqualTo("w, goodbye: done");
         try (ScriptedWorker again = worker("w")) {
             again.openControl();
             again.expect("1 :status 403");
