@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker;
 
 import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
@@ -8,6 +9,7 @@ import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.handler.Pipe;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -27,6 +29,9 @@ import org.junit.jupiter.api.Timeout;
 /** The worker's end of a tunnel, and who hears of a drain. */
 @Timeout(60)
 class TunnelTest {
+    /** What {@code WorkerConfig.of} sets. */
+    private static final int STREAM_WINDOW_BYTES = 512 * 1024;
+
     private static Http2Headers connect() {
         return get("/ws").method("CONNECT").set(":protocol", "websocket");
     }
@@ -105,6 +110,38 @@ class TunnelTest {
             assertThat(recorder.take()).isEqualTo("data last");
             assertThat(recorder.take()).isEqualTo("end");
             assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
+        }
+    }
+
+    /** A reader that is late keeps its octets, but not the window that the stream's next request needs. */
+    @Test
+    void should_give_the_next_request_its_window_when_a_tunnel_is_read_late() throws Exception {
+        BlockingQueue<Request> late = new LinkedBlockingQueue<>();
+        Handler handler = (request, response) -> {
+            response.head(200);
+            if (request.method().toString().equals("CONNECT")) {
+                response.end();
+                late.add(request);
+            } else {
+                Pipe.connect(request.body(), response);
+            }
+        };
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            stream.gather();
+            byte[] most = new byte[STREAM_WINDOW_BYTES - 1000];
+            stream.data(most, true);
+            stream.request(post("/next"), 0, false);
+            stream.data(new byte[5000], true);
+            assertThat(stream.gather().body()).hasSize(5000);
+            Recorder recorder = new Recorder();
+            Request request = late.remove();
+            request.eventLoop().execute(() -> request.body().read(recorder));
+            for (int bytes = 0; bytes < most.length; ) {
+                bytes += recorder.take().length() - "data ".length();
+            }
+            assertThat(recorder.take()).isEqualTo("end");
         }
     }
 

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The request of one exchange, between the frames that arrive and the reader that takes them. Two things end apart: <em>arrival</em>, with the
- * terminal frame (or CANCEL); and <em>delivery</em>, with the reader's last call or when nobody reads any more. Octets go back to the window upon delivery.
+ * terminal frame (or CANCEL); and <em>delivery</em>, with the reader's last call or when nobody reads any more. Octets go back to the window upon delivery,
+ * but no later than the exchange is over: the window is the next one's then.
  */
 final class RequestSide implements Request, RequestBody {
     private final Exchange exchange;
@@ -24,6 +25,7 @@ final class RequestSide implements Request, RequestBody {
     private final boolean empty;
 
     private boolean arrived;
+    private boolean over;
     private Http2Headers trailers = EmptyHttp2Headers.INSTANCE;
     private long bytes;
 
@@ -55,7 +57,7 @@ final class RequestSide implements Request, RequestBody {
         bytes += partBytes;
         if (partBytes == 0 || failure != null) {
             part.release();
-            exchange.giveBack(partBytes);
+            giveBack(partBytes);
         } else {
             queue().add(part);
         }
@@ -71,6 +73,20 @@ final class RequestSide implements Request, RequestBody {
     /** Whatever the dispatcher has to say of this request has been said. */
     void endArrival() {
         arrived = true;
+    }
+
+    /** The exchange is over. In a tunnel delivery may go on, at the reader's pace. */
+    void onOver() {
+        if (waiting != null) {
+            giveBack(waiting.stream().mapToInt(ByteBuf::readableBytes).sum());
+        }
+        over = true;
+    }
+
+    private void giveBack(int octets) {
+        if (!over) {
+            exchange.giveBack(octets);
+        }
     }
 
     /** Nothing is delivered any more but this. Harmless when delivery has ended. */
@@ -95,7 +111,7 @@ final class RequestSide implements Request, RequestBody {
         while (waiting != null && (next = waiting.poll()) != null) {
             int nextBytes = next.readableBytes();
             next.release();
-            exchange.giveBack(nextBytes);
+            giveBack(nextBytes);
         }
     }
 
@@ -126,7 +142,7 @@ final class RequestSide implements Request, RequestBody {
         ByteBuf next = waiting == null ? null : waiting.poll();
         if (next != null) {
             int nextBytes = next.readableBytes();
-            exchange.giveBack(nextBytes);
+            giveBack(nextBytes);
             to.onData(next);
             return true;
         }

@@ -221,6 +221,7 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
             return;
         }
         exchange = null;
+        of.request().onOver();
         served = true;
         deadline.disarm();
         host.onExchangeEnded(of.isFailed(), of.request().bytes(), of.response().bytes());

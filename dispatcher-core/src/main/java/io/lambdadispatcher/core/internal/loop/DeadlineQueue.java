@@ -83,7 +83,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     /** The oldest entry, or {@code null}. */
-    @SuppressWarnings("unchecked") // only add() and putBack() put entries in
+    @SuppressWarnings("unchecked") // only add() and addOldest() put entries in
     public @Nullable E poll() {
         Entry oldest = first;
         if (oldest != null) {

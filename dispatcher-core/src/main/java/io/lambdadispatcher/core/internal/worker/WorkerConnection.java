@@ -64,14 +64,14 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     }
 
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
-    private static final long ANSWER_TO_CANCEL_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final WorkerPort port;
     private final CoalescingHttp2Handler handler;
     private final ChannelHandlerContext ctx;
     private final LivenessProbe liveness;
     private final Http2Connection.PropertyKey streamKey;
-    private final DeadlineQueue<WorkerStream> abandoned;
+    private final DeadlineQueue<WorkerStream> expected;
 
     private State state = State.NEW;
     private boolean ready;
@@ -98,7 +98,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         this.ctx = ctx;
         this.liveness = liveness;
         this.streamKey = handler.connection().newKey();
-        this.abandoned = new DeadlineQueue<>(loop(), ANSWER_TO_CANCEL_NANOS, this::onUnanswered);
+        this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
         handler.connection().addListener(this);
         ctx.executor().schedule(this::onHandshakeTimeout, port.handshakeTimeoutMillis(), TimeUnit.MILLISECONDS);
     }
@@ -496,22 +496,24 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         }
     }
 
-    /** CANCEL is out; the worker owes the response's end. */
-    void onAbandoned(WorkerStream stream) {
-        abandoned.add(stream, loop().ticker().nanoTime());
+    /** The worker owes something without which the stream cannot go on: the end of a response, or to take octets. */
+    void expectFromWorker(WorkerStream stream) {
+        expected.add(stream, loop().ticker().nanoTime());
     }
 
     void onAnswered(WorkerStream stream) {
-        abandoned.remove(stream);
+        expected.remove(stream);
     }
 
     private void onUnanswered(WorkerStream stream) {
-        log.warn(
-                "worker {}, stream {}: CANCEL not answered in time",
-                workerId,
-                stream.http2().id());
+        String owed = stream.owed();
+        log.warn("worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
         reset(stream.http2());
-        stream.close("CANCEL not answered in time");
+        stream.close(owed);
+    }
+
+    void execute(Runnable task) {
+        loop().execute(task);
     }
 
     // Its end.

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker stream: carries one exchange after the other. Here is the dispatcher's view of the exchange's two directions
  * ({@code docs/PROTOCOL.md}, "Exchanges"); transitions happen in {@link #carry}, {@link #onRequestEnded}, {@link #endResponse},
- * {@link #onResponseEnded}, {@link #endTunnel}, {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
+ * {@link #onResponseEnded}, {@link #endTunnel}, {@link #onLeft}, {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
  */
 final class WorkerStream extends DeadlineQueue.Entry
         implements Carrier, RequestSink, FrameReader.Listener, DataOutlet.Listener {
@@ -41,6 +41,8 @@ final class WorkerStream extends DeadlineQueue.Entry
         AWAITING,
         /** The worker has ended its direction of a tunnel, the client has not. */
         TUNNEL_ENDING,
+        /** Both directions of a tunnel have ended, but the worker has yet to take octets of the client: the next head would wait behind them. */
+        LEAVING,
         /** We have sent CANCEL: the exchange is forgotten, but the stream is free only when the worker has ended the response. */
         ABANDONED,
         CLOSED
@@ -176,7 +178,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             failed |= code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
             forgetExchange();
             state = State.ABANDONED;
-            connection.onAbandoned(this);
+            connection.expectFromWorker(this);
         } else if (state == State.TUNNEL_ENDING) {
             sendCancel(code);
             endTunnel();
@@ -209,17 +211,31 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    /** The response has ended before: the stream is free. */
+    /** The response has ended before. */
     private void endTunnel() {
         forgetExchange();
-        state = State.IDLE;
-        connection.onStreamFree(this);
+        state = State.LEAVING;
+        connection.expectFromWorker(this);
+        onLeft();
+    }
+
+    private void onLeft() {
+        if (state == State.LEAVING && staleUntaken == 0) {
+            connection.onAnswered(this);
+            state = State.IDLE;
+            connection.onStreamFree(this);
+        }
     }
 
     @Override
     public void onTaken(int bodyBytes) {
         int stale = Math.min(bodyBytes, staleUntaken);
         staleUntaken -= stale;
+        if (state == State.LEAVING) {
+            connection.onAnswered(this);
+            connection.expectFromWorker(this);
+            connection.execute(this::onLeft); // for the outlet must not be written to from here
+        }
         int own = bodyBytes - stale;
         ownUntaken -= own;
         Attempt to = attempt == null ? ending : attempt;
@@ -452,6 +468,11 @@ final class WorkerStream extends DeadlineQueue.Entry
                 type + " in state " + state + (headSeen ? " after" : " before") + " the head");
     }
 
+    /** What the worker has owed for too long, in words. */
+    String owed() {
+        return state == State.LEAVING ? "the last octets of a tunnel not taken in time" : "CANCEL not answered in time";
+    }
+
     private void endAbandonedIf(boolean end) {
         if (end) {
             connection.onAnswered(this);
@@ -502,9 +523,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         ending = null;
         outlet.close();
         reader.close();
-        if (before == State.ABANDONED) {
-            connection.onAnswered(this);
-        }
+        connection.onAnswered(this);
         connection.onStreamClosed(this, before == State.IDLE);
         if (current != null) {
             connection.onExchangeEnd(true, 0);

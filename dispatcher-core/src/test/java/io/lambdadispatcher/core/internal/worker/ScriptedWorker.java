@@ -18,8 +18,10 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
@@ -41,9 +43,11 @@ final class ScriptedWorker implements AutoCloseable {
     private final Map<Integer, HeadDecoder> decoders = new HashMap<>();
     private final Map<Integer, HeadEncoder> encoders = new HashMap<>();
     private final Map<Integer, FrameReader> readers = new HashMap<>();
+    private final Map<Integer, ByteBuf> held = new HashMap<>();
     private final String token;
     private final ControlCodec codec;
     private final Channel channel;
+    private final Listener listener = new Listener();
     private ChannelHandlerContext ctx;
     private Http2ConnectionHandler http2;
 
@@ -60,7 +64,7 @@ final class ScriptedWorker implements AutoCloseable {
                         http2 = new Http2ConnectionHandlerBuilder()
                                 .server(false)
                                 .initialSettings(Http2Settings.defaultSettings())
-                                .frameListener(new Listener())
+                                .frameListener(listener)
                                 .build();
                         c.pipeline().addLast(http2);
                         ctx = c.pipeline().context(http2);
@@ -135,6 +139,55 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> http2.encoder().writeData(ctx, id, out, 0, false, ctx.newPromise()));
     }
 
+    /** What comes on the stream stays unread, and in its window, until {@link #read}. */
+    void hold(int id) throws Exception {
+        run(() -> {
+            held.put(id, Unpooled.buffer());
+            Http2Connection connection = http2.connection();
+            try {
+                // So that it is the stream's window that ends.
+                connection
+                        .local()
+                        .flowController()
+                        .incrementWindowSize(connection.connectionStream(), WorkerPort.STREAM_WINDOW_BYTES);
+            } catch (Http2Exception e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    void read(int id) throws Exception {
+        run(() -> {
+            ByteBuf octets = held.remove(id);
+            try {
+                int bytes = octets.readableBytes();
+                Http2Connection connection = http2.connection();
+                connection.local().flowController().consumeBytes(connection.stream(id), bytes);
+                listener.onDataRead(ctx, id, octets, 0, false);
+            } catch (Http2Exception e) {
+                throw new IllegalStateException(e);
+            } finally {
+                octets.release();
+            }
+        });
+    }
+
+    /** @return how many octets of DATA, without END, that stream has brought before that line, which is taken too */
+    int dataBefore(int id, String line) throws Exception {
+        String data = id + " DATA ";
+        int bytes = 0;
+        while (true) {
+            String next = received.poll(10, TimeUnit.SECONDS);
+            if (line.equals(next)) {
+                return bytes;
+            }
+            if (next == null || !next.startsWith(data) || next.endsWith(" end")) {
+                throw new AssertionError("received '" + next + "', expected '" + line + "'");
+            }
+            bytes += Integer.parseInt(next.substring(data.length()));
+        }
+    }
+
     private void run(Runnable call) throws Exception {
         channel.eventLoop()
                 .submit(() -> {
@@ -192,6 +245,11 @@ final class ScriptedWorker implements AutoCloseable {
 
         @Override
         public int onDataRead(ChannelHandlerContext c, int id, ByteBuf data, int padding, boolean end) {
+            ByteBuf unread = held.get(id);
+            if (unread != null) {
+                unread.writeBytes(data);
+                return padding;
+            }
             int bytes = data.readableBytes() + padding;
             try {
                 readers.computeIfAbsent(id, this::reader).read(data);

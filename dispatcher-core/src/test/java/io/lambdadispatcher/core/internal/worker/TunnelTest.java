@@ -14,6 +14,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -184,6 +185,28 @@ class TunnelTest {
             dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
             worker.expect("3 REQUEST_HEAD /next end");
             assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+        }
+    }
+
+    /** What is sent next on a stream waits behind what the worker does not take. */
+    @Test
+    void should_use_no_stream_whose_last_octets_are_not_taken() throws Exception {
+        int bytes = Http2CodecUtil.DEFAULT_WINDOW_SIZE + 10_000;
+        try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(2);
+                Socket client = ask()) {
+            worker.expect("5 REQUEST_HEAD /ws");
+            worker.hold(5);
+            worker.respond(5, status("200"), true);
+            head(client);
+            send(client, "x".repeat(bytes));
+            client.shutdownOutput();
+            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            worker.expect("3 REQUEST_HEAD /next end");
+            worker.read(5);
+            assertThat(worker.dataBefore(5, "5 DATA 0 end")).isEqualTo(bytes);
+            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/then"));
+            worker.expect("5 REQUEST_HEAD /then end");
         }
     }
 
