@@ -47,7 +47,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private boolean headRequest;
-    /** Asked for, and as far as we know agreed to: the two directions end apart. */
+
+    /** Asked for, and not refused so far: the two directions end apart. */
     private boolean tunnel;
 
     private boolean clientEnded;
@@ -67,6 +68,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     void onRequestHead(Http2Headers head, boolean end) {
         headRequest = HEAD.contentEquals(head.method());
+        tunnel = CONNECT.contentEquals(head.method());
         Rejection rejection = verify(head);
         if (rejection != null) {
             answer(rejection.status, rejection.detail, false);
@@ -113,7 +115,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                     HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
                     "head of " + head.size() + " fields, limit " + maxFields);
         }
-        if (CONNECT.contentEquals(head.method())) {
+        if (tunnel) {
             CharSequence protocol = head.get(PROTOCOL);
             if (protocol == null || !WebSocketHandshake.PROTOCOL.contentEquals(protocol)) {
                 return new Rejection(
@@ -122,7 +124,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                                 ? "CONNECT is not served without :protocol"
                                 : ":protocol " + protocol + ", expected " + WebSocketHandshake.PROTOCOL);
             }
-            tunnel = true;
         }
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();

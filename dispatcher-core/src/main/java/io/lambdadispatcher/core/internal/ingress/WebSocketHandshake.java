@@ -50,7 +50,7 @@ final class WebSocketHandshake {
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true);
     }
 
-    /** What follows such a request is not HTTP, as far as anybody can tell before it is answered. */
+    /** A handshake has none: what follows its head may be the tunnel's. */
     static boolean hasBody(HttpRequest request) {
         return HttpUtil.isTransferEncodingChunked(request) || HttpUtil.getContentLength(request, 0L) != 0;
     }
