@@ -24,7 +24,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
@@ -51,8 +50,8 @@ import org.slf4j.LoggerFactory;
  * later ones refused. The same way the channel is closed after GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED
  * when the channel does, when the peer is silent, or when the control stream breaks.
  */
-final class WorkerConnection extends Http2EventAdapter
-        implements Http2Client.Owner, StreamHost, ControlStream.Listener, LivenessProbe.Listener {
+final class WorkerConnection extends Http2Client.Owner
+        implements StreamHost, ControlStream.Listener, LivenessProbe.Listener {
     private static final AsciiString HTTP = AsciiString.cached("http");
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString AUTHORIZATION = AsciiString.cached("authorization");
@@ -116,7 +115,7 @@ final class WorkerConnection extends Http2EventAdapter
     // ---- the way up
 
     @Override
-    public void onConnected(ChannelHandlerContext connected) {
+    protected void onConnected(ChannelHandlerContext connected) {
         ctx = connected;
         if (drained) {
             connected.close();
@@ -311,7 +310,7 @@ final class WorkerConnection extends Http2EventAdapter
     }
 
     @Override
-    public void onInactive(@Nullable Throwable failure) {
+    protected void onInactive(@Nullable Throwable failure) {
         if (state == State.CLOSED) {
             return;
         }
@@ -364,19 +363,6 @@ final class WorkerConnection extends Http2EventAdapter
             log.warn("worker stream {} refused with status {}", streamId, status);
             stream.onPeerEnded();
         }
-    }
-
-    @Override
-    public void onHeadersRead(
-            ChannelHandlerContext reading,
-            int streamId,
-            Http2Headers headers,
-            int streamDependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean endOfStream) {
-        onHeadersRead(reading, streamId, headers, padding, endOfStream);
     }
 
     private void onRefused(@Nullable CharSequence status) {

@@ -15,8 +15,9 @@ import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionPrefaceAndSettingsFrameWrittenEvent;
+import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2FrameListener;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,16 +34,31 @@ public final class Http2Client extends CoalescingHttp2Handler {
     private static final Logger log = LoggerFactory.getLogger(Http2Client.class);
 
     /** Whoever opens the streams. Called on the event loop. */
-    public interface Owner extends Http2FrameListener {
+    public abstract static class Owner extends Http2EventAdapter {
         /** Once, before all frames: streams may be opened, for our preface is on its way. */
-        void onConnected(ChannelHandlerContext ctx);
+        protected abstract void onConnected(ChannelHandlerContext ctx);
 
         /**
          * The channel is closed, and so are all streams.
          *
          * @param failure {@code null} where no exception was the cause
          */
-        void onInactive(@Nullable Throwable failure);
+        protected abstract void onInactive(@Nullable Throwable failure);
+
+        /** Priorities mean nothing any more (RFC 9113 section 5.3.2): all heads come by the shorter method. */
+        @Override
+        public final void onHeadersRead(
+                ChannelHandlerContext ctx,
+                int streamId,
+                Http2Headers headers,
+                int streamDependency,
+                short weight,
+                boolean exclusive,
+                int padding,
+                boolean endOfStream)
+                throws Http2Exception {
+            onHeadersRead(ctx, streamId, headers, padding, endOfStream);
+        }
     }
 
     private final Owner owner;

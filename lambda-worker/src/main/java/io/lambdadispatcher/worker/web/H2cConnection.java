@@ -7,7 +7,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
@@ -23,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the application's SETTINGS on, until it says
  * GOAWAY or is gone. Event loop only.
  */
-final class H2cConnection extends Http2EventAdapter implements Http2Client.Owner {
+final class H2cConnection extends Http2Client.Owner {
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
 
     /** RFC 8441 section 3. */
@@ -149,7 +148,7 @@ final class H2cConnection extends Http2EventAdapter implements Http2Client.Owner
     // ---- the connection
 
     @Override
-    public void onConnected(ChannelHandlerContext connected) {
+    protected void onConnected(ChannelHandlerContext connected) {
         ctx = connected;
         settingsTimer = connected
                 .executor()
@@ -184,7 +183,7 @@ final class H2cConnection extends Http2EventAdapter implements Http2Client.Owner
     }
 
     @Override
-    public void onInactive(@Nullable Throwable failure) {
+    protected void onInactive(@Nullable Throwable failure) {
         boolean wasReady = ready;
         ended = true;
         ready = true;
@@ -222,19 +221,6 @@ final class H2cConnection extends Http2EventAdapter implements Http2Client.Owner
             used = true;
             exchange.onHeaders(headers, endOfStream);
         }
-    }
-
-    @Override
-    public void onHeadersRead(
-            ChannelHandlerContext reading,
-            int streamId,
-            Http2Headers headers,
-            int streamDependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean endOfStream) {
-        onHeadersRead(reading, streamId, headers, padding, endOfStream);
     }
 
     @Override
