@@ -54,7 +54,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private boolean clientEnded;
     private long received;
     private long taken;
-    private long movedAtWatch;
+
+    /** At the last look; -1 before the first, which is where the time begins in which nothing moves. */
+    private long movedAtWatch = -1;
+
     private long stillSinceNanos;
 
     Http2ClientStream(Http2ClientHandler connection, ChannelHandlerContext ctx, Http2Stream stream) {
