@@ -96,14 +96,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
     }
 
-    /** RFC 8441 sections 4 and 5. */
     private void openTunnel(Http2Headers head, boolean end) {
-        head.remove(PROTOCOL);
-        head.remove(HttpHeaderNames.EXPECT);
-        head.remove(HttpHeaderNames.CONTENT_LENGTH);
-        head.remove(WebSocketHandshake.KEY);
-        connection.rules().request(head);
-        head.set(PROTOCOL, WebSocketHandshake.PROTOCOL);
+        WebSocketHandshake.toConnect(head, connection.rules());
         clientEnded = end;
         request = connection.context().opener().open(head, end, this);
     }
