@@ -7,7 +7,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -121,20 +120,6 @@ final class H2cConnection extends Http2Client.Owner {
         if (stream.state() != Http2Stream.State.CLOSED && !stream.isResetSent()) {
             http2.resetStream(ctx(), stream.id(), error.code(), ctx().newPromise());
             http2.flushSoon();
-        }
-    }
-
-    /** The client has taken octets of the response. */
-    void giveBack(Http2Stream stream, int bytes) {
-        if (bytes == 0 || stream.state() == Http2Stream.State.CLOSED) {
-            return;
-        }
-        try {
-            if (http2.connection().local().flowController().consumeBytes(stream, bytes)) {
-                http2.flushSoon();
-            }
-        } catch (Http2Exception e) {
-            http2.onError(ctx(), false, e);
         }
     }
 

@@ -293,7 +293,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         int bytes = untakenBytes;
         untakenBytes = 0;
         if (connection != null && stream != null) {
-            connection.giveBack(stream, bytes);
+            connection.http2().giveBack(stream, bytes);
         }
     }
 

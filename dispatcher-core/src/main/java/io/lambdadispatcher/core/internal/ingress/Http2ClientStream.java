@@ -13,7 +13,6 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
@@ -290,13 +289,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public void onRequestTaken(int bytes) {
-        try {
-            if (connection.connection().local().flowController().consumeBytes(stream, bytes)) {
-                connection.flushSoon();
-            }
-        } catch (Http2Exception e) {
-            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
-        }
+        connection.giveBack(stream, bytes);
     }
 
     @Override

@@ -450,13 +450,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     }
 
     void returnToWindow(Http2Stream stream, int bytes) {
-        try {
-            if (handler.connection().local().flowController().consumeBytes(stream, bytes)) {
-                handler.flushSoon();
-            }
-        } catch (Http2Exception e) {
-            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
-        }
+        handler.giveBack(stream, bytes);
     }
 
     ByteBufAllocator allocator() {
