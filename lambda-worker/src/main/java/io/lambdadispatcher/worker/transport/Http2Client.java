@@ -6,6 +6,7 @@ import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.FairFlowController;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
@@ -15,9 +16,7 @@ import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionPrefaceAndSettingsFrameWrittenEvent;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,7 +33,7 @@ public final class Http2Client extends CoalescingHttp2Handler {
     private static final Logger log = LoggerFactory.getLogger(Http2Client.class);
 
     /** Whoever opens the streams. Called on the event loop. */
-    public abstract static class Owner extends Http2EventAdapter {
+    public abstract static class Owner extends Http2Events {
         /** Once, before all frames: streams may be opened, for our preface is on its way. */
         protected abstract void onConnected(ChannelHandlerContext ctx);
 
@@ -44,21 +43,6 @@ public final class Http2Client extends CoalescingHttp2Handler {
          * @param failure {@code null} where no exception was the cause
          */
         protected abstract void onInactive(@Nullable Throwable failure);
-
-        /** Priorities mean nothing any more (RFC 9113 section 5.3.2): all heads come by the shorter method. */
-        @Override
-        public final void onHeadersRead(
-                ChannelHandlerContext ctx,
-                int streamId,
-                Http2Headers headers,
-                int streamDependency,
-                short weight,
-                boolean exclusive,
-                int padding,
-                boolean endOfStream)
-                throws Http2Exception {
-            onHeadersRead(ctx, streamId, headers, padding, endOfStream);
-        }
     }
 
     private final Owner owner;
