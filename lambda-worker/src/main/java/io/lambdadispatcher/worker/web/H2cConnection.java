@@ -175,8 +175,7 @@ final class H2cConnection extends Http2Client.Owner {
         stopTimer();
         upstream.onClosed(this);
         if (!wasReady) {
-            upstream.onNotReady(
-                    new IOException("the app closed the connection, expected HTTP/2 settings", failure));
+            upstream.onNotReady(new IOException("the app closed the connection, expected HTTP/2 settings", failure));
         }
     }
 

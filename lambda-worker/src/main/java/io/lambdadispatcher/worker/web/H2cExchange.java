@@ -133,10 +133,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private Http2Headers translate(Http2Headers from) throws BadMessageException {
         RequestTarget target = RequestTarget.of(from, upstream.config());
         FlatHeaders to = new FlatHeaders();
-        to.method(target.method())
-                .scheme(HTTP)
-                .authority(target.authority())
-                .path(target.path());
+        to.method(target.method()).scheme(HTTP).authority(target.authority()).path(target.path());
         for (Map.Entry<CharSequence, CharSequence> field : from) {
             if (!Fields.isPseudo(field.getKey())) {
                 copy(field.getKey(), field.getValue(), to);

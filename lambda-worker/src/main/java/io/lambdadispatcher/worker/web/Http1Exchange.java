@@ -148,8 +148,7 @@ final class Http1Exchange implements BodyReader {
 
     private void awaitContinue() {
         continueExpected = true;
-        continueTimer =
-                request.eventLoop().schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+        continueTimer = request.eventLoop().schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void readBody() {

@@ -72,8 +72,7 @@ final class WebInvocations implements RequestStreamHandler {
         WebEvent event = WebEvent.of(input.readAllBytes(), config, context);
         int timeoutMillis = Math.max(1, context.getRemainingTimeInMillis() - MARGIN_MILLIS);
         EventLoop loop = loop();
-        EventExchange exchange =
-                new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
+        EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
         loop.execute(() -> relay(exchange));
         output.write(written(event, await(exchange, timeoutMillis)));
     }

@@ -60,9 +60,9 @@ class EventExchangeTest {
         exchange.write(octets("three"));
         exchange.end();
 
-        assertThat(exchange.answer()).isCompletedWithValueMatching(answer -> new String(
-                        answer.body(), StandardCharsets.UTF_8)
-                .equals("one, two, three"));
+        assertThat(exchange.answer())
+                .isCompletedWithValueMatching(
+                        answer -> new String(answer.body(), StandardCharsets.UTF_8).equals("one, two, three"));
     }
 
     @Test
