@@ -1,6 +1,7 @@
 package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
@@ -13,6 +14,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
@@ -283,6 +285,21 @@ class HostileIT {
             return streams;
         }
 
+        /** The type of the next frame of {@code stream}. */
+        int next(int stream) throws IOException {
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            while (true) {
+                int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+                int type = in.readUnsignedByte();
+                in.skipBytes(1);
+                int of = in.readInt();
+                in.readNBytes(length);
+                if (of == stream) {
+                    return type;
+                }
+            }
+        }
+
         @Override
         public void close() throws IOException {
             socket.close();
@@ -410,6 +427,20 @@ class HostileIT {
                         }
                     }))
                     .isInstanceOf(SocketException.class);
+        }
+    }
+
+    /** How long a response has waited for a window is what counts, not that it waits when somebody looks. */
+    @Test
+    void should_leave_a_client_its_time_to_open_a_window() throws Exception {
+        try (Http2 client = new Http2()) {
+            client.frame(4, 0, 0, 0, 4, 0, 0, 0, 0); // SETTINGS_INITIAL_WINDOW_SIZE 0
+            client.get(1, "/ping", END_HEADERS | END_STREAM);
+            assertThat(client.next(1)).as("HEADERS").isEqualTo(1);
+            client.socket.setSoTimeout(HEAD_TIMEOUT_MILLIS * 3 / 2); // there is a look once every head time-out
+            assertThatThrownBy(() -> client.next(1)).isInstanceOf(SocketTimeoutException.class);
+            client.frame(8, 0, 1, 0, 0, 0, 100);
+            assertThat(client.next(1)).as("DATA").isZero();
         }
     }
 

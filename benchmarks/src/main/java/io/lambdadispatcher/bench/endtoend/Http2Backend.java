@@ -1,5 +1,6 @@
 package io.lambdadispatcher.bench.endtoend;
 
+import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -10,7 +11,6 @@ import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Answers HTTP/2 requests as soon as their head is there; request bodies are sent back by {@code /echo}, and dropped elsewhere. On the
  * connection's event loop.
  */
-final class Http2Backend extends Http2FrameAdapter {
+final class Http2Backend extends Http2Events {
     private @Nullable Http2ConnectionHandler http2;
     private Http2Connection.@Nullable PropertyKey echo;
 
@@ -39,19 +39,6 @@ final class Http2Backend extends Http2FrameAdapter {
         backend.http2 = handler;
         backend.echo = handler.connection().newKey();
         return handler;
-    }
-
-    @Override
-    public void onHeadersRead(
-            ChannelHandlerContext ctx,
-            int streamId,
-            Http2Headers headers,
-            int streamDependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean endOfStream) {
-        onHeadersRead(ctx, streamId, headers, padding, endOfStream);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.bench.lambda;
 
+import io.lambdadispatcher.worker.handler.EventExchange.Answer;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.OutputStream;
@@ -9,17 +10,16 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/**
- * A response as a load balancer expects it from a function.
- *
- * @param head with {@code :status}
- * @param body not to be changed
- */
-record AlbResponse(Http2Headers head, byte[] body) {
+/** A response as a load balancer expects it from a function. */
+final class AlbResponse {
     private static final JsonFactory JSON = new JsonFactory();
 
-    void write(OutputStream output) {
-        boolean base64 = body.length > 0 && !isText();
+    private AlbResponse() {}
+
+    static void write(Answer answer, OutputStream output) {
+        Http2Headers head = answer.head();
+        byte[] body = answer.body();
+        boolean base64 = body.length > 0 && !isText(head);
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), output)) {
             json.writeStartObject();
             json.writeNumberProperty(
@@ -45,7 +45,7 @@ record AlbResponse(Http2Headers head, byte[] body) {
         }
     }
 
-    private boolean isText() {
+    private static boolean isText(Http2Headers head) {
         CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
         String text = type == null ? "" : type.toString();
         return text.startsWith("text/") || text.startsWith("application/json");

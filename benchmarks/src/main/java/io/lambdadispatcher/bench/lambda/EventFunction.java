@@ -2,11 +2,15 @@ package io.lambdadispatcher.bench.lambda;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.worker.handler.EventExchange;
+import io.lambdadispatcher.worker.handler.EventExchange.Answer;
 import io.lambdadispatcher.worker.handler.Handler;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 
 /**
@@ -27,12 +31,25 @@ public final class EventFunction implements RequestStreamHandler {
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         AlbRequest event = AlbRequest.read(input);
-        EventCall call = new EventCall(event, timers, Duration.ofMillis(context.getRemainingTimeInMillis()));
+        Duration remaining = Duration.ofMillis(context.getRemainingTimeInMillis());
+        EventExchange exchange = new EventExchange(timers, event.headers(), event.body(), remaining);
         try {
-            handler.handle(call.request(), call.response());
+            handler.handle(exchange, exchange);
         } catch (Exception e) {
             throw new IOException("handler failed: " + e, e);
         }
-        call.await().write(output);
+        AlbResponse.write(await(exchange), output);
+    }
+
+    private static Answer await(EventExchange exchange) throws IOException {
+        try {
+            return exchange.answer().get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("killed", e);
+        } catch (ExecutionException e) {
+            Throwable cause = Objects.requireNonNull(e.getCause());
+            throw new IOException(cause.getMessage(), cause);
+        }
     }
 }

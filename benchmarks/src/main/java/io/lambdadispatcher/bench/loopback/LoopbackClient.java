@@ -1,5 +1,6 @@
 package io.lambdadispatcher.bench.loopback;
 
+import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -10,7 +11,6 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
-import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.SslContext;
 import io.netty.util.AsciiString;
@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One HTTP/2 connection that asks for the same thing again and again. {@link #run} from any thread but its own; all else on the event loop. */
-final class LoopbackClient extends Http2FrameAdapter implements AutoCloseable {
+final class LoopbackClient extends Http2Events implements AutoCloseable {
     private static final AsciiString OK = AsciiString.cached("200");
     private static final int MOST_SECONDS = 60;
 
@@ -95,19 +95,6 @@ final class LoopbackClient extends Http2FrameAdapter implements AutoCloseable {
     }
 
     // What is sent from here on is flushed by the handler when it has read all that there is.
-
-    @Override
-    public void onHeadersRead(
-            ChannelHandlerContext ctx,
-            int streamId,
-            Http2Headers headers,
-            int streamDependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean endOfStream) {
-        onHeadersRead(ctx, streamId, headers, padding, endOfStream);
-    }
 
     @Override
     public void onHeadersRead(

@@ -50,6 +50,17 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         return atOnce ? Objects.requireNonNull(written) : c.newPromise();
     }
 
+    /** Gives octets back to the windows that they came through. A stream that has closed has given back all of its own. */
+    public final void giveBack(Http2Stream stream, int bytes) {
+        try {
+            if (connection().local().flowController().consumeBytes(stream, bytes)) {
+                flushSoon();
+            }
+        } catch (Http2Exception e) {
+            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
+        }
+    }
+
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
     public final void flushSoon() {
         if (flush != null) {

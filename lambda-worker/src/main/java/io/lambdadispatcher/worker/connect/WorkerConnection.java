@@ -17,14 +17,13 @@ import io.lambdadispatcher.worker.connect.ConnectionListener.Closing;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.relay.StreamHost;
 import io.lambdadispatcher.worker.relay.WorkerStream;
+import io.lambdadispatcher.worker.transport.Http2Client;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
-import io.netty.handler.codec.http2.Http2EventAdapter;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
@@ -51,17 +50,13 @@ import org.slf4j.LoggerFactory;
  * later ones refused. The same way the channel is closed after GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED
  * when the channel does, when the peer is silent, or when the control stream breaks.
  */
-final class WorkerConnection extends Http2EventAdapter
+final class WorkerConnection extends Http2Client.Owner
         implements StreamHost, ControlStream.Listener, LivenessProbe.Listener {
     private static final AsciiString HTTP = AsciiString.cached("http");
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString AUTHORIZATION = AsciiString.cached("authorization");
     private static final AsciiString CONTENT_TYPE = AsciiString.cached("content-type");
 
-    /** Larger than any socket buffer between us: the connection's window is refilled at once and must not be felt. */
-    private static final int CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
-
-    private static final int INITIAL_WINDOW_BYTES = 65_535;
     private static final long GREETING_TIMEOUT_MILLIS = 10_000;
     private static final long LOAD_INTERVAL_MILLIS = 5_000;
     private static final long REPLACE_DELAY_MILLIS = 1_000;
@@ -119,18 +114,14 @@ final class WorkerConnection extends Http2EventAdapter
 
     // ---- the way up
 
-    void onConnected(ChannelHandlerContext connected) throws Http2Exception {
+    @Override
+    protected void onConnected(ChannelHandlerContext connected) {
         ctx = connected;
         if (drained) {
             connected.close();
             return;
         }
         state = State.GREETING;
-        Http2Connection connection = http2.connection();
-        connection
-                .local()
-                .flowController()
-                .incrementWindowSize(connection.connectionStream(), CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES);
         openControl(settings.token());
         timeout(GREETING_TIMEOUT_MILLIS, () -> close("no WELCOME within " + GREETING_TIMEOUT_MILLIS + " ms"));
     }
@@ -318,13 +309,8 @@ final class WorkerConnection extends Http2EventAdapter
         }
     }
 
-    void onFailed(Throwable cause) {
-        if (ending.isEmpty()) {
-            ending = String.valueOf(cause);
-        }
-    }
-
-    void onInactive() {
+    @Override
+    protected void onInactive(@Nullable Throwable failure) {
         if (state == State.CLOSED) {
             return;
         }
@@ -341,7 +327,10 @@ final class WorkerConnection extends Http2EventAdapter
         }
         List.copyOf(streams.values()).forEach(stream -> stream.close(ErrorCode.CANCELLED));
         streams.clear();
-        listener.onClosed(new Closing(refusal, drained, ending.isEmpty() ? "closed by the dispatcher" : ending));
+        if (ending.isEmpty()) {
+            ending = failure == null ? "closed by the dispatcher" : failure.toString();
+        }
+        listener.onClosed(new Closing(refusal, drained, ending));
     }
 
     private void timeout(long millis, Runnable action) {
@@ -374,19 +363,6 @@ final class WorkerConnection extends Http2EventAdapter
             log.warn("worker stream {} refused with status {}", streamId, status);
             stream.onPeerEnded();
         }
-    }
-
-    @Override
-    public void onHeadersRead(
-            ChannelHandlerContext reading,
-            int streamId,
-            Http2Headers headers,
-            int streamDependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean endOfStream) {
-        onHeadersRead(reading, streamId, headers, padding, endOfStream);
     }
 
     private void onRefused(@Nullable CharSequence status) {

@@ -14,7 +14,6 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.concurrent.EventExecutor;
@@ -245,15 +244,8 @@ public final class WorkerStream implements FrameReader.Listener, DataOutlet.List
     }
 
     void giveBack(int bytes) {
-        if (bytes == 0 || closed) {
-            return;
-        }
-        try {
-            if (host.http2().connection().local().flowController().consumeBytes(stream, bytes)) {
-                host.http2().flushSoon();
-            }
-        } catch (Http2Exception e) {
-            host.http2().onError(host.ctx(), false, e);
+        if (!closed) {
+            host.http2().giveBack(stream, bytes);
         }
     }
 

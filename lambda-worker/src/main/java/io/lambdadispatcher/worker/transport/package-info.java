@@ -1,4 +1,4 @@
-/** Which of Netty's transports serves the worker's sockets. */
+/** Which of Netty's transports serves the worker's sockets, and HTTP/2 as a client over them. */
 @NullMarked
 package io.lambdadispatcher.worker.transport;
 

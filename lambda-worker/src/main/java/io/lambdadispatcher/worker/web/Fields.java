@@ -60,6 +60,16 @@ final class Fields {
         return text.length() > 0;
     }
 
+    /** Three digits, 100 to 999. */
+    static boolean isStatus(CharSequence text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return text.length() == 3 && text.charAt(0) != '0';
+    }
+
     static void verify(CharSequence name, CharSequence value) throws BadMessageException {
         if (!isToken(name) || !isValue(value)) {
             throw new BadMessageException("field '" + visible(name) + "' has characters that HTTP does not allow");

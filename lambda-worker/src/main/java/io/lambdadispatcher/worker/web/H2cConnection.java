@@ -1,28 +1,17 @@
 package io.lambdadispatcher.worker.web;
 
-import io.lambdadispatcher.wire.FlatHeadersDecoder;
-import io.lambdadispatcher.wire.WireLimits;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
-import io.lambdadispatcher.wire.http2.EagerFrameReader;
-import io.lambdadispatcher.wire.http2.FairFlowController;
-import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.worker.transport.Http2Client;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.concurrent.Future;
+import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,10 +21,8 @@ import org.slf4j.LoggerFactory;
  * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the application's SETTINGS on, until it says
  * GOAWAY or is gone. Event loop only.
  */
-final class H2cConnection extends Http2EventAdapter {
+final class H2cConnection extends Http2Client.Owner {
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
-    private static final int CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
-    private static final int INITIAL_WINDOW_BYTES = 65_535;
 
     /** RFC 8441 section 3. */
     private static final char ENABLE_CONNECT_PROTOCOL = 0x8;
@@ -43,7 +30,7 @@ final class H2cConnection extends Http2EventAdapter {
     private static final Logger log = LoggerFactory.getLogger(H2cConnection.class);
 
     private final H2cUpstream upstream;
-    private final Handler http2;
+    private final Http2Client http2;
     private final Http2Connection.PropertyKey exchangeKey;
 
     private @Nullable ChannelHandlerContext ctx;
@@ -58,7 +45,7 @@ final class H2cConnection extends Http2EventAdapter {
 
     H2cConnection(H2cUpstream upstream) {
         this.upstream = upstream;
-        this.http2 = Handler.create(this);
+        this.http2 = Http2Client.create(this, STREAM_WINDOW_BYTES);
         this.exchangeKey = http2.connection().newKey();
         http2.connection().addListener(new StreamWatch());
         noteIdle();
@@ -84,8 +71,10 @@ final class H2cConnection extends Http2EventAdapter {
         return used;
     }
 
+    /** A closed channel ends its streams before {@link #onInactive}, and each of them may make way for the next request. */
     boolean hasRoom() {
         return !ended
+                && ctx().channel().isActive()
                 && http2.connection().local().canOpenStream()
                 && !http2.connection().goAwayReceived();
     }
@@ -134,20 +123,6 @@ final class H2cConnection extends Http2EventAdapter {
         }
     }
 
-    /** The client has taken octets of the response. */
-    void giveBack(Http2Stream stream, int bytes) {
-        if (bytes == 0 || stream.state() == Http2Stream.State.CLOSED) {
-            return;
-        }
-        try {
-            if (http2.connection().local().flowController().consumeBytes(stream, bytes)) {
-                http2.flushSoon();
-            }
-        } catch (Http2Exception e) {
-            http2.onError(ctx(), false, e);
-        }
-    }
-
     void close() {
         ended = true;
         if (ctx != null) {
@@ -157,14 +132,9 @@ final class H2cConnection extends Http2EventAdapter {
 
     // ---- the connection
 
-    private void onConnected(ChannelHandlerContext connected) throws Http2Exception {
+    @Override
+    protected void onConnected(ChannelHandlerContext connected) {
         ctx = connected;
-        Http2Connection connection = http2.connection();
-        connection
-                .local()
-                .flowController()
-                .incrementWindowSize(connection.connectionStream(), CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES);
-        http2.flushSoon();
         settingsTimer = connected
                 .executor()
                 .schedule(() -> connected.close(), Http1Upstream.CONNECT_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
@@ -184,7 +154,7 @@ final class H2cConnection extends Http2EventAdapter {
 
     private void onReady() {
         if (ended) {
-            upstream.onNotReady(new java.io.IOException("the app closed the connection after its settings"));
+            upstream.onNotReady(new IOException("the app closed the connection after its settings"));
         } else {
             upstream.onReady(this);
         }
@@ -197,14 +167,15 @@ final class H2cConnection extends Http2EventAdapter {
         }
     }
 
-    private void onInactive() {
+    @Override
+    protected void onInactive(@Nullable Throwable failure) {
         boolean wasReady = ready;
         ended = true;
         ready = true;
         stopTimer();
         upstream.onClosed(this);
         if (!wasReady) {
-            upstream.onNotReady(new java.io.IOException("the app closed the connection, expected HTTP/2 settings"));
+            upstream.onNotReady(new IOException("the app closed the connection, expected HTTP/2 settings", failure));
         }
     }
 
@@ -237,19 +208,6 @@ final class H2cConnection extends Http2EventAdapter {
     }
 
     @Override
-    public void onHeadersRead(
-            ChannelHandlerContext reading,
-            int streamId,
-            Http2Headers headers,
-            int streamDependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean endOfStream) {
-        onHeadersRead(reading, streamId, headers, padding, endOfStream);
-    }
-
-    @Override
     public int onDataRead(ChannelHandlerContext reading, int streamId, ByteBuf data, int padding, boolean endOfStream) {
         int bytes = data.readableBytes();
         H2cExchange exchange = exchange(streamId);
@@ -277,76 +235,6 @@ final class H2cConnection extends Http2EventAdapter {
                 if (http2.connection().goAwayReceived()) {
                     ctx().executor().execute(H2cConnection.this::close);
                 }
-            }
-        }
-    }
-
-    /** Netty's HTTP/2 as a client. */
-    private static final class Handler extends CoalescingHttp2Handler {
-        private final H2cConnection owner;
-        private boolean started;
-
-        private Handler(
-                Http2ConnectionDecoder decoder,
-                Http2ConnectionEncoder encoder,
-                GatheringFrameWriter frames,
-                Http2Settings settings,
-                H2cConnection owner) {
-            super(decoder, encoder, frames, settings);
-            this.owner = owner;
-        }
-
-        static Handler create(H2cConnection owner) {
-            DefaultHttp2Connection connection = new DefaultHttp2Connection(false);
-            connection
-                    .local()
-                    .flowController(new DefaultHttp2LocalFlowController(
-                            connection, DefaultHttp2LocalFlowController.DEFAULT_WINDOW_UPDATE_RATIO, true));
-            connection.remote().flowController(new FairFlowController(connection));
-            GatheringFrameWriter frames = new GatheringFrameWriter();
-            Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
-            Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                    connection,
-                    encoder,
-                    new EagerFrameReader(new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 0)));
-            decoder.frameListener(owner);
-            Http2Settings settings =
-                    Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(STREAM_WINDOW_BYTES);
-            return new Handler(decoder, encoder, frames, settings, owner);
-        }
-
-        @Override
-        public void handlerAdded(ChannelHandlerContext added) throws Exception {
-            super.handlerAdded(added);
-            startIfActive(added);
-        }
-
-        @Override
-        public void channelActive(ChannelHandlerContext active) throws Exception {
-            super.channelActive(active);
-            startIfActive(active);
-        }
-
-        private void startIfActive(ChannelHandlerContext active) throws Exception {
-            if (!started && active.channel().isActive()) {
-                started = true;
-                owner.onConnected(active);
-            }
-        }
-
-        @Override
-        public void channelInactive(ChannelHandlerContext inactive) throws Exception {
-            owner.ended = true;
-            super.channelInactive(inactive);
-            owner.onInactive();
-        }
-
-        @Override
-        public void exceptionCaught(ChannelHandlerContext failed, Throwable cause) throws Exception {
-            log.debug("connection to the app failed", cause);
-            super.exceptionCaught(failed, cause);
-            if (!(cause instanceof Http2Exception)) {
-                failed.close();
             }
         }
     }

@@ -131,13 +131,9 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     }
 
     private Http2Headers translate(Http2Headers from) throws BadMessageException {
-        RequestTarget target = RequestTarget.of(from, upstream.config().basePath());
-        CharSequence authority = target.authority();
+        RequestTarget target = RequestTarget.of(from, upstream.config());
         FlatHeaders to = new FlatHeaders();
-        to.method(target.method())
-                .scheme(HTTP)
-                .authority(authority == null ? hostOf(from) : authority)
-                .path(target.path());
+        to.method(target.method()).scheme(HTTP).authority(target.authority()).path(target.path());
         for (Map.Entry<CharSequence, CharSequence> field : from) {
             if (!Fields.isPseudo(field.getKey())) {
                 copy(field.getKey(), field.getValue(), to);
@@ -146,18 +142,6 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
             }
         }
         return to;
-    }
-
-    private CharSequence hostOf(Http2Headers from) throws BadMessageException {
-        CharSequence host = from.get(HttpHeaderNames.HOST);
-        if (host == null) {
-            return upstream.config().address().getHostString() + ":"
-                    + upstream.config().address().getPort();
-        }
-        if (!Fields.isVisible(host)) {
-            throw new BadMessageException("malformed host");
-        }
-        return host;
     }
 
     private void copy(CharSequence name, CharSequence value, FlatHeaders to) throws BadMessageException {
@@ -262,7 +246,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
 
     private void onHead(Http2Headers head, boolean end) {
         CharSequence status = head.status();
-        if (status == null || status.length() != 3 || status.charAt(0) < '1' || status.charAt(0) > '9') {
+        if (status == null || !Fields.isStatus(status)) {
             breakOff(ErrorCode.BAD_MESSAGE, "the app answered with status " + status + ", expected 100 to 999");
             return;
         }
@@ -306,7 +290,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         int bytes = untakenBytes;
         untakenBytes = 0;
         if (connection != null && stream != null) {
-            connection.giveBack(stream, bytes);
+            connection.http2().giveBack(stream, bytes);
         }
     }
 

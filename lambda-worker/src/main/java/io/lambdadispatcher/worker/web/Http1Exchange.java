@@ -14,9 +14,9 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import io.netty.util.concurrent.Future;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -148,8 +148,7 @@ final class Http1Exchange implements BodyReader {
 
     private void awaitContinue() {
         continueExpected = true;
-        continueTimer = ((io.netty.util.concurrent.EventExecutor) request.eventLoop())
-                .schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+        continueTimer = request.eventLoop().schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void readBody() {

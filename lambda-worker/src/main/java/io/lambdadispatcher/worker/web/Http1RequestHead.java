@@ -79,13 +79,13 @@ final class Http1RequestHead {
 
     /** @param bodyless the request has ended with its head */
     void write(boolean bodyless) throws BadMessageException {
-        RequestTarget target = RequestTarget.of(head, config.basePath());
+        RequestTarget target = RequestTarget.of(head, config);
         CharSequence method = webSocketKey == null ? target.method() : GET;
         copy(method);
         out.writeByte(' ');
         copy(target.path());
         copy(VERSION_AND_HOST);
-        copy(host(target));
+        copy(target.authority());
         copy(LINE_END);
         for (Map.Entry<CharSequence, CharSequence> field : head) {
             if (!Fields.isPseudo(field.getKey())) {
@@ -101,21 +101,6 @@ final class Http1RequestHead {
             copy(TE);
         }
         copy(LINE_END);
-    }
-
-    private CharSequence host(RequestTarget target) throws BadMessageException {
-        CharSequence authority = target.authority();
-        if (authority != null) {
-            return authority;
-        }
-        CharSequence host = head.get(HttpHeaderNames.HOST);
-        if (host == null) {
-            return config.address().getHostString() + ":" + config.address().getPort();
-        }
-        if (!Fields.isVisible(host)) {
-            throw new BadMessageException("malformed host");
-        }
-        return host;
     }
 
     private void writeField(CharSequence name, CharSequence value, boolean bodyless) throws BadMessageException {

@@ -1,13 +1,12 @@
 package io.lambdadispatcher.worker.web;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import org.jspecify.annotations.Nullable;
+import java.net.InetSocketAddress;
 
 /** Method, path and authority as the application gets them, checked. */
-record RequestTarget(
-        CharSequence method, CharSequence path, @Nullable CharSequence authority) {
-
+record RequestTarget(CharSequence method, CharSequence path, CharSequence authority) {
     static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString WEBSOCKET = AsciiString.cached("websocket");
     private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
@@ -23,20 +22,26 @@ record RequestTarget(
         return method != null && AsciiString.contentEquals(method, CONNECT);
     }
 
-    static RequestTarget of(Http2Headers head, String basePath) throws BadMessageException {
+    static RequestTarget of(Http2Headers head, WebConfig config) throws BadMessageException {
         CharSequence method = head.method();
         CharSequence path = head.path();
-        CharSequence authority = head.authority();
+        CharSequence authority = authority(head, config.address());
         if (method == null || !Fields.isToken(method)) {
             throw new BadMessageException("malformed method");
         }
         if (path == null || !Fields.isVisible(path) || path.charAt(0) != '/' && !isAsterisk(path)) {
             throw new BadMessageException("malformed path");
         }
-        if (authority != null && (!Fields.isVisible(authority) || holdsDelimiter(authority))) {
+        if (!Fields.isVisible(authority) || holdsDelimiter(authority)) {
             throw new BadMessageException("malformed authority");
         }
-        return new RequestTarget(method, withoutBase(path, basePath), authority);
+        return new RequestTarget(method, withoutBase(path, config.basePath()), authority);
+    }
+
+    /** An HTTP/1.0 client need not say it, nor an event. */
+    private static CharSequence authority(Http2Headers head, InetSocketAddress app) {
+        CharSequence said = head.authority() == null ? head.get(HttpHeaderNames.HOST) : head.authority();
+        return said == null ? app.getHostString() + ":" + app.getPort() : said;
     }
 
     private static boolean isAsterisk(CharSequence path) {

@@ -3,9 +3,10 @@ package io.lambdadispatcher.worker.web;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.worker.handler.EventExchange;
+import io.lambdadispatcher.worker.handler.EventExchange.Answer;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.transport.Transport;
-import io.lambdadispatcher.worker.web.EventExchange.Answer;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -70,7 +72,7 @@ final class WebInvocations implements RequestStreamHandler {
         WebEvent event = WebEvent.of(input.readAllBytes(), config, context);
         int timeoutMillis = Math.max(1, context.getRemainingTimeInMillis() - MARGIN_MILLIS);
         EventLoop loop = loop();
-        EventExchange exchange = new EventExchange(loop, event, timeoutMillis);
+        EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
         loop.execute(() -> relay(exchange));
         output.write(written(event, await(exchange, timeoutMillis)));
     }

@@ -26,7 +26,7 @@ final class FrameCodec {
     FrameCodec(int mostMessageBytes) {
         WebSocketDecoderConfig config = WebSocketDecoderConfig.newBuilder()
                 .maxFramePayloadLength(mostMessageBytes)
-                .expectMaskedFrames(true) // RFC 6455, 5.1
+                .expectMaskedFrames(true) // RFC 6455 section 5.1
                 .allowExtensions(false)
                 .closeOnProtocolViolation(false) // the session does
                 .build();

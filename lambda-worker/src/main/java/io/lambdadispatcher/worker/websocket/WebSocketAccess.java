@@ -12,7 +12,7 @@ import io.netty.util.CharsetUtil;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is left of the handshake (RFC 8441, 5): neither key nor accept, but version and subprotocol. On the event loop. */
+/** What is left of the handshake (RFC 8441 section 5): neither key nor accept, but version and subprotocol. On the event loop. */
 record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) implements Handler {
     private static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString VERSION = AsciiString.cached("13");
@@ -62,7 +62,7 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
                 .orElse("");
     }
 
-    /** RFC 6455, 4.4: with the version that is spoken here. */
+    /** RFC 6455 section 4.4: with the version that is spoken here. */
     private static void refuse(Response response, String text) {
         byte[] octets = text.getBytes(CharsetUtil.UTF_8);
         Http2Headers head = new DefaultHttp2Headers(false)

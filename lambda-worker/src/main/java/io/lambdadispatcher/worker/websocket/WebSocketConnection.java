@@ -28,17 +28,17 @@ import org.jspecify.annotations.Nullable;
  * A session, from the head of its response to its end. State is confined to the event loop of the request; calls from other threads go there first.
  *
  * <pre>
- * OPEN    close() → close frame → CLOSING     peer's close frame → the same back → CLOSED
- * CLOSING peer's close frame, or too late → CLOSED
- * both    violation → close frame → CLOSED    octets end, cancellation → CLOSED
+ * OPEN    close() → close frame → CLOSING     peer's close frame, violation → close frame → CLOSED
+ * CLOSING peer's close frame, violation, or too late → CLOSED
+ * both    octets end, cancellation → CLOSED
  * CLOSED  the response has ended, onClose was called
  * </pre>
  */
 final class WebSocketConnection implements WebSocketSession, BodyReader {
-    /** RFC 6455, 5.5: 125 octets of a control frame, two of them for the code. */
+    /** RFC 6455 section 5.5: 125 octets of a control frame, two of them for the code. */
     private static final int MOST_REASON_BYTES = 123;
 
-    /** RFC 6455, 7.4.2; Netty's codec does not mind. */
+    /** RFC 6455 section 7.4.2; Netty's codec does not mind. */
     private static final int HIGHEST_CODE = 4999;
 
     private enum State {
@@ -121,14 +121,14 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
             if (frame instanceof CloseWebSocketFrame close) {
                 onPeersClose(close);
             } else if (state != State.OPEN) {
-                return; // said goodbye already: RFC 6455, 1.4
+                return; // said goodbye already: RFC 6455 section 1.4
             } else if (frame instanceof TextWebSocketFrame text) {
                 tell(() -> listener.onText(this, text.text()));
             } else if (frame instanceof BinaryWebSocketFrame binary) {
                 ByteBuf octets = binary.content().retain();
                 tell(() -> listener.onBinary(this, octets));
             } else if (frame instanceof PingWebSocketFrame ping && response.isWritable()) {
-                // Who pings and does not read gets none: RFC 6455, 5.5.3 asks for the latest only.
+                // Who pings and does not read gets none: RFC 6455 section 5.5.3 asks for the latest only.
                 write(new PongWebSocketFrame(ping.content().retain()));
             }
         } finally {

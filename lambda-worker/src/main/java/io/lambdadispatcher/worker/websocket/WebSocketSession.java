@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBuf;
  * One client's WebSocket. Any thread may send and close; what one thread sends arrives in that order. After the end nothing happens any more.
  */
 public interface WebSocketSession {
-    /** The work is done (RFC 6455, 7.4.1, as all of these). */
+    /** The work is done (RFC 6455 section 7.4.1, as all of these). */
     int NORMAL = 1000;
 
     int GOING_AWAY = 1001;
@@ -55,7 +55,8 @@ public interface WebSocketSession {
     void resume();
 
     /**
-     * Sends a close frame; the session ends with the client's answer, or after {@link WebSocketOptions#closeWithin}.
+     * Sends a close frame, behind which nothing is sent any more; the session ends with the client's answer, or after
+     * {@link WebSocketOptions#closeWithin}.
      *
      * @param reason at most 123 octets of UTF-8; what is longer is left out
      * @throws IllegalArgumentException if the code is none that may be sent

@@ -262,6 +262,23 @@ class H2cRelayTest {
     }
 
     @Test
+    void should_fail_one_request_where_the_app_answers_with_no_status() throws Exception {
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
+                    if (frame instanceof Http2HeadersFrame headers) {
+                        String status = headers.headers().path().toString().substring(1);
+                        head(to, status, !status.contains("x"));
+                    }
+                });
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            assertThat(stream.exchange(get("/200")).status()).isEqualTo("200");
+            assertThat(stream.exchange(get("/2x0")).text()).contains("status 2x0, expected 100 to 999");
+            assertThat(stream.exchange(get("/204")).status()).isEqualTo("204");
+            assertThat(app.connections).hasSize(1);
+        }
+    }
+
+    @Test
     void should_pass_on_an_answer_that_comes_before_the_requests_end() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
                     if (frame instanceof Http2HeadersFrame) {

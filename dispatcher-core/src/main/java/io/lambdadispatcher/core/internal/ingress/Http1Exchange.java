@@ -154,16 +154,9 @@ final class Http1Exchange implements ResponseSink {
         return true;
     }
 
-    /** RFC 8441 section 5: as HTTP/2 would ask for it. */
     private void openWebSocket(Http2Headers head, WebSocketHandshake handshake) {
         bodyEnded = true;
-        head.method(HttpMethod.CONNECT.asciiName());
-        head.remove(HttpHeaderNames.CONTENT_LENGTH);
-        head.remove(HttpHeaderNames.EXPECT);
-        head.remove(WebSocketHandshake.KEY);
-        head.remove(WebSocketHandshake.ACCEPT);
-        connection.rules().request(head);
-        head.set(Http2Headers.PseudoHeaderName.PROTOCOL.value(), WebSocketHandshake.PROTOCOL);
+        WebSocketHandshake.toConnect(head, connection.rules());
         request = connection.context().opener().open(head, false, new Http1Tunnel(this, connection, handshake));
     }
 

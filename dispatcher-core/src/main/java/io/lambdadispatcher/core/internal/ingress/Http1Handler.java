@@ -67,7 +67,10 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private boolean draining;
     private boolean headSlow;
     private long idleSinceNanos;
+
+    /** Of the exchange under way at the last look; -1 before the first, which is where the time begins in which nothing is taken. */
     private long takenAtWatch;
+
     private long stuckSinceNanos;
 
     private @Nullable ChannelHandlerContext ctx;
@@ -168,6 +171,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private void onRequest(HttpRequest request) {
         state = State.EXCHANGE;
         requestEnded = false;
+        takenAtWatch = -1;
         encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
         Http1Exchange next = new Http1Exchange(this, request, context.limits().streamWindowBytes());
         exchange = next;
@@ -394,7 +398,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         headSlow = false;
         Http1Exchange current = exchange;
         if (current == null || !current.isWriteStuck(takenAtWatch)) {
-            takenAtWatch = current == null ? 0 : current.taken();
+            takenAtWatch = current == null ? -1 : current.taken();
             stuckSinceNanos = now();
         } else if (now() - stuckSinceNanos > context.limits().writeTimeout().toNanos()) {
             cut();

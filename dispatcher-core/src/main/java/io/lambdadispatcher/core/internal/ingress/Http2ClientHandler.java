@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
@@ -11,7 +12,6 @@ import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
@@ -240,24 +240,11 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     }
 
     /** Netty's events, each handed to the stream it is about. */
-    private final class Frames extends Http2EventAdapter {
+    private final class Frames extends Http2Events {
         private final ChannelHandlerContext ctx;
 
         Frames(ChannelHandlerContext ctx) {
             this.ctx = ctx;
-        }
-
-        @Override
-        public void onHeadersRead(
-                ChannelHandlerContext c,
-                int id,
-                Http2Headers head,
-                int dependency,
-                short weight,
-                boolean exclusive,
-                int padding,
-                boolean end) {
-            onHeadersRead(c, id, head, padding, end);
         }
 
         @Override

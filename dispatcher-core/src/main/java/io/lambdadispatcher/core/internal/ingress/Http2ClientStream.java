@@ -13,7 +13,6 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
@@ -47,13 +46,17 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private boolean headRequest;
-    /** Asked for, and as far as we know agreed to: the two directions end apart. */
+
+    /** Asked for, and not refused so far: the two directions end apart. */
     private boolean tunnel;
 
     private boolean clientEnded;
     private long received;
     private long taken;
-    private long movedAtWatch;
+
+    /** At the last look; -1 before the first, which is where the time begins in which nothing moves. */
+    private long movedAtWatch = -1;
+
     private long stillSinceNanos;
 
     Http2ClientStream(Http2ClientHandler connection, ChannelHandlerContext ctx, Http2Stream stream) {
@@ -67,6 +70,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     void onRequestHead(Http2Headers head, boolean end) {
         headRequest = HEAD.contentEquals(head.method());
+        tunnel = CONNECT.contentEquals(head.method());
         Rejection rejection = verify(head);
         if (rejection != null) {
             answer(rejection.status, rejection.detail, false);
@@ -91,14 +95,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
     }
 
-    /** RFC 8441 sections 4 and 5. */
     private void openTunnel(Http2Headers head, boolean end) {
-        head.remove(PROTOCOL);
-        head.remove(HttpHeaderNames.EXPECT);
-        head.remove(HttpHeaderNames.CONTENT_LENGTH);
-        head.remove(WebSocketHandshake.KEY);
-        connection.rules().request(head);
-        head.set(PROTOCOL, WebSocketHandshake.PROTOCOL);
+        WebSocketHandshake.toConnect(head, connection.rules());
         clientEnded = end;
         request = connection.context().opener().open(head, end, this);
     }
@@ -113,7 +111,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                     HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
                     "head of " + head.size() + " fields, limit " + maxFields);
         }
-        if (CONNECT.contentEquals(head.method())) {
+        if (tunnel) {
             CharSequence protocol = head.get(PROTOCOL);
             if (protocol == null || !WebSocketHandshake.PROTOCOL.contentEquals(protocol)) {
                 return new Rejection(
@@ -122,7 +120,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                                 ? "CONNECT is not served without :protocol"
                                 : ":protocol " + protocol + ", expected " + WebSocketHandshake.PROTOCOL);
             }
-            tunnel = true;
         }
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();
@@ -292,13 +289,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public void onRequestTaken(int bytes) {
-        try {
-            if (connection.connection().local().flowController().consumeBytes(stream, bytes)) {
-                connection.flushSoon();
-            }
-        } catch (Http2Exception e) {
-            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
-        }
+        connection.giveBack(stream, bytes);
     }
 
     @Override

@@ -19,6 +19,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
     private boolean headOpen = true;
+
     /** Of the open head: more than the empty lines that may come before it. */
     private boolean lineSeen;
 
@@ -26,7 +27,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     private boolean lineEnded;
 
     private boolean broken;
-    /** What follows is not HTTP, unless the answer to a WebSocket handshake says so, and then the connection closes. */
+
+    /** Nothing is decoded behind a WebSocket handshake: it is the tunnel's, or nobody's, for a connection ends with a refusal. */
     private boolean held;
 
     StrictRequestDecoder(HttpLimits limits) {

@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -50,7 +51,7 @@ final class WebSocketHandshake {
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true);
     }
 
-    /** What follows such a request is not HTTP, as far as anybody can tell before it is answered. */
+    /** A handshake has none: what follows its head may be the tunnel's. */
     static boolean hasBody(HttpRequest request) {
         return HttpUtil.isTransferEncodingChunked(request) || HttpUtil.getContentLength(request, 0L) != 0;
     }
@@ -86,6 +87,19 @@ final class WebSocketHandshake {
 
     private static Refusal bad(String detail) {
         return new Refusal(HttpResponseStatus.BAD_REQUEST, detail);
+    }
+
+    /** Makes a request's head the extended CONNECT that a worker gets, whatever HTTP the client speaks (RFC 8441 sections 4 and 5). */
+    static void toConnect(Http2Headers head, HeadRules rules) {
+        AsciiString protocol = Http2Headers.PseudoHeaderName.PROTOCOL.value();
+        head.method(HttpMethod.CONNECT.asciiName());
+        head.remove(protocol);
+        head.remove(HttpHeaderNames.CONTENT_LENGTH);
+        head.remove(HttpHeaderNames.EXPECT);
+        head.remove(KEY);
+        head.remove(ACCEPT);
+        rules.request(head);
+        head.set(protocol, PROTOCOL);
     }
 
     /** Of a request that {@link #verify} has nothing against. */

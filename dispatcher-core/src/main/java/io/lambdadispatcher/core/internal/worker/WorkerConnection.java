@@ -21,6 +21,7 @@ import io.lambdadispatcher.wire.WireException;
 import io.lambdadispatcher.wire.WireLimits;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.DataOutlet;
+import io.lambdadispatcher.wire.http2.Http2Events;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -33,7 +34,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -49,7 +49,7 @@ import org.slf4j.LoggerFactory;
  * One connection that a worker has opened: its control stream, which says who it is and how it fares, and its worker streams.
  * Confined to its event loop, but for {@link #drain}, {@link #goodbye} and {@link #close}, which hop onto it.
  */
-public final class WorkerConnection extends Http2EventAdapter implements LivenessProbe.Listener {
+public final class WorkerConnection extends Http2Events implements LivenessProbe.Listener {
 
     private enum State {
         /** Nothing is known of the peer; only a control stream is accepted. */
@@ -153,19 +153,6 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
         } else {
             refuse(stream, NOT_FOUND, "worker port: " + head.method() + " " + head.path());
         }
-    }
-
-    @Override
-    public void onHeadersRead(
-            ChannelHandlerContext c,
-            int id,
-            Http2Headers head,
-            int dependency,
-            short weight,
-            boolean exclusive,
-            int padding,
-            boolean end) {
-        onHeadersRead(c, id, head, padding, end);
     }
 
     @Override
@@ -450,13 +437,7 @@ public final class WorkerConnection extends Http2EventAdapter implements Livenes
     }
 
     void returnToWindow(Http2Stream stream, int bytes) {
-        try {
-            if (handler.connection().local().flowController().consumeBytes(stream, bytes)) {
-                handler.flushSoon();
-            }
-        } catch (Http2Exception e) {
-            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
-        }
+        handler.giveBack(stream, bytes);
     }
 
     ByteBufAllocator allocator() {
