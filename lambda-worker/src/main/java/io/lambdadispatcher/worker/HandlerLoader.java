@@ -94,9 +94,10 @@ final class HandlerLoader {
         if (WebSocketHandler.class.isAssignableFrom(type)) {
             return ((WebSocketHandler) UserClass.newInstance(type)).asHandler();
         }
-        throw new IllegalArgumentException(className + " is none of what can serve, expected a " + Handler.class.getName()
-                + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
-                + ", a RequestHandler or a RequestStreamHandler, or a method of it: " + className + "::name");
+        throw new IllegalArgumentException(
+                className + " is none of what can serve, expected a " + Handler.class.getName()
+                        + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
+                        + ", a RequestHandler or a RequestStreamHandler, or a method of it: " + className + "::name");
     }
 
     private static Class<?> find(String className) {

@@ -22,8 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class HandlerLoaderTest {
     private static final String HERE = HandlerLoaderTest.class.getName();
-    private static final String CONSTRUCTOR =
-            ", expected a public class with a public constructor without parameters";
+    private static final String CONSTRUCTOR = ", expected a public class with a public constructor without parameters";
 
     public static class Silent implements Handler {
         @Override
@@ -125,7 +124,8 @@ class HandlerLoaderTest {
                 Arguments.of(Handler.class.getName(), Handler.class.getName() + " is an interface" + CONSTRUCTOR),
                 Arguments.of(
                         HERE + "$Throwing",
-                        "the constructor of " + HERE + "$Throwing failed: java.lang.IllegalStateException: no database"),
+                        "the constructor of " + HERE
+                                + "$Throwing failed: java.lang.IllegalStateException: no database"),
                 Arguments.of(
                         HERE + "$ThrowingFunction",
                         "the constructor of " + HERE
@@ -163,7 +163,8 @@ class HandlerLoaderTest {
         assertThatThrownBy(() -> loadBy(new Altered(Nothing.class, 200)))
                 .hasMessageStartingWith("LAMBDA_DISPATCHER_HANDLER=" + Told.class.getName() + ": ")
                 .hasMessageContaining("class file version 200")
-                .hasMessageEndingWith(", expected classes for Java " + Runtime.version().feature() + " or older");
+                .hasMessageEndingWith(
+                        ", expected classes for Java " + Runtime.version().feature() + " or older");
     }
 
     private static Handler loadBy(ClassLoader loader) {

@@ -114,7 +114,9 @@ final class LocalWorker implements LaunchedWorker {
             exit.complete(new WorkerExit(Cause.FAILED, "exit code " + code));
         } else {
             // What it has said last may still be on its way.
-            outputEnd.completeOnTimeout(null, LAST_LINE_SECONDS, TimeUnit.SECONDS).thenRun(() -> onFailed(code));
+            outputEnd
+                    .completeOnTimeout(null, LAST_LINE_SECONDS, TimeUnit.SECONDS)
+                    .thenRun(() -> onFailed(code));
         }
     }
 

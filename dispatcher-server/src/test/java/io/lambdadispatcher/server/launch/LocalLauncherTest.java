@@ -104,7 +104,8 @@ class LocalLauncherTest {
 
     @Test
     void should_report_the_last_line_of_a_worker_that_fails() throws Exception {
-        Path script = shell("echo INFO  Main: hello; echo 'ERROR WorkerMain: no memory'; printf '\\tat a.B\\n\\n' >&2; exit 1");
+        Path script = shell(
+                "echo INFO  Main: hello; echo 'ERROR WorkerMain: no memory'; printf '\\tat a.B\\n\\n' >&2; exit 1");
 
         assertThat(exit(launch("sh", script.toString())))
                 .isEqualTo(new WorkerExit(Cause.FAILED, "no memory (exit code 1)"));
@@ -115,8 +116,7 @@ class LocalLauncherTest {
         Path script = shell("echo 'ERROR WorkerMain: LAMBDA_DISPATCHER_HANDLER=a.B: no class'; exit 2");
 
         assertThat(exit(launch("sh", script.toString())))
-                .isEqualTo(
-                        new WorkerExit(Cause.REFUSED, "LAMBDA_DISPATCHER_HANDLER=a.B: no class (exit code 2)"));
+                .isEqualTo(new WorkerExit(Cause.REFUSED, "LAMBDA_DISPATCHER_HANDLER=a.B: no class (exit code 2)"));
     }
 
     @Test

@@ -51,8 +51,8 @@ final class HandlerMethod {
                 .filter(method -> method.getName().equals(name))
                 .map(HandlerMethod::parameters)
                 .toList();
-        boolean hidden =
-                Arrays.stream(type.getDeclaredMethods()).anyMatch(method -> method.getName().equals(name));
+        boolean hidden = Arrays.stream(type.getDeclaredMethods())
+                .anyMatch(method -> method.getName().equals(name));
         String what = found.isEmpty()
                 ? " has no " + (hidden ? "public method " : "method ") + name
                 : " has " + name + String.join(" and " + name, found);
