@@ -96,13 +96,14 @@ class MainTest {
 
     /** Nobody ends it: it gives up by itself, long before a worker that does not come would be given up. */
     @Test
-    @Timeout(25)
+    @Timeout(120)
     void should_end_a_demo_with_the_words_of_a_worker_that_cannot_start() {
         assertThat(run(
                         Termination::new,
                         "demo",
                         "--function-name=parcels",
                         "--function-handler=com.example.Gone::find",
+                        "--function-no-show-after=10m",
                         "--public-plain-port=0",
                         "--public-tls-port=0",
                         "--workers-port=0",
@@ -119,6 +120,13 @@ class MainTest {
     @Test
     void should_refuse_a_flag_without_a_value() {
         assertThat(run("check-config", "--workers-port")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines()).hasSize(2).first().asString().contains("--workers-port");
+    }
+
+    @Test
+    void should_refuse_a_flag_that_is_given_twice() {
+        assertThat(run("check-config", "--workers-port=1", "--workers-port=2")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines()).hasSize(2).first().asString().contains("--workers-port");
     }
 
     @Test

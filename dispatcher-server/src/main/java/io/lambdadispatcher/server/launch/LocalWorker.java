@@ -34,6 +34,10 @@ final class LocalWorker implements LaunchedWorker {
     /** Of our log's form for workers. */
     private static final Pattern LEVEL_AND_LOGGER = Pattern.compile("^(ERROR|WARN |INFO |DEBUG|TRACE) [\\w$]+: ");
 
+    /** Behind what does: a stack trace's frames, and what a JVM says of each bad flag. */
+    private static final Pattern SAYS_NOTHING = Pattern.compile(
+            "\\s*|\tat .*|\t\\.\\.\\. .*|Error: (Could not create the Java|A fatal exception has occurred).*");
+
     /** 128 + SIGKILL and 128 + SIGTERM, as Java reports them. */
     private static final int KILLED = 137;
 
@@ -88,7 +92,7 @@ final class LocalWorker implements LaunchedWorker {
             LineReader reader = new LineReader(lines);
             for (String line = reader.next(); line != null; line = reader.next()) {
                 log.info("worker {}: {}", workerId, line);
-                if (!line.isBlank() && !isOfStackTrace(line)) {
+                if (!SAYS_NOTHING.matcher(line).matches()) {
                     lastLine = line;
                 }
             }
@@ -96,10 +100,6 @@ final class LocalWorker implements LaunchedWorker {
             log.debug("output of worker {} ended", workerId, e);
         }
         outputEnd.complete(null);
-    }
-
-    private static boolean isOfStackTrace(String line) {
-        return line.startsWith("\tat ") || line.startsWith("\t... ");
     }
 
     private void onExit(Process ended) {

@@ -112,6 +112,13 @@ class LocalLauncherTest {
     }
 
     @Test
+    void should_report_what_a_jvm_says_of_a_bad_flag() throws Exception {
+        WorkerExit exit = exit(launch(LocalWorkers.ownJava().toString(), "-Xnonsense"));
+
+        assertThat(exit).isEqualTo(new WorkerExit(Cause.FAILED, "Unrecognized option: -Xnonsense (exit code 1)"));
+    }
+
+    @Test
     void should_call_a_configuration_that_cannot_be_used_a_refusal() throws Exception {
         Path script = shell("echo 'ERROR WorkerMain: LAMBDA_DISPATCHER_HANDLER=a.B: no class'; exit 2");
 
