@@ -16,12 +16,9 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Everything on this machine: a dispatcher, its certificate, and workers with the demo handler as processes. */
 final class DemoCommand extends SettingsCommand {
-    private static final Logger log = LoggerFactory.getLogger(DemoCommand.class);
     private static final String LOOPBACK = "127.0.0.1";
     private static final Map<Setting<?>, String> DEFAULTS = Map.ofEntries(
             Map.entry(Settings.PUBLIC_PLAIN_HOST, LOOPBACK),
@@ -75,33 +72,41 @@ final class DemoCommand extends SettingsCommand {
     private int run(
             Configuration configuration, @Nullable DemoCertificate certificate, Termination requested, PrintWriter out)
             throws StartException, InterruptedException {
-        Server server = Server.start(configuration);
-        if (awaitReady(
+        FailedLaunch failed = FailedLaunch.ofLocalWorkers(configuration);
+        Server server = Server.start(configuration, failed);
+        String obstacle = awaitReady(
                 server,
+                failed,
                 requested,
-                configuration.get(Settings.FUNCTION_NO_SHOW_AFTER).plus(READY_MARGIN))) {
+                configuration.get(Settings.FUNCTION_NO_SHOW_AFTER).plus(READY_MARGIN));
+        if (obstacle == null && !requested.isRequested()) {
             new DemoGreeting(server, certificate, whatToTry).print(out);
             requested.await();
         }
         boolean stopped = server.stop();
-        return stopped && requested.isRequested() ? ExitCode.OK : ExitCode.FAILED;
+        if (obstacle != null) {
+            throw new StartException(obstacle);
+        }
+        return stopped ? ExitCode.OK : ExitCode.FAILED;
     }
 
-    /** @return false = it was told to end, or gave up waiting */
-    private static boolean awaitReady(Server server, Termination requested, Duration limit)
-            throws InterruptedException {
+    /** @return why it does not become ready, in one line; {@code null} = it is, or was told to end */
+    private static @Nullable String awaitReady(
+            Server server, FailedLaunch failed, Termination requested, Duration limit) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         String obstacle = server.obstacle();
-        while (obstacle != null && System.nanoTime() - deadline < 0) {
-            if (requested.await(20)) {
-                return false;
+        while (obstacle != null && !requested.await(20)) {
+            String failure = failed.inOneLine();
+            if (failure != null) {
+                // Another try would end as this one: nothing has changed, and somebody is looking on.
+                return failure;
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                return "not ready after " + limit.toSeconds() + " s: " + obstacle;
             }
             obstacle = server.obstacle();
         }
-        if (obstacle != null) {
-            log.error("not ready after {} s: {}", limit.toSeconds(), obstacle);
-        }
-        return obstacle == null;
+        return null;
     }
 
     /** Takes free ports where the default ones are taken, and says so. */

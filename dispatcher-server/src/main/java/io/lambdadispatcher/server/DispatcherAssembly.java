@@ -32,11 +32,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Turns settings into a dispatcher that has not been started. */
 final class DispatcherAssembly {
+    private static final Logger log = LoggerFactory.getLogger(DispatcherAssembly.class);
+
     private final Configuration configuration;
     private final List<FunctionConfiguration> functions;
 
@@ -221,6 +226,9 @@ final class DispatcherAssembly {
         Path java = configuration.find(Settings.LOCAL_JAVA);
         String own = System.getProperty("java.class.path");
         String before = configuration.find(Settings.LOCAL_CLASS_PATH);
+        if (before != null) {
+            warnOfWhatIsMissing(before);
+        }
         return new LocalWorkers(
                 java == null ? LocalWorkers.ownJava() : java,
                 configuration.get(Settings.LOCAL_JVM_FLAGS),
@@ -231,6 +239,16 @@ final class DispatcherAssembly {
                         .filter(function -> function.handler() != null)
                         .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),
                 configuration.find(Settings.WORKERS_TLS_CERTIFICATE));
+    }
+
+    /** A JVM passes over what is not there, and misses a class later. */
+    private static void warnOfWhatIsMissing(String classPath) {
+        for (String entry : classPath.split(Pattern.quote(File.pathSeparator))) {
+            String place = entry.endsWith("*") ? entry.substring(0, entry.length() - 1) : entry;
+            if (!Files.exists(Path.of(place))) {
+                log.warn("local.class-path: '{}' is not there, expected a jar or a directory", entry);
+            }
+        }
     }
 
     private HttpLimits limits() {

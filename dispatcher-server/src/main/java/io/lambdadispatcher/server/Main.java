@@ -5,6 +5,8 @@ import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** {@code dispatcher serve | demo | check-config}. Exit codes: 0 as asked, 1 failed, 2 wrong flags or settings. */
 public final class Main {
@@ -28,12 +30,22 @@ public final class Main {
         line.addSubcommand(new DemoCommand(environment, termination).spec());
         line.addSubcommand(new CheckConfigCommand(environment).spec());
         line.setExecutionStrategy(Main::execute);
+        line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {
             command.getErr().println("failed: " + failure);
             failure.printStackTrace(command.getErr());
             return ExitCode.FAILED;
         });
         return line;
+    }
+
+    /** Without the list of all settings, behind which nobody would find the message. */
+    private static int refuse(ParameterException failure) {
+        CommandLine line = failure.getCommandLine();
+        line.getErr().println(failure.getMessage());
+        UnmatchedArgumentException.printSuggestions(failure, line.getErr());
+        line.getErr().println(line.getCommandSpec().qualifiedName() + " --help shows what it takes");
+        return ExitCode.USAGE;
     }
 
     private static int execute(CommandLine.ParseResult parsed) {

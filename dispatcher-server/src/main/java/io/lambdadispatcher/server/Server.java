@@ -36,6 +36,7 @@ final class Server {
     private static final Duration CUT_OFF = Duration.ofSeconds(10);
 
     private final Configuration configuration;
+    private final DispatcherObserver guest;
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
     private final Metrics metrics = new Metrics();
@@ -44,13 +45,19 @@ final class Server {
     private @Nullable Dispatcher dispatcher;
     private List<String> publicUrls = List.of();
 
-    private Server(Configuration configuration) {
+    private Server(Configuration configuration, DispatcherObserver guest) {
         this.configuration = configuration;
+        this.guest = guest;
     }
 
     /** @throws StartException if a port or a file is not to be had; nothing is left open then */
     static Server start(Configuration configuration) throws StartException {
-        Server server = new Server(configuration);
+        return start(configuration, DispatcherObserver.NONE);
+    }
+
+    /** @param guest sees what metrics and access log see */
+    static Server start(Configuration configuration, DispatcherObserver guest) throws StartException {
+        Server server = new Server(configuration, guest);
         try {
             server.open();
             return server;
@@ -127,7 +134,14 @@ final class Server {
     }
 
     private DispatcherObserver observer() {
-        return accessLog == null ? metrics.observer() : new Observers(List.of(metrics.observer(), accessLog));
+        List<DispatcherObserver> all = new ArrayList<>(List.of(metrics.observer()));
+        if (accessLog != null) {
+            all.add(accessLog);
+        }
+        if (guest != DispatcherObserver.NONE) {
+            all.add(guest);
+        }
+        return all.size() == 1 ? all.get(0) : new Observers(all);
     }
 
     private static List<String> urls(List<PublicListener> listeners, List<InetSocketAddress> addresses) {

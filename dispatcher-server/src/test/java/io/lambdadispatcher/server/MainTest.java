@@ -10,7 +10,9 @@ import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
@@ -22,7 +24,11 @@ class MainTest {
     private final StringWriter err = new StringWriter();
 
     private int run(String... arguments) {
-        CommandLine line = Main.commandLine(Map.of(), MainTest::alreadyRequested);
+        return run(MainTest::alreadyRequested, arguments);
+    }
+
+    private int run(Supplier<Termination> termination, String... arguments) {
+        CommandLine line = Main.commandLine(Map.of(), termination);
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));
         return line.execute(arguments);
@@ -88,9 +94,39 @@ class MainTest {
         }
     }
 
+    /** Nobody ends it: it gives up by itself, long before a worker that does not come would be given up. */
+    @Test
+    @Timeout(120)
+    void should_end_a_demo_with_the_words_of_a_worker_that_cannot_start() {
+        assertThat(run(
+                        Termination::new,
+                        "demo",
+                        "--function-name=parcels",
+                        "--function-handler=com.example.Gone::find",
+                        "--function-no-show-after=10m",
+                        "--public-plain-port=0",
+                        "--public-tls-port=0",
+                        "--workers-port=0",
+                        "--admin-port=off"))
+                .isEqualTo(ExitCode.FAILED);
+
+        assertThat(out.toString()).doesNotContain("The demo is ready");
+        assertThat(err.toString())
+                .isEqualTo("cannot start: a worker of parcels has failed: LAMBDA_DISPATCHER_HANDLER="
+                        + "com.example.Gone::find: no class com.example.Gone on the class path, expected the full name"
+                        + " of one, with $ before a class within another (exit code 2)\n");
+    }
+
     @Test
     void should_refuse_a_flag_without_a_value() {
         assertThat(run("check-config", "--workers-port")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines()).hasSize(2).first().asString().contains("--workers-port");
+    }
+
+    @Test
+    void should_refuse_a_flag_that_is_given_twice() {
+        assertThat(run("check-config", "--workers-port=1", "--workers-port=2")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines()).hasSize(2).first().asString().contains("--workers-port");
     }
 
     @Test

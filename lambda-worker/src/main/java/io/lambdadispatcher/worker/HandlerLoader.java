@@ -1,8 +1,10 @@
 package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import io.lambdadispatcher.worker.lambda.UserClass;
 import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.web.WebEnvironment;
 import io.lambdadispatcher.worker.web.WebHandler;
@@ -58,42 +60,71 @@ final class HandlerLoader {
         return new WebHandler(WebEnvironment.read(variables));
     }
 
-    static Handler load(String name) {
-        return load(name, System.getenv());
+    /** @throws IllegalArgumentException names the variable, its value, what is wrong with it and what was expected */
+    static Handler load(String value, Map<String, String> variables) {
+        String name = value.strip();
+        try {
+            return make(name, variables);
+        } catch (LinkageError e) {
+            throw new IllegalArgumentException(VARIABLE + "=" + name + ": " + unloadable(e), e);
+        } catch (IllegalArgumentException e) {
+            // What is wrong with another variable names that one.
+            boolean ofAnother = String.valueOf(e.getMessage()).startsWith(EnvironmentConfig.PREFIX);
+            throw ofAnother ? e : new IllegalArgumentException(VARIABLE + "=" + name + ": " + e.getMessage(), e);
+        }
     }
 
-    /** @throws IllegalArgumentException if there is no such class, or it is something else */
-    static Handler load(String name, Map<String, String> variables) {
+    private static Handler make(String name, Map<String, String> variables) {
         int colons = name.lastIndexOf("::");
         String className = colons < 0 ? name : name.substring(0, colons);
-        Object made;
+        String method = colons < 0 ? null : name.substring(colons + 2);
+        if (className.isEmpty() || method != null && method.isEmpty()) {
+            throw new IllegalArgumentException("half of a name, expected that of a class, or pkg.Class::method");
+        }
+        Class<?> type = find(className);
+        if (method != null || isFunction(type)) {
+            return function(type, method, variables);
+        }
+        if (Handler.class.isAssignableFrom(type)) {
+            return (Handler) UserClass.newInstance(type);
+        }
+        if (BlockingHandler.class.isAssignableFrom(type)) {
+            return ((BlockingHandler) UserClass.newInstance(type)).asHandler();
+        }
+        if (WebSocketHandler.class.isAssignableFrom(type)) {
+            return ((WebSocketHandler) UserClass.newInstance(type)).asHandler();
+        }
+        throw new IllegalArgumentException(
+                className + " is none of what can serve, expected a " + Handler.class.getName()
+                        + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
+                        + ", a RequestHandler or a RequestStreamHandler, or a method of it: " + className + "::name");
+    }
+
+    private static Class<?> find(String className) {
+        ClassLoader loader = Thread.currentThread().getContextClassLoader();
         try {
-            ClassLoader loader = Thread.currentThread().getContextClassLoader();
-            Class<?> type =
-                    Class.forName(className, true, loader == null ? HandlerLoader.class.getClassLoader() : loader);
-            if (colons >= 0 || isFunction(type)) {
-                return function(type, colons < 0 ? null : name.substring(colons + 2), variables);
-            }
-            made = type.getConstructor().newInstance();
-        } catch (ReflectiveOperationException | LinkageError e) {
+            return Class.forName(className, true, loader == null ? HandlerLoader.class.getClassLoader() : loader);
+        } catch (ClassNotFoundException e) {
             throw new IllegalArgumentException(
-                    VARIABLE + " is '" + className
-                            + "', expected a class with a public constructor without parameters: "
-                            + (e.getCause() == null ? e : e.getCause()),
+                    "no class " + className
+                            + " on the class path, expected the full name of one, with $ before a class within another",
                     e);
         }
-        if (made instanceof Handler handler) {
-            return handler;
+    }
+
+    /** It is there, but it, or what it needs, does not become a class. */
+    private static String unloadable(LinkageError e) {
+        if (e instanceof ExceptionInInitializerError && e.getCause() != null) {
+            return "its static initialiser failed: " + e.getCause();
         }
-        if (made instanceof BlockingHandler blocking) {
-            return blocking.asHandler();
+        if (e instanceof UnsupportedClassVersionError) {
+            return e.getMessage() + ", expected classes for Java "
+                    + Runtime.version().feature() + " or older";
         }
-        if (made instanceof WebSocketHandler webSocket) {
-            return webSocket.asHandler();
+        if (e instanceof NoClassDefFoundError) {
+            return "it needs a class that is not there: " + e.getMessage() + ", expected its jar on the class path";
         }
-        throw new IllegalArgumentException(VARIABLE + " is '" + className + "', expected a " + Handler.class.getName()
-                + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
-                + ", a RequestHandler or a RequestStreamHandler");
+        return "it cannot be loaded: " + e;
     }
 
     private static boolean isFunction(Class<?> type) {
@@ -102,8 +133,8 @@ final class HandlerLoader {
 
     private static Handler function(Class<?> type, @Nullable String method, Map<String, String> variables) {
         if (LambdaHandler.class.isAssignableFrom(type)) {
-            throw new IllegalArgumentException(VARIABLE + " is '" + type.getName()
-                    + "', which is what Lambda is to call, expected the handler that it serves with");
+            throw new IllegalArgumentException(
+                    type.getName() + " is what Lambda is to call, expected the handler that it serves with");
         }
         return FunctionHandler.of(type, method, variables);
     }

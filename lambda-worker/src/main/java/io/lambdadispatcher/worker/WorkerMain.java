@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
  * when its standard input ends.
  *
  * <p>Exit codes: 0 after a drain, 1 when no dispatcher let it in or all were lost, 2 for a configuration that cannot be used.
+ * The last line of the log says why it is not 0.
  */
 public final class WorkerMain {
     private static final String EXIT_WITH_PARENT = EnvironmentConfig.PREFIX + "EXIT_WITH_PARENT";
@@ -34,6 +35,7 @@ public final class WorkerMain {
     private final Handler handler;
     private final Worker worker;
     private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile boolean toldToEnd;
 
     private WorkerMain(Map<String, String> variables) {
         Handler chosen = HandlerLoader.choose(variables);
@@ -46,7 +48,7 @@ public final class WorkerMain {
         try {
             main = new WorkerMain(System.getenv());
         } catch (IllegalArgumentException e) {
-            log.error("cannot start: {}", e.getMessage());
+            log.error("{}", oneLine(String.valueOf(e.getMessage())));
             System.exit(BAD_CONFIGURATION);
             return;
         }
@@ -61,7 +63,15 @@ public final class WorkerMain {
         Lifecycle.stop(handler);
         ended.countDown();
         boolean clean = !summary.refused() && summary.connections() > 0;
+        if (!clean && !toldToEnd) {
+            log.error("{}", oneLine(summary.reason()));
+        }
         System.exit(clean ? 0 : FAILED);
+    }
+
+    /** Who has started us may show the last line only. */
+    private static String oneLine(String text) {
+        return text.replaceAll("\\s*\\R\\s*", " ");
     }
 
     /** In the shutdown hook: the JVM waits for it, and ends with the signal's exit code unless we halt with ours. */
@@ -69,6 +79,7 @@ public final class WorkerMain {
         if (ended.getCount() == 0) {
             return;
         }
+        toldToEnd = true;
         worker.drain(DrainReason.REQUESTED);
         boolean clean;
         try {
@@ -104,6 +115,7 @@ public final class WorkerMain {
 
     private void onParentGone() {
         log.info("the parent process is gone");
+        toldToEnd = true;
         worker.drain(DrainReason.REQUESTED);
         daemon("orphan-end", () -> {
             try {

@@ -10,7 +10,6 @@ import io.lambdadispatcher.wire.ControlMessage.Drain;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.demo.DemoHandler;
-import io.lambdadispatcher.worker.lambda.FunctionHandler;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -120,15 +119,6 @@ class LambdaHandlerTest {
         return json.getBytes(StandardCharsets.UTF_8);
     }
 
-    @Test
-    void should_name_the_variable_that_names_no_handler() {
-        assertThatThrownBy(() -> HandlerLoader.load("no.such.Class"))
-                .hasMessageContaining("LAMBDA_DISPATCHER_HANDLER")
-                .hasMessageContaining("no.such.Class");
-        assertThatThrownBy(() -> HandlerLoader.load(String.class.getName())).hasMessageContaining("java.lang.String");
-        assertThat(HandlerLoader.load(DemoHandler.class.getName())).isInstanceOf(DemoHandler.class);
-    }
-
     /** As a user's function for a queue, or for requests. */
     public static class Upper implements RequestHandler<Map<String, Object>, Map<String, Object>> {
         @Override
@@ -197,15 +187,5 @@ class LambdaHandlerTest {
         }) {
             assertThat(InvokePayload.isLaunch(event(other))).as(other).isFalse();
         }
-    }
-
-    @Test
-    void should_load_a_function_by_its_class_or_its_method() {
-        assertThat(HandlerLoader.load(Upper.class.getName() + "::handleRequest", Map.of()))
-                .isInstanceOf(FunctionHandler.class);
-        assertThatThrownBy(() -> HandlerLoader.load(Upper.class.getName() + "::", Map.of()))
-                .hasMessageContaining("no public method ");
-        assertThatThrownBy(() -> HandlerLoader.load(LambdaHandler.class.getName(), Map.of()))
-                .hasMessageContaining("expected the handler that it serves with");
     }
 }

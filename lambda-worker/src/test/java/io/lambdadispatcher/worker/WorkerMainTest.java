@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.ControlMessage.Drain;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -13,13 +17,27 @@ import org.junit.jupiter.api.Timeout;
 /** In a process of its own, as it is meant to run. */
 @Timeout(60)
 class WorkerMainTest {
+    /** Cannot be made. */
+    public static class Unwell implements Handler {
+        public Unwell() {
+            throw new IllegalStateException("no database,\n  in two lines");
+        }
+
+        @Override
+        public void handle(Request request, Response response) {}
+    }
+
+    private static ProcessBuilder builder() {
+        return new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                WorkerMain.class.getName());
+    }
+
     private static Process start(ScriptedDispatcher dispatcher) throws Exception {
-        ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        WorkerMain.class.getName())
+        ProcessBuilder builder = builder()
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
         builder.environment()
@@ -50,6 +68,40 @@ class WorkerMainTest {
             } finally {
                 worker.destroyForcibly();
             }
+        }
+    }
+
+    @Test
+    void should_say_last_what_cannot_be_used_and_exit_with_2() throws Exception {
+        ProcessBuilder builder = builder().redirectErrorStream(true);
+        builder.environment().put("LAMBDA_DISPATCHER_HANDLER", Unwell.class.getName());
+        Process worker = builder.start();
+        try {
+            List<String> lines = worker.inputReader().lines().toList();
+            assertThat(worker.waitFor()).isEqualTo(2);
+            assertThat(lines.get(lines.size() - 1))
+                    .endsWith("LAMBDA_DISPATCHER_HANDLER=" + Unwell.class.getName() + ": the constructor of "
+                            + Unwell.class.getName()
+                            + " failed: java.lang.IllegalStateException: no database, in two lines");
+        } finally {
+            worker.destroyForcibly();
+        }
+    }
+
+    @Test
+    void should_say_last_why_it_cannot_serve_and_exit_with_1() throws Exception {
+        ProcessBuilder builder = builder().redirectErrorStream(true);
+        builder.environment().put("LAMBDA_DISPATCHER_ADDRESSES", "127.0.0.1:1");
+        builder.environment().put("LAMBDA_DISPATCHER_FUNCTION", "f");
+        builder.environment().put("LAMBDA_DISPATCHER_SECRET", "0123456789abcdef");
+        builder.environment().put("LAMBDA_DISPATCHER_RUNTIME", "exit 9");
+        Process worker = builder.start();
+        try {
+            List<String> lines = worker.inputReader().lines().toList();
+            assertThat(worker.waitFor()).isEqualTo(1);
+            assertThat(lines.get(lines.size() - 1)).contains("the handler cannot start: ", "exit code 9");
+        } finally {
+            worker.destroyForcibly();
         }
     }
 

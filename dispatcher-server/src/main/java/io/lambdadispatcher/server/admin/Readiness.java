@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
 import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import java.util.List;
 import java.util.Map;
@@ -15,12 +16,16 @@ public final class Readiness {
 
     /** @param minimum workers that each function needs */
     public void serving(Dispatcher dispatcher, Map<String, Integer> minimum) {
-        serving(dispatcher::isReady, dispatcher::pools, minimum);
+        serving(dispatcher::isReady, dispatcher::pools, dispatcher::capacity, minimum);
     }
 
-    void serving(BooleanSupplier ready, Supplier<List<PoolSnapshot>> pools, Map<String, Integer> minimum) {
+    void serving(
+            BooleanSupplier ready,
+            Supplier<List<PoolSnapshot>> pools,
+            Supplier<List<CapacitySnapshot>> capacity,
+            Map<String, Integer> minimum) {
         Map<String, Integer> needed = Map.copyOf(minimum);
-        obstacle = () -> ready.getAsBoolean() ? null : missing(pools.get(), needed);
+        obstacle = () -> ready.getAsBoolean() ? null : missing(pools.get(), capacity.get(), needed);
     }
 
     /** There is no way back. */
@@ -33,15 +38,24 @@ public final class Readiness {
         return obstacle.get();
     }
 
-    private static String missing(List<PoolSnapshot> pools, Map<String, Integer> minimum) {
+    private static String missing(
+            List<PoolSnapshot> pools, List<CapacitySnapshot> capacity, Map<String, Integer> minimum) {
         Map<String, Integer> ready = pools.stream()
                 .collect(Collectors.toMap(PoolSnapshot::function, PoolSnapshot::readyWorkers, Integer::sum));
         String missing = minimum.entrySet().stream()
                 .filter(entry -> ready.getOrDefault(entry.getKey(), 0) < entry.getValue())
                 .map(entry -> "function " + entry.getKey() + " has " + ready.getOrDefault(entry.getKey(), 0) + " of "
-                        + entry.getValue() + " workers ready")
+                        + entry.getValue() + " workers ready" + why(capacity, entry.getKey()))
                 .sorted()
                 .collect(Collectors.joining(", "));
         return missing.isEmpty() ? "not ready yet" : missing;
+    }
+
+    private static String why(List<CapacitySnapshot> capacity, String function) {
+        return capacity.stream()
+                .filter(of -> of.function().equals(function) && of.obstacle() != null)
+                .map(of -> " (" + of.obstacle() + ")")
+                .findAny()
+                .orElse("");
     }
 }

@@ -36,7 +36,7 @@ class AdminServerTest {
         launching.of(
                 () -> List.of(
                         new CapacitySnapshot("a", 3, 1, 2, 0, 0, 4, 12.3, 45.6, null),
-                        new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, "circuit open after 5 failures")),
+                        new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
     }
 
@@ -70,9 +70,13 @@ class AdminServerTest {
         readiness.serving(
                 ready::get,
                 () -> List.of(new PoolSnapshot("a", 1, 1, 50, 50, 0), new PoolSnapshot("b", 2, 1, 50, 50, 0)),
-                Map.of("a", 1, "b", 3));
+                () -> List.of(
+                        new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, "backing off"),
+                        new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, "circuit open")),
+                Map.of("a", 1, "b", 3, "c", 1));
         assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
-        assertThat(call("GET", "/ready").body()).isEqualTo("function b has 1 of 3 workers ready\n");
+        assertThat(call("GET", "/ready").body())
+                .isEqualTo("function b has 1 of 3 workers ready (circuit open), function c has 0 of 1 workers ready\n");
 
         ready.set(true);
         assertThat(call("GET", "/ready").statusCode()).isEqualTo(200);
@@ -90,7 +94,7 @@ class AdminServerTest {
                 .contains("a: 3 wanted, 1 coming, 2 ready")
                 .contains("12 GB-s in the last hour, 46 GB-s in all: launching")
                 .contains("b: 5 wanted")
-                .contains("circuit open after 5 failures");
+                .contains("circuit open, the last failure: x");
     }
 
     @Test

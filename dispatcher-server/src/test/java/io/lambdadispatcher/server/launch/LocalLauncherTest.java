@@ -103,10 +103,45 @@ class LocalLauncherTest {
     }
 
     @Test
-    void should_report_a_program_that_is_not_there() throws Exception {
+    void should_report_the_last_line_of_a_worker_that_fails() throws Exception {
+        Path script = shell(
+                "echo INFO  Main: hello; echo 'ERROR WorkerMain: no memory'; printf '\\tat a.B\\n\\n' >&2; exit 1");
+
+        assertThat(exit(launch("sh", script.toString())))
+                .isEqualTo(new WorkerExit(Cause.FAILED, "no memory (exit code 1)"));
+    }
+
+    @Test
+    void should_report_what_a_jvm_says_of_a_bad_flag() throws Exception {
+        WorkerExit exit = exit(launch(LocalWorkers.ownJava().toString(), "-Xnonsense"));
+
+        assertThat(exit).isEqualTo(new WorkerExit(Cause.FAILED, "Unrecognized option: -Xnonsense (exit code 1)"));
+    }
+
+    @Test
+    void should_call_a_configuration_that_cannot_be_used_a_refusal() throws Exception {
+        Path script = shell("echo 'ERROR WorkerMain: LAMBDA_DISPATCHER_HANDLER=a.B: no class'; exit 2");
+
+        assertThat(exit(launch("sh", script.toString())))
+                .isEqualTo(new WorkerExit(Cause.REFUSED, "LAMBDA_DISPATCHER_HANDLER=a.B: no class (exit code 2)"));
+    }
+
+    @Test
+    void should_call_a_program_that_is_not_there_a_refusal() throws Exception {
         WorkerExit exit = exit(launch("/no/such/program"));
 
-        assertThat(exit.failed()).isTrue();
+        assertThat(exit.cause()).isEqualTo(Cause.REFUSED);
+        assertThat(exit.detail()).contains("/no/such/program");
+    }
+
+    @Test
+    void should_not_wait_for_words_of_those_that_outlive_the_worker() throws Exception {
+        Path script = shell("sleep 600 & echo $! > '" + directory.resolve("child") + "'; echo last; exit 1");
+
+        WorkerExit exit = exit(launch("sh", script.toString()));
+        ProcessHandle.of(pidIn(directory.resolve("child"))).ifPresent(ProcessHandle::destroyForcibly);
+
+        assertThat(exit).isEqualTo(new WorkerExit(Cause.FAILED, "last (exit code 1)"));
     }
 
     @Test

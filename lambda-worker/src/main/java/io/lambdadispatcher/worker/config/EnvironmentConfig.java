@@ -56,6 +56,13 @@ public final class EnvironmentConfig {
         settings.token = text("TOKEN");
         settings.secret = text("SECRET");
         settings.addresses = addresses();
+        if (settings.function == null) {
+            throw Settings.bad(PREFIX + "FUNCTION", "not set", "the name of a function that the dispatcher knows");
+        }
+        if (settings.token == null && settings.secret == null) {
+            throw Settings.bad(
+                    PREFIX + "SECRET", "not set", "the dispatcher's workers.secret, or a token in " + PREFIX + "TOKEN");
+        }
         settings.connections = number("CONNECTIONS");
         settings.streams = number("STREAMS");
         settings.tlsFingerprint = text("TLS_FINGERPRINT");

@@ -5,8 +5,6 @@ import com.amazonaws.services.lambda.runtime.RequestHandler;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Modifier;
 import java.lang.reflect.Type;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +35,7 @@ final class FunctionLoader {
             }
             return HandlerMethod.of(type, method).toFunction();
         }
-        Object made = newInstance(type);
+        Object made = UserClass.newInstance(type);
         if (made instanceof RequestStreamHandler streams) {
             return new StreamFunction(streams);
         }
@@ -49,21 +47,6 @@ final class FunctionLoader {
         Type[] types = TypeArguments.of(type, RequestHandler.class);
         RequestHandler<@Nullable Object, Object> typed = (RequestHandler<@Nullable Object, Object>) handler;
         return new PojoFunction(types[0], types[1], typed::handleRequest);
-    }
-
-    static Object newInstance(Class<?> type) {
-        try {
-            return type.getConstructor().newInstance();
-        } catch (InvocationTargetException e) {
-            Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw new IllegalArgumentException("the constructor of " + type.getName() + " failed: " + cause, cause);
-        } catch (ReflectiveOperationException e) {
-            boolean inner = type.getEnclosingClass() != null && !Modifier.isStatic(type.getModifiers());
-            throw new IllegalArgumentException(
-                    type.getName() + (inner ? " is a class within an object" : " cannot be made")
-                            + ", expected a class with a public constructor without parameters",
-                    e);
-        }
     }
 
     /** Takes octets and gives octets. */

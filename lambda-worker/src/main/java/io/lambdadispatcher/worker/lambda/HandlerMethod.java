@@ -9,6 +9,8 @@ import java.lang.reflect.Modifier;
 import java.lang.reflect.Type;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,11 +41,29 @@ final class HandlerMethod {
         Method found = Arrays.stream(type.getMethods())
                 .filter(method -> method.getName().equals(name) && isHandler(method))
                 .min(BEST_FIRST)
-                .orElseThrow(() -> new IllegalArgumentException(type.getName() + " has no public method " + name
-                        + " that could be a handler, expected " + name + "(event), " + name
-                        + "(event, Context) or one with streams"));
+                .orElseThrow(() -> unfit(type, name));
         boolean isStatic = Modifier.isStatic(found.getModifiers());
-        return new HandlerMethod(found, isStatic ? null : FunctionLoader.newInstance(type));
+        return new HandlerMethod(found, isStatic ? null : UserClass.newInstance(type));
+    }
+
+    private static IllegalArgumentException unfit(Class<?> type, String name) {
+        List<String> found = Arrays.stream(type.getMethods())
+                .filter(method -> method.getName().equals(name))
+                .map(HandlerMethod::parameters)
+                .toList();
+        boolean hidden = Arrays.stream(type.getDeclaredMethods())
+                .anyMatch(method -> method.getName().equals(name));
+        String what = found.isEmpty()
+                ? " has no " + (hidden ? "public method " : "method ") + name
+                : " has " + name + String.join(" and " + name, found);
+        return new IllegalArgumentException(type.getName() + what + ", expected a public " + name + "(event), " + name
+                + "(event, Context) or " + name + "(InputStream, OutputStream)");
+    }
+
+    private static String parameters(Method method) {
+        return Arrays.stream(method.getParameterTypes())
+                .map(Class::getSimpleName)
+                .collect(Collectors.joining(", ", "(", ")"));
     }
 
     private static boolean isHandler(Method method) {

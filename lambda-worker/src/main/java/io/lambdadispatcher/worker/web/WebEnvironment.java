@@ -59,10 +59,9 @@ public final class WebEnvironment {
 
     private WebConfig read() {
         int port = port(DEFAULT_PORT, PREFIX + "PORT", ADAPTER_PREFIX + "PORT", PLAIN_PORT);
-        String host = text("127.0.0.1", PREFIX + "HOST", ADAPTER_PREFIX + "HOST");
         AppProtocol protocol = protocol();
         sayWhatDiffers();
-        return WebConfig.of(new InetSocketAddress(host, port))
+        return WebConfig.of(address(port))
                 .withProtocol(protocol)
                 .withCommand(find(PREFIX + "COMMAND"))
                 .withBasePath(basePath())
@@ -70,7 +69,7 @@ public final class WebEnvironment {
                 .withIdleLimit(millis("IDLE_MILLIS", Duration.ofSeconds(4)))
                 .withReadiness(readiness(port, protocol))
                 .withEvents(
-                        text("/events", PREFIX + "EVENT_PATH", ADAPTER_PREFIX + "PASS_THROUGH_PATH"),
+                        path("/events", PREFIX + "EVENT_PATH", ADAPTER_PREFIX + "PASS_THROUGH_PATH"),
                         codes(StatusCodes.NONE, PREFIX + "ERROR_STATUS_CODES", ADAPTER_PREFIX + "ERROR_STATUS_CODES"));
     }
 
@@ -87,7 +86,7 @@ public final class WebEnvironment {
         return ReadinessCheck.of(port)
                 .withProbe(probe(protocol))
                 .withPort(port(Integer.toString(port), names("PORT")))
-                .withPath(text("/", names("PATH")))
+                .withPath(path("/", names("PATH")))
                 .withHealthy(healthy())
                 .withTimes(
                         millis("READINESS_INTERVAL_MILLIS", Duration.ofMillis(10)),
@@ -175,6 +174,24 @@ public final class WebEnvironment {
             throw bad(nameSet(names), value, "a port, 1 to 65535");
         }
         return port;
+    }
+
+    private InetSocketAddress address(int port) {
+        String[] names = {PREFIX + "HOST", ADAPTER_PREFIX + "HOST"};
+        String host = text("127.0.0.1", names);
+        InetSocketAddress address = new InetSocketAddress(host, port);
+        if (address.isUnresolved()) {
+            throw bad(nameSet(names), host, "a host that is known here");
+        }
+        return address;
+    }
+
+    private String path(String otherwise, String... names) {
+        String value = text(otherwise, names);
+        if (!value.startsWith("/")) {
+            throw bad(nameSet(names), value, "a path that begins with /");
+        }
+        return value;
     }
 
     private static int number(String name, String value) {

@@ -82,5 +82,11 @@ class ConfigTest {
                 .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
         assertThatThrownBy(() -> EnvironmentConfig.read(Map.of()))
                 .hasMessageContaining("LAMBDA_DISPATCHER_ADDRESSES is not set");
+        assertThatThrownBy(() -> EnvironmentConfig.read(Map.of("LAMBDA_DISPATCHER_ADDRESSES", "a:1")))
+                .hasMessageContaining("LAMBDA_DISPATCHER_FUNCTION is not set");
+        assertThatThrownBy(() -> EnvironmentConfig.read(
+                        Map.of("LAMBDA_DISPATCHER_ADDRESSES", "a:1", "LAMBDA_DISPATCHER_FUNCTION", "f")))
+                .hasMessageContaining("LAMBDA_DISPATCHER_SECRET is not set")
+                .hasMessageContaining("LAMBDA_DISPATCHER_TOKEN");
     }
 }

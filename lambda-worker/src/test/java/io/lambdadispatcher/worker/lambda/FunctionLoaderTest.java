@@ -167,6 +167,10 @@ class FunctionLoaderTest {
         public String wrong(String event, Integer other) {
             return "";
         }
+
+        String hidden(String event) {
+            return event;
+        }
     }
 
     private static final Context CONTEXT = (Context) Proxy.newProxyInstance(
@@ -252,9 +256,11 @@ class FunctionLoaderTest {
     @Test
     void should_say_what_is_wrong_with_a_class_or_a_method() {
         assertThatThrownBy(() -> FunctionLoader.load(Methods.class, "absent"))
-                .hasMessageContaining("no public method absent");
+                .hasMessageContaining("has no method absent, expected a public absent(event)");
+        assertThatThrownBy(() -> FunctionLoader.load(Methods.class, "hidden"))
+                .hasMessageContaining("has no public method hidden");
         assertThatThrownBy(() -> FunctionLoader.load(Methods.class, "wrong"))
-                .hasMessageContaining("expected wrong(event)");
+                .hasMessageContaining("has wrong(String, Integer), expected a public wrong(event)");
         assertThatThrownBy(() -> FunctionLoader.load(Methods.class, null)).hasMessageContaining("Methods::name");
         assertThatThrownBy(() -> FunctionLoader.load(Broken.class, null))
                 .hasMessageContaining("no database")

@@ -101,7 +101,10 @@ class WebEnvironmentTest {
             {"PORT", "70000"},
             {"AWS_LWA_READINESS_CHECK_PROTOCOL", "udp"},
             {"AWS_LWA_READINESS_CHECK_HEALTHY_STATUS", "2xx"},
-            {"READINESS_CHECK_MIN_UNHEALTHY_STATUS", "0"}
+            {"READINESS_CHECK_MIN_UNHEALTHY_STATUS", "0"},
+            {"LAMBDA_DISPATCHER_WEB_HOST", "[nowhere"},
+            {"LAMBDA_DISPATCHER_WEB_EVENT_PATH", "events"},
+            {"AWS_LWA_READINESS_CHECK_PATH", "health"}
         };
         for (String[] variable : bad) {
             assertThatThrownBy(() -> WebEnvironment.read(Map.of(variable[0], variable[1])))

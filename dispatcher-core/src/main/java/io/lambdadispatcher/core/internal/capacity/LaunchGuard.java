@@ -168,7 +168,7 @@ final class LaunchGuard {
         }
         boolean waits = isHeld(nowNanos);
         if (circuit != Circuit.CLOSED) {
-            return "circuit open after " + failures + " failures, the last: " + lastFailure;
+            return "circuit open, the last failure: " + lastFailure;
         }
         if (throttled) {
             return "throttled: " + lastFailure;
