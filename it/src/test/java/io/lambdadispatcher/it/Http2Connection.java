@@ -126,7 +126,7 @@ final class Http2Connection implements AutoCloseable {
 
         /** The next head: interim, final, or trailers. */
         Http2Headers head() throws Exception {
-            Http2Headers next = heads.poll(20, TimeUnit.SECONDS);
+            Http2Headers next = heads.poll(60, TimeUnit.SECONDS);
             assertThat((Object) next).as("head").isNotNull();
             return next;
         }
@@ -156,13 +156,13 @@ final class Http2Connection implements AutoCloseable {
         }
 
         void awaitEnd() throws Exception {
-            ended.get(20, TimeUnit.SECONDS);
+            ended.get(60, TimeUnit.SECONDS);
         }
 
         String text(int length) throws Exception {
             StringBuilder all = new StringBuilder();
             while (all.length() < length) {
-                ByteBuf next = data.poll(20, TimeUnit.SECONDS);
+                ByteBuf next = data.poll(60, TimeUnit.SECONDS);
                 assertThat(next).as("octets after '" + all + "'").isNotNull();
                 all.append(next.toString(StandardCharsets.US_ASCII));
             }
