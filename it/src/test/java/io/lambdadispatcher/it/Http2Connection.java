@@ -92,6 +92,9 @@ final class Http2Connection implements AutoCloseable {
 
     /** One stream, with what has come on it. */
     static final class Stream extends SimpleChannelInboundHandler<Object> {
+        /** Parts of the body, more than any test reads: a flood that nobody reads must not fill the heap. */
+        private static final int MOST_KEPT = 500;
+
         final BlockingQueue<Http2Headers> heads = new LinkedBlockingQueue<>();
         final BlockingQueue<ByteBuf> data = new LinkedBlockingQueue<>();
         final CompletableFuture<Long> reset = new CompletableFuture<>();
@@ -104,7 +107,7 @@ final class Http2Connection implements AutoCloseable {
                 heads.add(frame.headers());
                 endIf(frame.isEndStream());
             } else if (message instanceof Http2DataFrame frame) {
-                if (frame.content().isReadable()) {
+                if (frame.content().isReadable() && data.size() < MOST_KEPT) {
                     data.add(Unpooled.copiedBuffer(frame.content()));
                 }
                 endIf(frame.isEndStream());

@@ -42,6 +42,7 @@ final class Cloud implements AutoCloseable {
                         "{\"java25\":\"" + Image.LAMBDA.imageName().asCanonicalNameString() + "\"}")
                 .withEnv("LAMBDA_DOCKER_FLAGS", "--add-host " + HOST + ":host-gateway")
                 .withEnv("LAMBDA_REMOVE_CONTAINERS", "1")
+                .withEnv("LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT", "120")
                 .withStartupTimeout(Duration.ofMinutes(5));
         localStack.start();
         lambda = LambdaAsyncClient.builder()
