@@ -1,6 +1,8 @@
 package io.lambdadispatcher.it.docker;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.exception.ConflictException;
+import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.Container;
 import java.net.URI;
 import java.time.Duration;
@@ -120,8 +122,14 @@ final class Cloud implements AutoCloseable {
         DockerClient docker = DockerClientFactory.lazyClient();
         docker.listContainersCmd().withShowAll(true).exec().stream()
                 .filter(container -> Arrays.stream(container.getNames()).anyMatch(name -> name.startsWith(named)))
-                .forEach(container -> docker.removeContainerCmd(container.getId())
-                        .withForce(true)
-                        .exec());
+                .forEach(container -> remove(docker, container));
+    }
+
+    private static void remove(DockerClient docker, Container container) {
+        try {
+            docker.removeContainerCmd(container.getId()).withForce(true).exec();
+        } catch (NotFoundException | ConflictException e) {
+            // It goes by itself.
+        }
     }
 }
