@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.amazonaws.services.lambda.runtime.events.APIGatewayV2HTTPEvent;
 import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.LaunchLimits;
 import io.lambdadispatcher.it.functions.HttpApiFunction;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -28,6 +29,8 @@ class EmulatorIT {
     private static FunctionOptions function(CapacityPolicy capacity) {
         return FunctionOptions.of("function")
                 .withCapacity(capacity)
+                // Late is not dead here: the emulator breaks at a second invoke beside the first.
+                .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofMinutes(2)))
                 .withStreams(1, 20)
                 .withPending(1000, Duration.ofSeconds(30));
     }
