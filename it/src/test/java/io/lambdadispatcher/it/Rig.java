@@ -212,10 +212,7 @@ final class Rig implements AutoCloseable {
     }
 
     private static void await(String what, Duration most, BooleanSupplier condition) {
-        Awaitility.await(what)
-                .atMost(most)
-                .pollInterval(Duration.ofMillis(10))
-                .until(condition::getAsBoolean);
+        Awaitility.await(what).atMost(most).pollInterval(Duration.ofMillis(10)).until(condition::getAsBoolean);
     }
 
     /** Every worker stream is free again: whatever a client did, the exchange has ended in both directions. */

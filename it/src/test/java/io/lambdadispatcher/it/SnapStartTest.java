@@ -108,8 +108,10 @@ class SnapStartTest {
             System.gc(); // the runtime client knows its listeners weakly
             checkpoint();
             assertThat(probe.heard).containsExactly("before");
-            Rig.await("the threads have ended", () -> Thread.getAllStackTraces().keySet().stream()
-                    .noneMatch(thread -> thread.getName().startsWith("aws-http")));
+            Rig.await(
+                    "the threads have ended",
+                    () -> Thread.getAllStackTraces().keySet().stream()
+                            .noneMatch(thread -> thread.getName().startsWith("aws-http")));
 
             Core.getGlobalContext().afterRestore(null);
             assertThat(probe.heard).containsExactly("before", "after");

@@ -448,8 +448,8 @@ class WebSocketIT {
                 ended.complete(end);
             }
         };
-        try (Rig other =
-                Rig.start(FunctionOptions.of("demo"), observer, builder -> builder.limits(limits(Duration.ofSeconds(5))))) {
+        try (Rig other = Rig.start(
+                FunctionOptions.of("demo"), observer, builder -> builder.limits(limits(Duration.ofSeconds(5))))) {
             other.worker(1, 2, ECHO);
             try (SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", other.plainPort()))) {
                 socket.write(ByteBuffer.wrap(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII)));
