@@ -116,7 +116,7 @@ final class Cloud implements AutoCloseable {
     /** With the containers of its functions, which LocalStack, when killed, leaves behind: the tests that follow need the memory. */
     @Override
     public void close() {
-        String named = localStack.getContainerName() + "-lambda-";
+        String named = localStack.getContainerName().replace('_', '-') + "-lambda-";
         lambda.close();
         localStack.stop();
         DockerClient docker = DockerClientFactory.lazyClient();
