@@ -23,6 +23,9 @@ def handler(event, context):
     if path == "/sleep":
         time.sleep(0.3)
         return answer(event, 200, str(os.getpid()))
+    if path == "/meet":
+        meet(os.environ["MEETING"], context.aws_request_id, 4)
+        return answer(event, 200, str(os.getpid()))
     if path == "/not-http":
         return [1, 2, 3]
     if path.startswith("/status/"):
@@ -30,6 +33,17 @@ def handler(event, context):
     response = answer(event, 200, event.get("body"))
     response["isBase64Encoded"] = event.get("isBase64Encoded", False)
     return response
+
+
+def meet(directory, name, parties):
+    """Returns when as many are here at once, each in a process of its own."""
+    with open(os.path.join(directory, name), "w"):
+        pass
+    for _ in range(6000):
+        if len(os.listdir(directory)) >= parties:
+            return
+        time.sleep(0.01)
+    raise TimeoutError(f"fewer than {parties} requests were here at once")
 
 
 def answer(event, status, body):

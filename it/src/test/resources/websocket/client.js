@@ -47,7 +47,7 @@ const many = async () => {
   }
 };
 
-const limit = setTimeout(() => process.exit(3), 30000);
+const limit = setTimeout(() => process.exit(3), 120000);
 talk()
   .then(many)
   .then(() => clearTimeout(limit))

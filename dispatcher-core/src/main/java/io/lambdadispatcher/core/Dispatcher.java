@@ -215,14 +215,27 @@ public final class Dispatcher implements AutoCloseable {
             return Objects.requireNonNull(closing.get());
         }
         engine.stopLaunching();
-        publicPorts.forEach(Channel::close);
         long deadlineNanos = System.nanoTime() + grace.toNanos();
-        within(publicSide.begin(), deadlineNanos - grace.toNanos() / 2)
+        long clientsNanos = deadlineNanos - grace.toNanos() / 2;
+        within(closePublicPorts(), clientsNanos)
+                .thenCompose(closed -> within(publicSide.begin(), clientsNanos))
                 .thenCompose(gone -> within(
                         engine.registry().drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
                 .whenComplete((drained, error) -> closeRest(done));
         return done;
+    }
+
+    /** Done before clients are told to go: who dials anew is refused then. On a port that was still to be closed it would be taken, and reset. */
+    private CompletableFuture<Void> closePublicPorts() {
+        return CompletableFuture.allOf(
+                publicPorts.stream().map(Dispatcher::closed).toArray(CompletableFuture<?>[]::new));
+    }
+
+    private static CompletableFuture<Void> closed(Channel port) {
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        port.close().addListener(done -> closed.complete(null));
+        return closed;
     }
 
     /** Completes with {@code stage}, or at the deadline. */

@@ -72,7 +72,7 @@ class EmbeddingExampleIT {
         assertThat(response.status()).isEqualTo(200);
         assertThat(text).isEqualTo("hello from /world");
         worker.drain(DrainReason.REQUESTED);
-        worker.done().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        worker.done().toCompletableFuture().get(60, TimeUnit.SECONDS);
         dispatcher.close();
     }
 
@@ -102,7 +102,7 @@ class EmbeddingExampleIT {
                 whole.complete(text.toString());
             }
         });
-        return whole.get(10, TimeUnit.SECONDS);
+        return whole.get(60, TimeUnit.SECONDS);
     }
 
     @Test
@@ -138,14 +138,14 @@ class EmbeddingExampleIT {
                         .send(
                                 HttpRequest.newBuilder(uri)
                                         .version(version)
-                                        .timeout(Duration.ofSeconds(10))
+                                        .timeout(Duration.ofSeconds(60))
                                         .build(),
                                 HttpResponse.BodyHandlers.discarding());
                 assertThat(response.statusCode()).isEqualTo(204);
                 assertThat(response.version()).isEqualTo(version);
             }
             worker.drain(DrainReason.REQUESTED);
-            worker.done().toCompletableFuture().get(10, TimeUnit.SECONDS);
+            worker.done().toCompletableFuture().get(60, TimeUnit.SECONDS);
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
         }

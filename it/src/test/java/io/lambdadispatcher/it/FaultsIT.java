@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.SubmissionPublisher;
@@ -35,7 +36,7 @@ class FaultsIT {
 
     private static HttpRequest.Builder request(Rig rig, HttpClient.Version version, String path) {
         URI uri = version == HttpClient.Version.HTTP_2 ? rig.https(path) : rig.http(path);
-        return HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(20));
+        return HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(150));
     }
 
     private static int status(Rig rig, HttpClient.Version version, String path) throws Exception {
@@ -115,19 +116,22 @@ class FaultsIT {
         }
     }
 
+    /** The first worker stands still, so that it does not answer however long the second takes to start. */
     @Test
     void should_send_a_safe_request_to_another_worker_when_its_own_is_killed_before_the_head() throws Exception {
-        try (Rig rig = Rig.start()) {
+        try (Rig rig = Rig.start(
+                FunctionOptions.of("demo"),
+                DispatcherObserver.NONE,
+                builder -> builder.liveness(Duration.ofMinutes(5), Duration.ofMinutes(5)))) {
             Process first = rig.worker(1, 1);
-            CompletableFuture<HttpResponse<String>> slow = rig.client(HttpClient.Version.HTTP_2)
-                    .sendAsync(
-                            request(rig, HttpClient.Version.HTTP_2, "/delay?delay=3000")
-                                    .build(),
-                            BodyHandlers.ofString());
+            signal("STOP", first);
+            CompletableFuture<HttpResponse<String>> twice = rig.client(HttpClient.Version.HTTP_2)
+                    .sendAsync(request(rig, HttpClient.Version.HTTP_2, "/ping").build(), BodyHandlers.ofString());
             Rig.await("the stream is taken", () -> rig.pool().free() == 0);
             rig.worker(1, 1);
+            assertThat(twice).isNotDone();
             first.destroyForcibly();
-            assertThat(slow.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+            assertThat(twice.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
         }
     }
 
@@ -135,16 +139,16 @@ class FaultsIT {
     void should_answer_502_to_a_post_when_its_worker_is_killed_before_the_head() throws Exception {
         try (Rig rig = Rig.start()) {
             Process first = rig.worker(1, 1);
-            CompletableFuture<HttpResponse<String>> slow = rig.client(HttpClient.Version.HTTP_2)
+            CompletableFuture<HttpResponse<String>> once = rig.client(HttpClient.Version.HTTP_2)
                     .sendAsync(
-                            request(rig, HttpClient.Version.HTTP_2, "/delay?delay=3000")
+                            request(rig, HttpClient.Version.HTTP_2, "/silent")
                                     .POST(BodyPublishers.ofString("not twice"))
                                     .build(),
                             BodyHandlers.ofString());
             Rig.await("the stream is taken", () -> rig.pool().free() == 0);
             rig.worker(1, 1);
             first.destroyForcibly();
-            assertThat(slow.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(502);
+            assertThat(once.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(502);
         }
     }
 
@@ -166,13 +170,16 @@ class FaultsIT {
 
     @Test
     void should_give_up_a_frozen_worker_within_the_liveness_deadline() throws Exception {
-        try (Rig rig = Rig.start()) {
+        try (Rig rig = Rig.start(
+                FunctionOptions.of("demo"),
+                DispatcherObserver.NONE,
+                builder -> builder.liveness(Duration.ofMillis(500), Duration.ofSeconds(1)))) {
             Process frozen = rig.worker(1, 1);
             signal("STOP", frozen);
             long start = System.nanoTime();
             Rig.await("the frozen worker is out", () -> rig.pool().workers() == 0);
-            // Probed after 500 ms of silence, given up 1 s later; the rest is a slow machine's.
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+            // Probed after 500 ms of silence, given up 1 s later; the rest is a slow machine's. TCP would take minutes.
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_1_1, "/ping")).isEqualTo(200);
         }
@@ -198,7 +205,7 @@ class FaultsIT {
 
     @Test
     void should_answer_504_when_the_handler_takes_too_long_and_serve_on() throws Exception {
-        FunctionOptions hasty = FunctionOptions.of("demo").withRequestTimeout(Duration.ofMillis(300));
+        FunctionOptions hasty = FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3));
         try (Rig rig = Rig.start(hasty, DispatcherObserver.NONE)) {
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_2, "/silent")).isEqualTo(504);
@@ -217,7 +224,7 @@ class FaultsIT {
         };
         try (Rig rig = Rig.start(FunctionOptions.of("demo"), observer)) {
             Process worker = rig.launch(1, 1, Map.of("LAMBDA_DISPATCHER_SECRET", "another secret, just as long"));
-            assertThat(worker.waitFor(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(worker.waitFor(120, TimeUnit.SECONDS)).isTrue();
             assertThat(worker.exitValue()).isEqualTo(1);
             assertThat(rejected).hasPositiveValue();
             assertThat(rig.pool().workers()).isZero();
@@ -232,7 +239,7 @@ class FaultsIT {
             try (Load load = new Load(rig, true)) {
                 load.awaitServed(200);
                 leaving.destroy();
-                assertThat(leaving.waitFor(30, TimeUnit.SECONDS)).isTrue();
+                assertThat(leaving.waitFor(60, TimeUnit.SECONDS)).isTrue();
                 assertThat(leaving.exitValue()).isZero();
                 load.awaitServed(200);
             }
@@ -245,11 +252,12 @@ class FaultsIT {
             rig.worker(2, 20);
             try (Load load = new Load(rig, Load.CLIENT_HEEDS_GOAWAY)) {
                 load.awaitServed(200);
+                load.awaitEachServed();
                 load.dispatcherCloses = true;
                 rig.dispatcher
                         .close(Duration.ofSeconds(10))
                         .toCompletableFuture()
-                        .get(20, TimeUnit.SECONDS);
+                        .get(60, TimeUnit.SECONDS);
             }
         }
     }
@@ -263,6 +271,7 @@ class FaultsIT {
 
         private final ExecutorService threads = Executors.newFixedThreadPool(CLIENTS);
         private final AtomicInteger served = new AtomicInteger();
+        private final CountDownLatch eachServed = new CountDownLatch(CLIENTS);
         private final ConcurrentLinkedQueue<Object> lost = new ConcurrentLinkedQueue<>();
         private volatile boolean dispatcherCloses;
         private volatile boolean stopped;
@@ -278,11 +287,16 @@ class FaultsIT {
         }
 
         private void run(HttpClient client, HttpRequest request) {
+            boolean first = true;
             while (!stopped) {
                 try {
                     HttpResponse<Void> response = client.send(request, BodyHandlers.discarding());
                     if (response.statusCode() == 200) {
                         served.incrementAndGet();
+                        if (first) {
+                            first = false;
+                            eachServed.countDown();
+                        }
                     } else {
                         lost.add(response);
                     }
@@ -304,11 +318,16 @@ class FaultsIT {
             Rig.await(more + " served", () -> served.get() >= before + more);
         }
 
+        /** Each client has a connection: one that waits to be accepted when a port is closed is reset, whatever has been sent on it. */
+        void awaitEachServed() throws InterruptedException {
+            assertThat(eachServed.await(60, TimeUnit.SECONDS)).isTrue();
+        }
+
         @Override
         public void close() throws Exception {
             stopped = true;
             threads.shutdown();
-            assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(threads.awaitTermination(180, TimeUnit.SECONDS)).isTrue();
             assertThat(lost).isEmpty();
         }
     }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.function.Executable;
  * The interoperability cases of grpc-java, its client in front of the dispatcher and its server beside the worker, which relays to it as to any application that
  * speaks h2c. Left out are the cases of compression that look into the transport, of credentials, and of census metrics.
  */
-@Timeout(120)
+@Timeout(300)
 class GrpcIT {
     /** Of the very large cases; gRPC's own default is 4 MiB. */
     private static final int MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -95,6 +95,12 @@ class GrpcIT {
             } catch (Exception e) {
                 throw new IllegalStateException("no channel", e);
             }
+        }
+
+        /** gRPC's own is a few seconds. */
+        @Override
+        protected int operationTimeoutMillis() {
+            return 60_000;
         }
 
         @Override

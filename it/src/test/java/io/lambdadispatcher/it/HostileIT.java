@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * client is served right after.
  */
 class HostileIT {
-    private static final int HEAD_TIMEOUT_MILLIS = 700;
+    private static final int HEAD_TIMEOUT_MILLIS = 2_000;
 
     private static Rig rig;
 
@@ -79,7 +79,7 @@ class HostileIT {
     /** Sends the octets and reads until the dispatcher closes. */
     private static String http1(String octets) throws IOException {
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
-            socket.setSoTimeout(10_000);
+            socket.setSoTimeout(30_000);
             socket.getOutputStream().write(octets.getBytes(StandardCharsets.ISO_8859_1));
             return readAll(socket.getInputStream());
         }
@@ -143,7 +143,7 @@ class HostileIT {
         for (int split : new int[] {19, 20, 21, 30, 36, 37, 38, 39}) {
             try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
                 socket.setTcpNoDelay(true);
-                socket.setSoTimeout(10_000);
+                socket.setSoTimeout(30_000);
                 OutputStream out = socket.getOutputStream();
                 out.write(request.substring(0, split).getBytes(StandardCharsets.US_ASCII));
                 out.flush();
@@ -205,7 +205,7 @@ class HostileIT {
         Http2() throws IOException {
             socket = new Socket("127.0.0.1", rig.plainPort());
             socket.setTcpNoDelay(true);
-            socket.setSoTimeout(10_000);
+            socket.setSoTimeout(30_000);
             out = socket.getOutputStream();
             out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             frame(4, 0, 0);
@@ -332,7 +332,7 @@ class HostileIT {
             } catch (SocketException e) {
                 // The connection is gone, as it should be.
             }
-            reader.join(15_000);
+            reader.join(60_000);
             return code.get();
         }
     }

@@ -92,6 +92,9 @@ final class Http2Connection implements AutoCloseable {
 
     /** One stream, with what has come on it. */
     static final class Stream extends SimpleChannelInboundHandler<Object> {
+        /** Parts of the body, more than any test reads: a flood that nobody reads must not fill the heap. */
+        private static final int MOST_KEPT = 500;
+
         final BlockingQueue<Http2Headers> heads = new LinkedBlockingQueue<>();
         final BlockingQueue<ByteBuf> data = new LinkedBlockingQueue<>();
         final CompletableFuture<Long> reset = new CompletableFuture<>();
@@ -104,7 +107,7 @@ final class Http2Connection implements AutoCloseable {
                 heads.add(frame.headers());
                 endIf(frame.isEndStream());
             } else if (message instanceof Http2DataFrame frame) {
-                if (frame.content().isReadable()) {
+                if (frame.content().isReadable() && data.size() < MOST_KEPT) {
                     data.add(Unpooled.copiedBuffer(frame.content()));
                 }
                 endIf(frame.isEndStream());
@@ -126,7 +129,7 @@ final class Http2Connection implements AutoCloseable {
 
         /** The next head: interim, final, or trailers. */
         Http2Headers head() throws Exception {
-            Http2Headers next = heads.poll(20, TimeUnit.SECONDS);
+            Http2Headers next = heads.poll(60, TimeUnit.SECONDS);
             assertThat((Object) next).as("head").isNotNull();
             return next;
         }
@@ -156,13 +159,13 @@ final class Http2Connection implements AutoCloseable {
         }
 
         void awaitEnd() throws Exception {
-            ended.get(20, TimeUnit.SECONDS);
+            ended.get(60, TimeUnit.SECONDS);
         }
 
         String text(int length) throws Exception {
             StringBuilder all = new StringBuilder();
             while (all.length() < length) {
-                ByteBuf next = data.poll(20, TimeUnit.SECONDS);
+                ByteBuf next = data.poll(60, TimeUnit.SECONDS);
                 assertThat(next).as("octets after '" + all + "'").isNotNull();
                 all.append(next.toString(StandardCharsets.US_ASCII));
             }

@@ -41,11 +41,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** WebSocket over HTTP/2 (RFC 8441): many tunnels and ordinary requests on one connection. */
 class Http2WebSocketIT {
     private static Rig rig;
+    private static HttpClient pages;
 
     @BeforeAll
     static void start() {
-        FunctionOptions impatient = FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(1));
-        rig = Rig.start(impatient, DispatcherObserver.NONE);
+        rig = Rig.start();
+        pages = rig.client(HttpClient.Version.HTTP_1_1);
         rig.worker(2, 50, WebSocketIT.ECHO);
     }
 
@@ -72,7 +73,7 @@ class Http2WebSocketIT {
     @Test
     void should_say_that_it_takes_extended_connect() throws Exception {
         try (Http2Connection connection = Http2Connection.to(rig)) {
-            assertThat(connection.settings.get(20, TimeUnit.SECONDS).connectProtocolEnabled())
+            assertThat(connection.settings.get(60, TimeUnit.SECONDS).connectProtocolEnabled())
                     .isTrue();
         }
     }
@@ -135,7 +136,7 @@ class Http2WebSocketIT {
         byte[] next(Class<? extends WebSocketFrame> type) throws Exception {
             WebSocketFrame frame = codec.readInbound();
             while (frame == null) {
-                ByteBuf octets = stream.data.poll(20, TimeUnit.SECONDS);
+                ByteBuf octets = stream.data.poll(60, TimeUnit.SECONDS);
                 assertThat(octets).as("octets").isNotNull();
                 codec.writeInbound(octets);
                 frame = codec.readInbound();
@@ -182,15 +183,20 @@ class Http2WebSocketIT {
 
     @Test
     void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
-        try (Http2Connection connection = Http2Connection.to(rig)) {
-            Stream late = connection.open(connect("/late"), false);
-            Stream stream = connection.open(connect("/raw"), false);
-            assertThat(stream.status()).isEqualTo("200");
-            assertThat(late.status()).isEqualTo("504");
-            TimeUnit.MILLISECONDS.sleep(1500);
-            stream.send("still there");
-            assertThat(stream.text(11)).isEqualTo("still there");
-            stream.end();
+        FunctionOptions impatient = FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3));
+        try (Rig other = Rig.start(impatient, DispatcherObserver.NONE)) {
+            other.worker(1, 4, WebSocketIT.ECHO);
+            try (Http2Connection connection = Http2Connection.to(other)) {
+                Stream late = connection.open(connect("/late"), false);
+                Stream stream = connection.open(connect("/raw"), false);
+                assertThat(stream.status()).isEqualTo("200");
+                assertThat(late.status()).isEqualTo("504");
+                TimeUnit.MILLISECONDS.sleep(1500);
+                stream.send("still there");
+                assertThat(stream.text(11)).isEqualTo("still there");
+                stream.end();
+            }
+            other.awaitAllFree();
         }
     }
 
@@ -247,7 +253,7 @@ class Http2WebSocketIT {
             Stream stream = connection.open(connect("/raw"), false);
             stream.status();
             stream.sendTrailers(new DefaultHttp2Headers(false).set("x", "1"));
-            assertThat(stream.reset.get(20, TimeUnit.SECONDS)).isEqualTo(Http2Error.PROTOCOL_ERROR.code());
+            assertThat(stream.reset.get(60, TimeUnit.SECONDS)).isEqualTo(Http2Error.PROTOCOL_ERROR.code());
         }
     }
 
@@ -261,8 +267,8 @@ class Http2WebSocketIT {
                 Stream first = connection.open(connect("/first"), false);
                 first.awaitEnd();
                 worker.destroyForcibly();
-                assertThat(open.reset.get(20, TimeUnit.SECONDS)).isEqualTo(Http2Error.CANCEL.code());
-                assertThat(first.reset.get(20, TimeUnit.SECONDS)).isEqualTo(Http2Error.CANCEL.code());
+                assertThat(open.reset.get(60, TimeUnit.SECONDS)).isEqualTo(Http2Error.CANCEL.code());
+                assertThat(first.reset.get(60, TimeUnit.SECONDS)).isEqualTo(Http2Error.CANCEL.code());
             }
         }
     }
@@ -299,7 +305,7 @@ class Http2WebSocketIT {
                     .method("CONNECT")
                     .authority("localhost")
                     .set(":protocol", "websocket");
-            assertThat(connection.open(head, false).reset.get(20, TimeUnit.SECONDS))
+            assertThat(connection.open(head, false).reset.get(60, TimeUnit.SECONDS))
                     .isEqualTo(Http2Error.PROTOCOL_ERROR.code());
         }
     }
@@ -343,8 +349,7 @@ class Http2WebSocketIT {
 
     private static int seen(String what) {
         try {
-            String all = rig.client(HttpClient.Version.HTTP_1_1)
-                    .send(HttpRequest.newBuilder(rig.http("/seen")).build(), BodyHandlers.ofString())
+            String all = pages.send(HttpRequest.newBuilder(rig.http("/seen")).build(), BodyHandlers.ofString())
                     .body();
             return WebSocketIT.count(all, what);
         } catch (Exception e) {

@@ -9,7 +9,6 @@ import io.lambdadispatcher.wire.LaunchToken;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -33,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Runtime API and
  * Extensions API are a small server here.
  */
-@Timeout(120)
+@Timeout(300)
 class LayerIT {
     private static final Path WORKER =
             Path.of("..", "lambda-worker").toAbsolutePath().normalize();
@@ -99,18 +98,12 @@ class LayerIT {
         }
 
         String result() throws InterruptedException {
-            return results.poll(60, TimeUnit.SECONDS);
+            return results.poll(120, TimeUnit.SECONDS);
         }
 
         @Override
         public void close() {
             server.stop(0);
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
         }
     }
 
@@ -127,22 +120,24 @@ class LayerIT {
         return directory.resolve("extensions/lambda-dispatcher");
     }
 
-    private static Process start(ProcessBuilder builder, Map<String, String> variables) throws IOException {
+    /** Its output goes to a file: that of this JVM is what tells Maven of the tests. */
+    private static Process start(ProcessBuilder builder, Map<String, String> variables, Path log) throws IOException {
         builder.environment().putAll(variables);
-        return builder.inheritIO().start();
+        return builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
     }
 
     @Test
     void should_serve_an_unmodified_app_to_ordinary_invocations_and_to_the_dispatcher(@TempDir Path directory)
             throws Exception {
-        String port = Integer.toString(freePort());
+        String port = Integer.toString(Rig.freePort());
         Process app = start(
                 new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-cp",
                         System.getProperty("java.class.path"),
                         JdkApp.class.getName()),
-                Map.of("PORT", port));
+                Map.of("PORT", port),
+                directory.resolve("app.log"));
         try (LambdaApi api = new LambdaApi();
                 Rig rig = Rig.start()) {
             Process extension = start(
@@ -155,10 +150,11 @@ class LayerIT {
                             "AWS_LWA_READINESS_CHECK_PATH",
                             "/pid",
                             "AWS_LAMBDA_FUNCTION_NAME",
-                            "web"));
+                            "web"),
+                    directory.resolve("extension.log"));
             try {
-                assertThat(api.registered.get(30, TimeUnit.SECONDS)).isEqualTo("lambda-dispatcher");
-                assertThat(api.asked.get(30, TimeUnit.SECONDS)).isEqualTo("extension-1");
+                assertThat(api.registered.get(120, TimeUnit.SECONDS)).isEqualTo("lambda-dispatcher");
+                assertThat(api.asked.get(120, TimeUnit.SECONDS)).isEqualTo("extension-1");
                 serveOrdinary(api);
                 serveDispatcher(api, rig);
             } finally {
@@ -180,7 +176,7 @@ class LayerIT {
     }
 
     private static void serveDispatcher(LambdaApi api, Rig rig) throws Exception {
-        String token = new LaunchToken("demo", "layer-1", Instant.now().plusSeconds(60))
+        String token = new LaunchToken("demo", "layer-1", Instant.now().plusSeconds(300))
                 .sign(Rig.SECRET.getBytes(StandardCharsets.UTF_8));
         api.events.add("{\"function\":\"demo\",\"workerId\":\"layer-1\",\"token\":\"" + token
                 + "\",\"addresses\":[\"127.0.0.1:"

@@ -64,7 +64,7 @@ class NodeWebSocketIT {
         Process client =
                 start(Map.of("NODE_EXTRA_CA_CERTS", rig.certificateFile().toString()), command);
         String output = new String(client.getInputStream().readAllBytes());
-        assertThat(client.waitFor(40, TimeUnit.SECONDS)).isTrue();
+        assertThat(client.waitFor(150, TimeUnit.SECONDS)).isTrue();
         assertThat(client.exitValue()).as(output).isZero();
     }
 
@@ -87,18 +87,18 @@ class NodeWebSocketIT {
             BufferedReader output = server.inputReader();
             rig.worker(2, 20, Map.of("LAMBDA_DISPATCHER_WEB_PORT", output.readLine()));
             talk(rig, tls ? rig.https("/") : rig.http("/"), "deflate");
-            Rig.await("all have left", () -> left(rig).split(" ").length == 21);
-            assertThat(left(rig)).contains("4001").contains("1006");
+            HttpClient pages = rig.client(HttpClient.Version.HTTP_1_1);
+            Rig.await("all have left", () -> left(rig, pages).split(" ").length == 21);
+            assertThat(left(rig, pages)).contains("4001").contains("1006");
             rig.awaitAllFree();
         } finally {
             server.destroyForcibly().waitFor();
         }
     }
 
-    private static String left(Rig rig) {
+    private static String left(Rig rig, HttpClient client) {
         try {
-            return rig.client(HttpClient.Version.HTTP_1_1)
-                    .send(HttpRequest.newBuilder(rig.http("/")).build(), BodyHandlers.ofString())
+            return client.send(HttpRequest.newBuilder(rig.http("/")).build(), BodyHandlers.ofString())
                     .body();
         } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);

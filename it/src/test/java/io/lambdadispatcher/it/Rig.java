@@ -10,6 +10,8 @@ import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.File;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
@@ -19,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
@@ -26,9 +29,20 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.awaitility.Awaitility;
 
-/** A dispatcher in this JVM, on free ports, and workers in processes of their own that run the demo handler. */
+/**
+ * A dispatcher in this JVM, on free ports, and workers in processes of their own that run the demo handler. Waits are for slow machines, where a JVM or two may
+ * need most of a minute to start, and where a garbage collection is not to be taken for a worker's death.
+ */
 final class Rig implements AutoCloseable {
     static final String SECRET = "a secret of the integration tests";
+
+    private static final Duration MOST_WAIT = Duration.ofSeconds(60);
+    private static final Duration MOST_START = Duration.ofSeconds(150);
+
+    /** Below where Linux takes the ports of outgoing connections from, and those for port 0. */
+    private static final int FIRST_PORT = 10_000;
+
+    private static final int PORTS = 20_000;
 
     private final X509Bundle certificate;
     private final Path directory;
@@ -65,7 +79,7 @@ final class Rig implements AutoCloseable {
                                         : ListenerOptions.plain("127.0.0.1", 0))
                         .secret(SECRET.getBytes(java.nio.charset.StandardCharsets.UTF_8))
                         .observer(observer)
-                        .liveness(Duration.ofMillis(500), Duration.ofSeconds(1)))
+                        .liveness(Duration.ofSeconds(2), Duration.ofSeconds(30)))
                 .start();
     }
 
@@ -102,7 +116,10 @@ final class Rig implements AutoCloseable {
     Process worker(int connections, int streams, Map<String, String> variables) {
         int ready = pool().readyWorkers();
         Process process = launch(connections, streams, variables);
-        await("worker is ready", () -> pool().readyWorkers() > ready && pool().free() >= streams);
+        await("worker is ready", MOST_START, () -> {
+            PoolSnapshot now = pool();
+            return now.readyWorkers() > ready && now.streams() >= connections * streams && now.free() >= streams;
+        });
         return process;
     }
 
@@ -136,6 +153,19 @@ final class Rig implements AutoCloseable {
         }
     }
 
+    /** A port for a program that must be told one. Nothing else on this machine gets it by chance before that program listens. */
+    static int freePort() {
+        for (int attempt = 0; attempt < 100; attempt++) {
+            int port = FIRST_PORT + ThreadLocalRandom.current().nextInt(PORTS);
+            try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return free.getLocalPort();
+            } catch (IOException e) {
+                // It is taken.
+            }
+        }
+        throw new IllegalStateException("no free port among 100 from " + FIRST_PORT + " on");
+    }
+
     PoolSnapshot pool() {
         return dispatcher.pools().get(0);
     }
@@ -158,7 +188,7 @@ final class Rig implements AutoCloseable {
         return HttpClient.newBuilder()
                 .version(version)
                 .sslContext(trust())
-                .connectTimeout(Duration.ofSeconds(5))
+                .connectTimeout(Duration.ofSeconds(30))
                 .build();
     }
 
@@ -178,10 +208,11 @@ final class Rig implements AutoCloseable {
     }
 
     static void await(String what, BooleanSupplier condition) {
-        Awaitility.await(what)
-                .atMost(Duration.ofSeconds(30))
-                .pollInterval(Duration.ofMillis(10))
-                .until(condition::getAsBoolean);
+        await(what, MOST_WAIT, condition);
+    }
+
+    private static void await(String what, Duration most, BooleanSupplier condition) {
+        Awaitility.await(what).atMost(most).pollInterval(Duration.ofMillis(10)).until(condition::getAsBoolean);
     }
 
     /** Every worker stream is free again: whatever a client did, the exchange has ended in both directions. */
@@ -191,7 +222,7 @@ final class Rig implements AutoCloseable {
 
     @Override
     public void close() throws Exception {
-        dispatcher.close(Duration.ofSeconds(3)).toCompletableFuture().get(15, TimeUnit.SECONDS);
+        dispatcher.close(Duration.ofSeconds(3)).toCompletableFuture().get(60, TimeUnit.SECONDS);
         for (Process worker : workers) {
             worker.destroyForcibly().waitFor();
         }

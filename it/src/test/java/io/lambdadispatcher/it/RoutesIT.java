@@ -53,7 +53,7 @@ class RoutesIT {
         HttpResponse<byte[]> response = rig.client(version)
                 .send(
                         HttpRequest.newBuilder(uri(version, path))
-                                .timeout(Duration.ofSeconds(20))
+                                .timeout(Duration.ofSeconds(60))
                                 .build(),
                         BodyHandlers.ofByteArray());
         assertThat(response.version()).isEqualTo(version);
@@ -99,7 +99,7 @@ class RoutesIT {
             all.add(client.sendAsync(
                     HttpRequest.newBuilder(rig.https(route))
                             .POST(BodyPublishers.ofByteArray(body))
-                            .timeout(Duration.ofSeconds(60))
+                            .timeout(Duration.ofSeconds(150))
                             .build(),
                     BodyHandlers.ofByteArray()));
         }
@@ -116,7 +116,7 @@ class RoutesIT {
     void should_echo_a_large_body_octet_for_octet_over_http1(String route) throws Exception {
         byte[] body = random(LARGE_BYTES);
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
-            socket.setSoTimeout(20_000);
+            socket.setSoTimeout(60_000);
             OutputStream out = socket.getOutputStream();
             Thread writer = new Thread(() -> {
                 try {

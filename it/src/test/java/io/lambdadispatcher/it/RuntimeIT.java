@@ -35,11 +35,12 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Functions in other processes, through AWS's own runtime clients, unmodified. */
-@Timeout(300)
+@Timeout(500)
 class RuntimeIT {
     private static final Path APPS =
             Path.of("src", "test", "resources", "runtime").toAbsolutePath();
@@ -78,7 +79,7 @@ class RuntimeIT {
     }
 
     private HttpRequest.Builder request(String path) {
-        return HttpRequest.newBuilder(rig.https(path)).timeout(Duration.ofSeconds(120));
+        return HttpRequest.newBuilder(rig.https(path)).timeout(Duration.ofSeconds(200));
     }
 
     private HttpResponse<byte[]> send(HttpRequest.Builder request) throws Exception {
@@ -181,7 +182,7 @@ class RuntimeIT {
                 "exec " + RuntimeClients.python() + " -m awslambdaric app.handler",
                 1,
                 Map.of(),
-                FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(1)));
+                FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3)));
         String before = new String(send(request("/pid")).body(), StandardCharsets.UTF_8);
         assertThat(send(request("/hang")).statusCode()).isEqualTo(504);
         Rig.await("another child answers", () -> {
@@ -243,7 +244,8 @@ class RuntimeIT {
             function.handleRequest(
                     event("{\"Records\":[{\"body\":\"one\"},{\"body\":\"two\"}]}"), output, invoke("id-1"));
             assertThat(output.toString(StandardCharsets.UTF_8))
-                    .contains("[\"one\", \"two\"]", "\"id-1\"", "\"arn:of:the:invoke\"", "\"left\": 2");
+                    .contains("[\"one\", \"two\"]", "\"id-1\"", "\"arn:of:the:invoke\"")
+                    .containsPattern("\"left\": [1-9]\\d{0,4}\\b");
 
             assertThatThrownBy(() -> function.handleRequest(
                             event("{\"Records\":[{\"nobody\":1}]}"), new ByteArrayOutputStream(), invoke("id-2")))
@@ -258,20 +260,18 @@ class RuntimeIT {
         return new ByteArrayInputStream(json.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** The client forks as many processes as it may hold requests. */
+    /** The client forks as many processes as it may hold requests; each waits for all the others. */
     @Test
-    void should_let_python_take_several_at_once_in_one_child() throws Exception {
-        startPython(1, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "4"));
+    void should_let_python_take_several_at_once_in_one_child(@TempDir Path meeting) throws Exception {
+        startPython(1, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "4", "MEETING", meeting.toString()));
         HttpClient client = rig.client(HttpClient.Version.HTTP_2);
-        long startNanos = System.nanoTime();
         List<CompletableFuture<HttpResponse<String>>> all = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
-            all.add(client.sendAsync(request("/sleep").build(), BodyHandlers.ofString()));
+            all.add(client.sendAsync(request("/meet").build(), BodyHandlers.ofString()));
         }
         for (CompletableFuture<HttpResponse<String>> one : all) {
             assertThat(one.get().statusCode()).isEqualTo(200);
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(1_200));
     }
 
     // Node.
@@ -312,15 +312,16 @@ class RuntimeIT {
                         "2"));
         HttpClient client = rig.client(HttpClient.Version.HTTP_2);
         HttpResponse<InputStream> response =
-                client.send(request("/sse?pause=1500").build(), BodyHandlers.ofInputStream());
+                client.send(request("/sse?pause=5000").build(), BodyHandlers.ofInputStream());
         assertThat(response.statusCode()).isEqualTo(218);
         assertThat(response.headers().firstValue("content-type")).contains("text/event-stream");
         assertThat(response.headers().allValues("set-cookie")).containsExactly("a=1", "b=2");
-        long startNanos = System.nanoTime();
         try (InputStream body = response.body()) {
             assertThat(new String(body.readNBytes(11), StandardCharsets.UTF_8)).isEqualTo("data: one\n\n");
-            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(1_000));
+            long firstNanos = System.nanoTime();
             assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).isEqualTo("data: two\n\n");
+            // 5 s, less what the first was late; nothing where somebody on the way gathers.
+            assertThat(Duration.ofNanos(System.nanoTime() - firstNanos)).isGreaterThan(Duration.ofMillis(500));
         }
         assertThat(send(request("/large?size=" + (32 << 20))).body()).hasSize((32 << 20) + 22);
         HttpResponse<byte[]> plain = send(request("/plain"));
@@ -328,7 +329,7 @@ class RuntimeIT {
         assertThat(plain.headers().firstValue("content-type")).contains("text/x-plain");
         assertThat(plain.body()).asString().isEqualTo("no prelude");
         for (int i = 0; i < 20; i++) {
-            assertThatThrownBy(() -> send(request("/fail").timeout(Duration.ofSeconds(10))))
+            assertThatThrownBy(() -> send(request("/fail").timeout(Duration.ofSeconds(60))))
                     .isInstanceOf(IOException.class)
                     .isNotInstanceOf(HttpTimeoutException.class);
         }

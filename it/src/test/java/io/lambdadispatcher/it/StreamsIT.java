@@ -17,6 +17,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -29,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is said in the middle of a message: events one by one, 100 (Continue), trailers, and that the worker must go. */
-@Timeout(60)
+@Timeout(240)
 class StreamsIT {
     private static final Map<String, String> STREAMS =
             Map.of("LAMBDA_DISPATCHER_HANDLER", StreamsHandler.class.getName());
@@ -105,13 +106,13 @@ class StreamsIT {
     void should_deliver_events_one_by_one_to_curl() throws Exception {
         Process curl;
         try {
-            curl = new ProcessBuilder("curl", "-sN", rig.http("/events").toString()).start();
+            curl = new ProcessBuilder("curl", "-sNi", rig.http("/events").toString()).start();
         } catch (IOException e) {
             assumeTrue(false, "curl is not here: " + e.getMessage());
             return;
         }
-        Rig.await("curl listens", () -> rig.pool().free() < rig.pool().streams());
         try (BufferedReader lines = lines(curl.getInputStream())) {
+            while (!lines.readLine().isEmpty()) {}
             seeEachEventBeforeTheNext(lines);
         } finally {
             curl.destroyForcibly().waitFor();
@@ -120,7 +121,7 @@ class StreamsIT {
 
     private static Socket socket() throws IOException {
         Socket socket = new Socket("127.0.0.1", rig.plainPort());
-        socket.setSoTimeout(20_000);
+        socket.setSoTimeout(60_000);
         return socket;
     }
 
@@ -227,10 +228,10 @@ class StreamsIT {
             assertThat(events.body().readAllBytes())
                     .asString(StandardCharsets.US_ASCII)
                     .isEqualTo("event: drain\ndata: some\n\n");
-            assertThat(rest.get(20, TimeUnit.SECONDS))
+            assertThat(rest.get(60, TimeUnit.SECONDS))
                     .asString(StandardCharsets.US_ASCII)
                     .endsWith("told 2 times, some true");
-            assertThat(worker.waitFor(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(worker.waitFor(60, TimeUnit.SECONDS)).isTrue();
             assertThat(worker.exitValue()).isZero();
         }
     }
@@ -252,16 +253,19 @@ class StreamsIT {
             assertThat(stream.status()).isEqualTo("200");
             HttpResponse<InputStream> events = other.client(HttpClient.Version.HTTP_1_1)
                     .send(HttpRequest.newBuilder(other.http("/events")).build(), BodyHandlers.ofInputStream());
-            other.close();
+            // The half in which clients may go by themselves, and as much for the worker to be told.
+            other.dispatcher.close(Duration.ofSeconds(10)).toCompletableFuture().get(60, TimeUnit.SECONDS);
             assertThat(stream.text(last.length())).isEqualTo(last);
             stream.awaitEnd();
             assertThat(events.body().readAllBytes())
                     .asString(StandardCharsets.US_ASCII)
                     .isEqualTo(last);
+        } finally {
+            other.close();
         }
     }
 
-    /** The deadline is 6 s away, and the drain begins before. */
+    /** The deadline is 15 s away, and the drain begins before. */
     @Test
     void should_tell_a_long_stream_that_the_deadline_is_near() throws Exception {
         try (Rig other = Rig.start()) {
@@ -272,7 +276,7 @@ class StreamsIT {
                             "LAMBDA_DISPATCHER_HANDLER",
                             StreamsHandler.class.getName(),
                             "LAMBDA_DISPATCHER_DEADLINE_MILLIS",
-                            "6000"));
+                            "15000"));
             HttpResponse<InputStream> events = other.client(HttpClient.Version.HTTP_2)
                     .send(HttpRequest.newBuilder(other.https("/events")).build(), BodyHandlers.ofInputStream());
             assertThat(events.body().readAllBytes())

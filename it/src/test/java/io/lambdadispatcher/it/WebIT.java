@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.lambdadispatcher.it.webdemo.JdkApp;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -40,7 +38,7 @@ class WebIT {
 
     /** What every application must be able to rely on. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-    @Timeout(90)
+    @Timeout(300)
     abstract static class AnyApp {
         private final Map<String, String> variables;
         private Rig rig;
@@ -57,14 +55,8 @@ class WebIT {
             rig = Rig.start();
             http1 = rig.client(HttpClient.Version.HTTP_1_1);
             http2 = rig.client(HttpClient.Version.HTTP_2);
-            variables.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(freePort()));
+            variables.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));
             rig.worker(2, 10, variables);
-        }
-
-        private static int freePort() throws IOException {
-            try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            }
         }
 
         @AfterAll
@@ -116,10 +108,10 @@ class WebIT {
             Path echoed = directory.resolve("echoed");
             Process curl = new ProcessBuilder(
                             "curl",
-                            "-s",
+                            "-sS",
                             protocol,
                             "--max-time",
-                            "60",
+                            "200",
                             "-H",
                             "expect:",
                             "--data-binary",
@@ -127,9 +119,10 @@ class WebIT {
                             "-o",
                             echoed.toString(),
                             rig.http("/echo").toString())
-                    .inheritIO()
+                    .redirectErrorStream(true)
                     .start();
-            assertThat(curl.waitFor()).isZero();
+            String said = new String(curl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            assertThat(curl.waitFor()).as(said).isZero();
             assertThat(Files.mismatch(sent, echoed)).isEqualTo(-1);
         }
 
@@ -181,14 +174,14 @@ class WebIT {
                     }
                 }
                 assertThat(rest).containsExactly("data: 2");
-                assertThat(curl.waitFor(10, TimeUnit.SECONDS)).isTrue();
+                assertThat(curl.waitFor(60, TimeUnit.SECONDS)).isTrue();
                 assertThat(curl.exitValue()).isZero();
             }
         }
 
         private Process curl(String path) throws IOException {
             return new ProcessBuilder(
-                            "curl", "-sN", "--max-time", "60", rig.http(path).toString())
+                            "curl", "-sN", "--max-time", "200", rig.http(path).toString())
                     .start();
         }
 
@@ -217,7 +210,7 @@ class WebIT {
                     () -> rig.pool().free() < rig.pool().streams());
             assertThat(text("/")).isEqualTo("hello\n");
             ProcessHandle.of(pid).orElseThrow().destroyForcibly();
-            HttpResponse<String> broken = hung.get(20, TimeUnit.SECONDS);
+            HttpResponse<String> broken = hung.get(60, TimeUnit.SECONDS);
             assertThat(broken.statusCode()).isEqualTo(502);
             Rig.await("the app runs again", () -> {
                 try {
@@ -235,10 +228,10 @@ class WebIT {
         @Test
         void should_answer_504_at_the_deadline() throws Exception {
             try (Rig impatient = Rig.start(
-                    io.lambdadispatcher.core.FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(1)),
+                    io.lambdadispatcher.core.FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3)),
                     io.lambdadispatcher.core.DispatcherObserver.NONE)) {
                 Map<String, String> here = new HashMap<>(variables);
-                here.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(freePort()));
+                here.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));
                 impatient.worker(1, 5, here);
                 HttpResponse<String> late = http1.send(
                         HttpRequest.newBuilder(impatient.http("/hang")).build(), BodyHandlers.ofString());

@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame, {@code /raw} octets, {@code /refuse} answers 403, {@code
- * /late} opens after 1.5 s, {@code /flood} sends without end, {@code /stuck} reads nothing, {@code /silent} does nothing at all, {@code /first} ends its direction first; anything else is a page
+ * /late} opens after 10 s, {@code /flood} sends without end, {@code /stuck} reads nothing, {@code /silent} does nothing at all, {@code /first} ends its direction first; anything else is a page
  * that says how often what was seen.
  */
 public final class WebSocketEcho implements Handler {
@@ -59,7 +59,7 @@ public final class WebSocketEcho implements Handler {
             case "/ws" -> open(request, response);
             case "/raw" -> raw(request, response);
             case "/refuse" -> response.respond(new DefaultHttp2Headers(false).status("403"));
-            case "/late" -> request.eventLoop().schedule(() -> raw(request, response), 1500, TimeUnit.MILLISECONDS);
+            case "/late" -> request.eventLoop().schedule(() -> raw(request, response), 10, TimeUnit.SECONDS);
             case "/flood" -> flood(response);
             case "/stuck" -> response.head(200);
             case "/first" -> first(request, response);

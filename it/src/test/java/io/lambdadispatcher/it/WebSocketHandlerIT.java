@@ -65,8 +65,8 @@ class WebSocketHandlerIT {
         }
 
         String next() throws InterruptedException {
-            String next = heard.poll(20, TimeUnit.SECONDS);
-            assertThat(next).as("heard within 20 s").isNotNull();
+            String next = heard.poll(60, TimeUnit.SECONDS);
+            assertThat(next).as("heard within 60 s").isNotNull();
             return next;
         }
 
@@ -183,7 +183,7 @@ class WebSocketHandlerIT {
             other.worker(1, 5, echo);
             old.destroy();
             assertThat(client.next()).isEqualTo("closed 1012");
-            assertThat(old.waitFor(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(old.waitFor(60, TimeUnit.SECONDS)).isTrue();
             assertThat(old.exitValue()).isZero();
 
             Client again = new Client(other, "/again");

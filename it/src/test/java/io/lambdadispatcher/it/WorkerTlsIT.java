@@ -47,7 +47,7 @@ class WorkerTlsIT {
                             rig.certificateFile().toString(),
                             "LAMBDA_DISPATCHER_LONE_TIMEOUT_MILLIS",
                             "2000"));
-            assertThat(worker.waitFor(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(worker.waitFor(120, TimeUnit.SECONDS)).isTrue();
             assertThat(rig.pool().workers()).isZero();
         }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.github.dockerjava.api.DockerClient;
 import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.LaunchLimits;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import java.io.InputStream;
 import java.net.http.HttpResponse;
@@ -40,6 +41,9 @@ import tools.jackson.databind.json.JsonMapper;
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 @EnabledOnOs(value = OS.LINUX, architectures = "amd64", disabledReason = "DynamoDB Local's native library is for amd64")
 class AwsRoutesIT {
+    /** Its containers are looked for by its name, and some of an earlier run may be left. */
+    private static final String FUNCTION = "aws" + ProcessHandle.current().pid();
+
     private static final String BUCKET = "images";
     private static final String TABLE = "items";
     private static final String KEY = "silly/test image.jpg";
@@ -60,10 +64,11 @@ class AwsRoutesIT {
         createFunction();
         rig = new CloudRig(
                 cloud.endpoint(),
-                FunctionOptions.of("aws")
+                FunctionOptions.of(FUNCTION)
                         .withCapacity(CapacityPolicy.between(0, 1))
+                        .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(90)))
                         .withStreams(1, 10)
-                        .withPending(1000, Duration.ofSeconds(30)));
+                        .withPending(1000, Duration.ofSeconds(90)));
     }
 
     private static byte[] image() throws Exception {
@@ -90,7 +95,7 @@ class AwsRoutesIT {
     /** From within its container LocalStack, and so S3, is where LocalStack's own {@code AWS_ENDPOINT_URL} says. */
     private static void createFunction() {
         cloud.createFunction(
-                "aws",
+                FUNCTION,
                 Duration.ofSeconds(120),
                 Cloud.WORKER,
                 Map.of(
@@ -197,8 +202,9 @@ class AwsRoutesIT {
     @ValueSource(ints = {300, 6_000})
     void should_not_fail_after_a_freeze_in_which_connections_were_closed(int frozenMillis) throws Exception {
         assertThat(rig.get("/dynamodb-put").statusCode()).isEqualTo(200);
-        List<String> containers = Cloud.containersOf("aws");
+        List<String> containers = Cloud.containersOf(FUNCTION);
         assertThat(containers).hasSize(1);
+        long connections = dynamoDb.connections();
         DockerClient docker = DockerClientFactory.lazyClient();
         docker.pauseContainerCmd(containers.get(0)).exec();
         try {
@@ -207,7 +213,6 @@ class AwsRoutesIT {
         } finally {
             docker.unpauseContainerCmd(containers.get(0)).exec();
         }
-        long connections = dynamoDb.connections();
 
         HttpResponse<byte[]> response = rig.get("/dynamodb-put?n=10");
 

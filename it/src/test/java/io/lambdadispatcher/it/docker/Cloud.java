@@ -1,5 +1,8 @@
 package io.lambdadispatcher.it.docker;
 
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.exception.ConflictException;
+import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.Container;
 import java.net.URI;
 import java.time.Duration;
@@ -11,6 +14,7 @@ import java.util.Map;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.localstack.LocalStackContainer;
 import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.model.FunctionCode;
@@ -39,9 +43,13 @@ final class Cloud implements AutoCloseable {
                         "LAMBDA_RUNTIME_IMAGE_MAPPING",
                         "{\"java25\":\"" + Image.LAMBDA.imageName().asCanonicalNameString() + "\"}")
                 .withEnv("LAMBDA_DOCKER_FLAGS", "--add-host " + HOST + ":host-gateway")
-                .withEnv("LAMBDA_REMOVE_CONTAINERS", "1");
+                .withEnv("LAMBDA_REMOVE_CONTAINERS", "1")
+                .withEnv("LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT", "120")
+                .withStartupTimeout(Duration.ofMinutes(5));
         localStack.start();
         lambda = LambdaAsyncClient.builder()
+                // Asked again, LocalStack would say that the function is there already.
+                .httpClientBuilder(NettyNioAsyncHttpClient.builder().readTimeout(Duration.ofMinutes(3)))
                 .endpointOverride(endpoint())
                 .region(Region.of(REGION))
                 .build();
@@ -105,9 +113,23 @@ final class Cloud implements AutoCloseable {
                 .toList();
     }
 
+    /** With the containers of its functions, which LocalStack, when killed, leaves behind: the tests that follow need the memory. */
     @Override
     public void close() {
+        String named = localStack.getContainerName().replace('_', '-') + "-lambda-";
         lambda.close();
         localStack.stop();
+        DockerClient docker = DockerClientFactory.lazyClient();
+        docker.listContainersCmd().withShowAll(true).exec().stream()
+                .filter(container -> Arrays.stream(container.getNames()).anyMatch(name -> name.startsWith(named)))
+                .forEach(container -> remove(docker, container));
+    }
+
+    private static void remove(DockerClient docker, Container container) {
+        try {
+            docker.removeContainerCmd(container.getId()).withForce(true).exec();
+        } catch (NotFoundException | ConflictException e) {
+            // It goes by itself.
+        }
     }
 }

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /** A dispatcher in this JVM that launches its workers in a {@link Cloud}. */
 final class CloudRig implements AutoCloseable {
     final HttpClient client = HttpClient.newBuilder()
-            .connectTimeout(Duration.ofSeconds(5))
+            .connectTimeout(Duration.ofSeconds(30))
             .version(HttpClient.Version.HTTP_1_1)
             .build();
     private final Dispatcher dispatcher;
@@ -65,7 +65,7 @@ final class CloudRig implements AutoCloseable {
                 .dialBack(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
                 .launcher(launcher)
                 .observer(observer)
-                .liveness(Duration.ofSeconds(1), Duration.ofSeconds(2))
+                .liveness(Duration.ofSeconds(1), Duration.ofSeconds(6))
                 .start();
     }
 

@@ -41,7 +41,7 @@ class DirectIT {
     static void start() {
         cloud = Cloud.start();
         SdkBytes code = FunctionArchive.workerWith(EventEcho.class, library -> false);
-        cloud.createFunction(FUNCTION, Duration.ofSeconds(5), EventEcho.class.getName(), Map.of(), code);
+        cloud.createFunction(FUNCTION, Duration.ofSeconds(15), EventEcho.class.getName(), Map.of(), code);
     }
 
     @AfterAll

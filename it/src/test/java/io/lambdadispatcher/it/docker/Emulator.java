@@ -47,7 +47,7 @@ final class Emulator implements WorkerLauncher {
                             .withMemorySwap(megabytes * 1024L * 1024)
                             .withCpuPeriod(100_000L)
                             .withCpuQuota((long) (processors * 100_000)))
-                    .waitingFor(Wait.forListeningPort());
+                    .waitingFor(Wait.forListeningPort().withStartupTimeout(Duration.ofMinutes(3)));
             code.files()
                     .forEach((path, target) ->
                             container.withCopyFileToContainer(MountableFile.forHostPath(path), target));

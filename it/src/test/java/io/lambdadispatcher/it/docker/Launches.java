@@ -20,6 +20,10 @@ final class Launches implements DispatcherObserver {
         ended.add(detail);
     }
 
+    long millisSinceFirst() {
+        return (System.nanoTime() - started.get(0)) / 1_000_000;
+    }
+
     /** From the first to the last. */
     Duration spread() {
         return Duration.ofNanos(started.get(started.size() - 1) - started.get(0));

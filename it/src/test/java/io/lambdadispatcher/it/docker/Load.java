@@ -19,7 +19,7 @@ import java.util.function.Supplier;
 final class Load implements AutoCloseable {
     private final HttpClient client = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(Duration.ofSeconds(5))
+            .connectTimeout(Duration.ofSeconds(30))
             .build();
     private final List<Thread> threads = new ArrayList<>();
     private final Map<String, LongAdder> outcomes = new ConcurrentSkipListMap<>();
@@ -47,7 +47,7 @@ final class Load implements AutoCloseable {
     private String once(URI uri) {
         try {
             HttpResponse<byte[]> response = client.send(
-                    HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(60)).build(), BodyHandlers.ofByteArray());
+                    HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(120)).build(), BodyHandlers.ofByteArray());
             return Integer.toString(response.statusCode());
         } catch (IOException e) {
             pause(); // a server that is down is asked again, but not in a tight loop

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.CapacityPolicy;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.LaunchLimits;
 import io.lambdadispatcher.core.TlsOptions;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.netty.pkitesting.CertificateBuilder;
@@ -42,13 +43,14 @@ class LocalStackIT {
     private static FunctionOptions function(String name, CapacityPolicy capacity) {
         return FunctionOptions.of(name)
                 .withCapacity(capacity)
+                .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(90)))
                 .withStreams(1, 10)
-                .withPending(1000, Duration.ofSeconds(30));
+                .withPending(1000, Duration.ofSeconds(90));
     }
 
     @Test
     void should_serve_from_a_function_that_the_first_request_launches() throws Exception {
-        cloud.createWorkerFunction("first", Duration.ofSeconds(120));
+        cloud.createWorkerFunction("first", Duration.ofMinutes(5));
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function("first", CapacityPolicy.between(0, 2)))) {
             HttpResponse<byte[]> pong = rig.get("/ping");
             assertThat(pong.statusCode()).isEqualTo(200);
@@ -67,9 +69,10 @@ class LocalStackIT {
         }
     }
 
+    /** In one step, or in a few while the burst still arrives: not one a second. */
     @Test
-    void should_ask_for_all_that_a_burst_needs_within_100_ms_and_go_back_to_zero() throws Exception {
-        cloud.createWorkerFunction("burst", Duration.ofSeconds(120));
+    void should_ask_at_once_for_all_that_a_burst_needs_and_go_back_to_zero() throws Exception {
+        cloud.createWorkerFunction("burst", Duration.ofMinutes(5));
         CapacityPolicy capacity =
                 CapacityPolicy.between(0, 6).withScaleIn(Duration.ofSeconds(3), Duration.ofSeconds(1));
         Launches launches = new Launches();
@@ -79,16 +82,16 @@ class LocalStackIT {
                 burst.add(rig.getAsync("/delay?delay=500"));
             }
             for (CompletableFuture<HttpResponse<String>> response : burst) {
-                assertThat(response.get(40, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+                assertThat(response.get(120, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
             }
 
             assertThat(launches.started).hasSize(6);
-            assertThat(launches.spread()).isLessThan(Duration.ofMillis(100));
+            assertThat(launches.spread()).isLessThan(Duration.ofMillis(900));
             CloudRig.await(
                     "no worker is left",
-                    Duration.ofSeconds(20),
+                    Duration.ofSeconds(90),
                     () -> rig.pool().workers() == 0);
-            CloudRig.await("all have ended well", Duration.ofSeconds(10), () -> launches.ended.size() == 6);
+            CloudRig.await("all have ended well", Duration.ofSeconds(60), () -> launches.ended.size() == 6);
             assertThat(launches.ended).allMatch(detail -> detail.contains("SCALE_IN"));
 
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
@@ -135,9 +138,17 @@ class LocalStackIT {
 
             assertThat(response.statusCode()).isEqualTo(503);
             assertThat(response.headers().firstValue("retry-after")).isPresent();
-            assertThat(rig.capacity().obstacle()).contains("no.such.Handler");
+            awaitObstacle(rig, "no.such.Handler");
             assertThat(launches.started).hasSizeBetween(1, 10);
         }
+    }
+
+    /** LocalStack may need longer to start a container, or to say no, than the client waited. */
+    private static void awaitObstacle(CloudRig rig, String part) {
+        CloudRig.await("the obstacle is named", Duration.ofSeconds(90), () -> {
+            String obstacle = rig.capacity().obstacle();
+            return obstacle != null && obstacle.contains(part);
+        });
     }
 
     @Test
@@ -147,22 +158,23 @@ class LocalStackIT {
                 function("missing", CapacityPolicy.between(0, 5)).withPending(1000, Duration.ofSeconds(2));
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
             assertThat(rig.get("/ping").statusCode()).isEqualTo(503);
-            assertThat(rig.capacity().obstacle()).startsWith("circuit open").contains("missing");
+            awaitObstacle(rig, "missing");
+            assertThat(rig.capacity().obstacle()).startsWith("circuit open");
             assertThat(launches.started).hasSizeBetween(1, 3);
         }
     }
 
     @Test
     void should_serve_with_what_a_throttled_function_gives_and_say_so() throws Exception {
-        cloud.createWorkerFunction("throttled", Duration.ofSeconds(120));
+        cloud.createWorkerFunction("throttled", Duration.ofMinutes(5));
         cloud.lambda()
                 .putFunctionConcurrency(put -> put.functionName("throttled").reservedConcurrentExecutions(1))
                 .join();
         Launches launches = new Launches();
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function("throttled", CapacityPolicy.fixed(3)), launches)) {
             CloudRig.await(
-                    "one is ready", Duration.ofSeconds(20), () -> rig.capacity().ready() == 1);
-            CloudRig.await("others are throttled", Duration.ofSeconds(10), () -> launches.ended.size() >= 2);
+                    "one is ready", Duration.ofSeconds(90), () -> rig.capacity().ready() == 1);
+            CloudRig.await("others are throttled", Duration.ofSeconds(60), () -> launches.ended.size() >= 2);
 
             assertThat(launches.ended).allMatch(detail -> detail.contains("Exceeded"));
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);

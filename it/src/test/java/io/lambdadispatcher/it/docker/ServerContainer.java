@@ -18,8 +18,8 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
         withEnv("LAMBDA_DISPATCHER_ADMIN_HOST", "0.0.0.0");
         withEnv("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         withEnv("LAMBDA_DISPATCHER_WORKERS_PING_INTERVAL", "1s");
-        withEnv("LAMBDA_DISPATCHER_WORKERS_PING_TIMEOUT", "2s");
-        waitingFor(Wait.forHttp("/ready").forPort(ADMIN_PORT).withStartupTimeout(Duration.ofSeconds(60)));
+        withEnv("LAMBDA_DISPATCHER_WORKERS_PING_TIMEOUT", "6s");
+        waitingFor(Wait.forHttp("/ready").forPort(ADMIN_PORT).withStartupTimeout(Duration.ofMinutes(3)));
     }
 
     /** Two workers of the demo's handler in the same container. */
@@ -39,6 +39,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", Integer.toString(workers))
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", Integer.toString(workers))
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_STREAMS", "10")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_NO_SHOW_AFTER", "90s")
                 .withEnv("LAMBDA_DISPATCHER_AWS_ENDPOINT", "http://" + address(cloud.container()) + ":4566")
                 .withEnv("LAMBDA_DISPATCHER_AWS_REGION", Cloud.REGION)
                 .withEnv("AWS_EC2_METADATA_DISABLED", "true")

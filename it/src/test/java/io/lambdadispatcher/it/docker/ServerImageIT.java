@@ -29,36 +29,36 @@ class ServerImageIT {
 
             assertThat(pong.body()).isEqualTo("pong");
             assertThat(server.execInContainer("id", "-u").getStdout().strip()).isEqualTo("10001");
-            CloudRig.await("Docker finds it healthy", Duration.ofSeconds(30), server::isHealthy);
+            CloudRig.await("Docker finds it healthy", Duration.ofMinutes(2), server::isHealthy);
         }
     }
 
     @Test
     void should_drain_on_docker_stop_without_losing_a_request() throws Exception {
-        ServerContainer server = ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "3s");
+        ServerContainer server = ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "6s");
         try (server) {
             server.start();
             // As behind a load balancer: it stops sending when /ready says so, and what it has sent is answered.
             URI uri = server.uri("/delay?delay=100");
             Load load = new Load(10, () -> uri);
             Thread balancer = new Thread(() -> {
-                CloudRig.await("/ready says no", Duration.ofSeconds(20), () -> !isReady(server));
+                CloudRig.await("/ready says no", Duration.ofMinutes(2), () -> !isReady(server));
                 load.stop();
             });
             balancer.start();
             List<CompletableFuture<HttpResponse<String>>> slow = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
                 slow.add(client.sendAsync(
-                        HttpRequest.newBuilder(server.uri("/delay?delay=6000")).build(), BodyHandlers.ofString()));
+                        HttpRequest.newBuilder(server.uri("/delay?delay=10000")).build(), BodyHandlers.ofString()));
             }
-            CloudRig.await("load is on", Duration.ofSeconds(20), () -> load.count("200") > 100);
+            CloudRig.await("load is on", Duration.ofSeconds(60), () -> load.count("200") > 100);
 
-            int exitCode = server.stopGracefully(Duration.ofSeconds(40));
+            int exitCode = server.stopGracefully(Duration.ofSeconds(60));
             balancer.join();
 
             assertThat(load.failures()).describedAs(load.toString()).isZero();
             for (CompletableFuture<HttpResponse<String>> response : slow) {
-                assertThat(response.get(1, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+                assertThat(response.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
             }
             assertThat(exitCode).isZero();
         }

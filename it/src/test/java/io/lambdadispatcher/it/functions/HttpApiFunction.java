@@ -67,7 +67,7 @@ public class HttpApiFunction implements RequestHandler<APIGatewayV2HTTPEvent, AP
     private APIGatewayV2HTTPResponse meet() {
         together.countDown();
         try {
-            return text(together.await(30, TimeUnit.SECONDS) ? "together" : "alone", 200);
+            return text(together.await(60, TimeUnit.SECONDS) ? "together" : "alone", 200);
         } catch (InterruptedException e) {
             return text("interrupted", 200);
         }

@@ -36,7 +36,7 @@ public final class Meeting implements RequestHandler<Map<String, Object>, Map<St
 
     private void meet() {
         try {
-            barrier.await(20, TimeUnit.SECONDS);
+            barrier.await(60, TimeUnit.SECONDS);
         } catch (Exception e) {
             throw new IllegalStateException("fewer than " + PARTIES + " requests were here at once", e);
         }
