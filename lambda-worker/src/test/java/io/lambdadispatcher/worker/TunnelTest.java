@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The worker's end of a tunnel, and who hears of a drain. */
-@Timeout(60)
+@Timeout(180)
 class TunnelTest {
     private static Http2Headers connect() {
         return get("/ws").method("CONNECT").set(":protocol", "websocket");
