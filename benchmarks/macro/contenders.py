@@ -162,7 +162,7 @@ class JvmGateway(Contender):
         command = [self.java, *self.jvm_flags, *self.properties(), "-cp", machine.GATEWAY_CLASS_PATH]
         command += [f"io.lambdadispatcher.benchmarks.gateway.{self.main}", *self.arguments(run)]
         self.process = Process(self.name, command, PROXY_CORE, run.directory)
-        self.process.await_port(self.port, seconds=60)
+        self.process.await_port(self.port)
 
     def properties(self):
         return []

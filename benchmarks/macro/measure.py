@@ -28,7 +28,7 @@ class Shape:
         return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls)
 
 
-def await_answers(contender, scenario, directory, shape=Shape(), seconds=20):
+def await_answers(contender, scenario, directory, shape=Shape(), seconds=120):
     deadline = time.monotonic() + seconds
     while True:
         load = shape.load(contender.port, scenario, shape.at_once(), directory)

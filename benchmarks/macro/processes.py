@@ -3,6 +3,7 @@
 import atexit
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -24,6 +25,7 @@ PACKAGES = {
     "mvn": "maven",
 }
 _running = []
+_ports = set()
 
 
 class Failure(Exception):
@@ -47,9 +49,17 @@ def tool(name):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Never the same twice, and below those that the kernel gives to connections, one of which could take it before it is used."""
+    while True:
+        port = random.randrange(20_000, 32_768)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in _ports:
+            _ports.add(port)
+            return port
 
 
 def pinned(core):
@@ -83,7 +93,7 @@ class Process:
     def pid(self):
         return self.child.pid
 
-    def await_port(self, port, seconds=30):
+    def await_port(self, port, seconds=120):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.check()

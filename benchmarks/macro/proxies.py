@@ -13,7 +13,6 @@ should have started. Compare figures of one run only.
 
 import argparse
 import collections
-import os
 import pathlib
 import re
 import shutil
@@ -26,7 +25,7 @@ sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import Direct, HaProxy, LambdaDispatcher, Nghttpx, Nginx, SpringGateway, VertxGateway  # noqa: E402
-from load import CONNECTIONS, LOAD_CORE, SCENARIOS, STREAMS, ConstantRate, Load, reached  # noqa: E402
+from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, reached  # noqa: E402
 from machine import java_of, progress, version  # noqa: E402
 from measure import await_answers, measure, summary, warm  # noqa: E402
 from processes import ROOT, Failure, Process, free_port  # noqa: E402
@@ -348,7 +347,7 @@ def worker_shape(text):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help=f"some of {','.join(MAKERS)}")
-    parser.add_argument("--available", action="store_true", help="leave out what is not installed or built instead of failing")
+    parser.add_argument("--available", action="store_true", help="leave out what is not installed or built instead of failing, and make do with one core")
     parser.add_argument("--scenarios", default="ping,image,echo", help="some of %(default)s")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2, help="length of one measurement; sets its requests")
@@ -379,7 +378,7 @@ def main():
     processes.end_children_with_the_script()
     try:
         processes.need("h2load", "taskset")
-        if (os.cpu_count() or 1) < 2:
+        if PROXY_CORE == LOAD_CORE and not options.available:
             raise Failure("one core only; two are needed, one for the proxies and one for load and backend")
         run = Run(options)
         report = run.execute()

@@ -152,7 +152,7 @@ class Side:
             "request-timeout": f"{pool.timeout_millis}ms",
         }
 
-    def await_ready(self, seconds=60):
+    def await_ready(self, seconds=180):
         deadline = time.monotonic() + seconds
         while (obstacle := self.obstacle()) is not None:
             self.dispatcher.check()

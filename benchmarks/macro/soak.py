@@ -120,7 +120,7 @@ class Soak:
 
     def answered(self, generator, dispatcher, seconds):
         """As much as the streams carry. The worker dials in while the first requests wait."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             found = generator.run(dispatcher.port, MIX, 0, seconds, warm=0)
             if found["errors"] == 0:

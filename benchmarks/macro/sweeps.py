@@ -220,11 +220,11 @@ class Crowd(LambdaDispatcher):
     def start_worker(self, run):
         command = [self.java, *self.worker_flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.WorkersMain", self.count]
         workers = Process(f"{self.name}-workers-{self.count}", command, LOAD_CORE, run.directory, self.worker_environment())
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while "ready" not in workers.log.read_text():
             workers.check()
             if time.monotonic() > deadline:
-                raise Failure(f"{self.count} workers were not let in within 60 s:\n{workers.log_end()}\n{self.process.log_end()}")
+                raise Failure(f"{self.count} workers were not let in within 120 s:\n{workers.log_end()}\n{self.process.log_end()}")
             time.sleep(0.1)
         return workers
 

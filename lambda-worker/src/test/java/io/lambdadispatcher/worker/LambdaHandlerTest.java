@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class LambdaHandlerTest {
     /** As a user's subclass would be. */
     private static final class Demo extends LambdaHandler {

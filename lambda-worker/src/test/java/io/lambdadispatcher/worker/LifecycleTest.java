@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class LifecycleTest {
     /** Ready when the test says so. */
     private static final class Slow implements Handler, Lifecycle {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(180)
 class TlsTest {
     private static final X509Bundle SELF_SIGNED = selfSigned("127.0.0.1");
 

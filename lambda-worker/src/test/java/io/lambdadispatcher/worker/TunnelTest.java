@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The worker's end of a tunnel, and who hears of a drain. */
-@Timeout(60)
+@Timeout(180)
 class TunnelTest {
     /** What {@code WorkerConfig.of} sets. */
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** In a process of its own, as it is meant to run. */
-@Timeout(60)
+@Timeout(180)
 class WorkerMainTest {
     /** Cannot be made. */
     public static class Unwell implements Handler {
@@ -58,9 +58,11 @@ class WorkerMainTest {
             try {
                 ScriptedStream stream = dispatcher.takeReady().takeStream();
                 assertThat(stream.exchange(get("/ping")).text()).isEqualTo("pong");
-                stream.request(get("/delay?delay=300"), 0, true);
+                stream.request(get("/delay?delay=1000"), 0, true);
+                // A request that comes when the worker has said that it drains is refused.
+                stream.link().roundTrip();
                 worker.destroy();
-                assertThat(stream.gather().text()).contains("300");
+                assertThat(stream.gather().text()).contains("1000");
                 assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainReason.REQUESTED);
                 assertThat(worker.waitFor(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
                         .isTrue();

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class WorkerTest {
     private static final byte[] SECRET_OCTETS = "0123456789abcdef0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
@@ -154,19 +154,20 @@ class WorkerTest {
     @Test
     void should_drain_before_its_deadline() throws Exception {
         try (Harness harness =
-                new Harness(new DemoHandler(), c -> c.withDeadline(Duration.ofMillis(2_000), Duration.ofSeconds(10)))) {
+                new Harness(new DemoHandler(), c -> c.withDeadline(Duration.ofSeconds(8), Duration.ofSeconds(10)))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
-            assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.DEADLINE);
-            WorkerSummary summary = harness.summary();
-            assertThat(summary.reason()).isEqualTo("DEADLINE");
-            assertThat(summary.lifeMillis()).isLessThan(2_000);
+            Drain drain = link.takeMessage(Drain.class);
+            assertThat(drain.reason()).isEqualTo(DrainReason.DEADLINE);
+            // What is left of the last tenth: nothing is when the deadline has passed.
+            assertThat(drain.graceMillis()).isBetween(1, 600);
+            assertThat(harness.summary().reason()).isEqualTo("DEADLINE");
         }
     }
 
     @Test
     void should_drain_when_idle_for_too_long() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(), c -> c.withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(5), Duration.ZERO))) {
+                new DemoHandler(), c -> c.withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ZERO))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.IDLE);
             assertThat(harness.summary().reason()).isEqualTo("IDLE");
@@ -195,9 +196,12 @@ class WorkerTest {
     void should_leave_a_silent_dispatcher() throws Exception {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.pingIntervalMillis = 50;
-        dispatcher.pingTimeoutMillis = 100;
+        dispatcher.pingTimeoutMillis = 1_000;
         try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
-            dispatcher.takeReady().freeze();
+            ScriptedDispatcher.Link silent = dispatcher.takeReady();
+            // For the next connection, which is to stay however slow this machine is.
+            dispatcher.pingTimeoutMillis = 60_000;
+            silent.freeze();
             assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
         }
     }
@@ -206,7 +210,7 @@ class WorkerTest {
     void should_stay_while_the_dispatcher_answers_its_pings() throws Exception {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.pingIntervalMillis = 10;
-        dispatcher.pingTimeoutMillis = 2_000;
+        dispatcher.pingTimeoutMillis = 60_000;
         try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
             ScriptedStream stream = harness.stream();
             assertThat(stream.exchange(get("/delay?delay=200")).text()).contains("200");

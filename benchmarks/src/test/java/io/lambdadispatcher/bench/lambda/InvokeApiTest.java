@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Over real sockets: by hand, and with AWS's own client, which has to understand the answers. */
-@Timeout(60)
+@Timeout(180)
 class InvokeApiTest {
     private static final List<String> CREDENTIALS = List.of("aws.accessKeyId", "aws.secretAccessKey");
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(180)
 class DatabaseTest {
     private static final long ROUND_TRIP_MILLIS = 20;
     private static final long SERVICE_MILLIS = 10;

@@ -59,7 +59,7 @@ class LocalLauncherTest {
     private static WorkerExit exit(LaunchedWorker worker) throws Exception {
         CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
         worker.exit().thenAccept(exit::complete);
-        return exit.get(20, TimeUnit.SECONDS);
+        return exit.get(60, TimeUnit.SECONDS);
     }
 
     private Path shell(String script) throws Exception {
@@ -160,12 +160,12 @@ class LocalLauncherTest {
         CompletableFuture<?> childGone = ProcessHandle.of(child)
                 .<CompletableFuture<?>>map(ProcessHandle::onExit)
                 .orElseGet(() -> CompletableFuture.completedFuture(null));
-        childGone.get(20, TimeUnit.SECONDS);
+        childGone.get(60, TimeUnit.SECONDS);
     }
 
     /** Waits for a file that another process writes: nothing tells us, so we look. */
     private static long pidIn(Path file) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (!Files.exists(file)) {
             assertThat(System.nanoTime()).isLessThan(deadline);
             Thread.onSpinWait();

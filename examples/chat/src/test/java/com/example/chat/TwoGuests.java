@@ -50,7 +50,7 @@ public final class TwoGuests {
         }
 
         void expect(String part) throws InterruptedException {
-            String next = heard.poll(10, TimeUnit.SECONDS);
+            String next = heard.poll(30, TimeUnit.SECONDS);
             if (next == null || !next.contains(part)) {
                 throw new AssertionError("heard " + next + ", expected " + part);
             }

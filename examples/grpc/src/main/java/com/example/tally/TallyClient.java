@@ -28,8 +28,8 @@ public final class TallyClient {
     }
 
     private static void call(ManagedChannel channel) throws Exception {
-        var now = TallyGrpc.newBlockingStub(channel).withDeadlineAfter(10, TimeUnit.SECONDS);
-        var later = TallyGrpc.newStub(channel).withDeadlineAfter(10, TimeUnit.SECONDS);
+        var now = TallyGrpc.newBlockingStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
+        var later = TallyGrpc.newStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
 
         System.out.println("unary: " + now.add(amount("apples", 2)).getValue());
 
@@ -41,11 +41,11 @@ public final class TallyClient {
 
         Watch watch = new Watch();
         later.watch(Name.newBuilder().setName("plums").build(), watch);
-        watch.first.await(10, TimeUnit.SECONDS);
+        watch.first.await(30, TimeUnit.SECONDS);
         for (int i = 1; i < WATCHED; i++) {
             now.add(amount("plums", i));
         }
-        System.out.println("server streaming: " + watch.seen.get(10, TimeUnit.SECONDS) + ", then cancelled");
+        System.out.println("server streaming: " + watch.seen.get(30, TimeUnit.SECONDS) + ", then cancelled");
 
         Answers counted = new Answers();
         StreamObserver<Amount> counts = later.count(counted);
@@ -69,7 +69,7 @@ public final class TallyClient {
         private final CompletableFuture<List<Long>> all = new CompletableFuture<>();
 
         List<Long> values() throws Exception {
-            return all.get(10, TimeUnit.SECONDS);
+            return all.get(30, TimeUnit.SECONDS);
         }
 
         @Override

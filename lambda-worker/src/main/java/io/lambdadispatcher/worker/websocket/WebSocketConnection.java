@@ -78,7 +78,9 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         request.onCancel(code -> finish(ABNORMAL, code.name()));
         if (!options.pingEvery().isZero()) {
             long nanos = options.pingEvery().toNanos();
-            pinging = loop.scheduleAtFixedRate(this::onPingTime, nanos, nanos, TimeUnit.NANOSECONDS);
+            // Not at a fixed rate: after a standstill two turns would come at once, and the client had no time to
+            // answer.
+            pinging = loop.scheduleWithFixedDelay(this::onPingTime, nanos, nanos, TimeUnit.NANOSECONDS);
         }
         tell(() -> listener = handler.onOpen(this));
         request.onDrain(this::onDrain);

@@ -77,6 +77,9 @@ final class ImpatientServer implements AutoCloseable {
             socket.setSoLinger(true, 0);
             socket.close();
         }
+        // Their threads notice later, and what is closed cannot be reset with the next.
+        open.clear();
+        notifyAll();
     }
 
     private void accept() {

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** With real processes. */
-@Timeout(60)
+@Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the children are scripts for a POSIX shell")
 class ChildTest {
     private static final Duration LONG = Duration.ofSeconds(30);
@@ -55,14 +55,24 @@ class ChildTest {
         logger.addAppender(appender);
     }
 
+    /** What children still have to say is not for the next test. */
     @AfterEach
-    void leave() {
+    void leave() throws InterruptedException {
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("kid-output")) {
+                thread.join(TimeUnit.SECONDS.toMillis(30));
+            }
+        }
         logger.detachAppender(appender);
         logger.setAdditive(true);
         logger.setLevel(null);
     }
 
     private Child child(ChildCommand command) {
+        return child(command, Duration.ofMillis(1), Duration.ofMillis(4));
+    }
+
+    private Child child(ChildCommand command, Duration firstWait, Duration mostWait) {
         return new Child(
                 command,
                 new ChildListener() {
@@ -76,8 +86,8 @@ class ChildTest {
                         died.add(how);
                     }
                 },
-                Duration.ofMillis(1),
-                Duration.ofMillis(4));
+                firstWait,
+                mostWait);
     }
 
     private Child shell(String line) {
@@ -111,7 +121,9 @@ class ChildTest {
 
     @Test
     void should_log_both_outputs_line_by_line_with_its_name() throws Exception {
-        Child child = shell("echo one; echo two >&2; printf three; exec sleep 0.05");
+        // A next one that comes soon could get ahead of what the first has said last.
+        Child child =
+                child(ChildCommand.shell("kid", "echo one; echo two >&2; printf three; exec sleep 0.5"), LONG, LONG);
         child.start();
         assertThat(take(lines)).isEqualTo("INFO kid: one");
         assertThat(take(lines)).isEqualTo("INFO kid: two");

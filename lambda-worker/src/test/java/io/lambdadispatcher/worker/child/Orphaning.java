@@ -14,6 +14,7 @@ final class Orphaning {
             new Child(ChildCommand.of("orphan", java.util.List.of("sleep", "1000")), new ChildListener() {
                         @Override
                         public void onStarted(long pid) {
+                            awaitProgram(pid);
                             end(pid);
                         }
 
@@ -22,6 +23,16 @@ final class Orphaning {
                     })
                     .start();
             Thread.sleep(60_000);
+        }
+    }
+
+    /** Before it is the program, it has not yet asked to be killed with us. */
+    private static void awaitProgram(long pid) {
+        while (!ProcessHandle.of(pid)
+                .flatMap(child -> child.info().command())
+                .orElse("")
+                .endsWith("sleep")) {
+            Thread.onSpinWait();
         }
     }
 

@@ -33,7 +33,7 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
 /** The real SDK against a server that knows as much of S3 and DynamoDB as the routes need. */
-@Timeout(60)
+@Timeout(180)
 class AwsRoutesTest {
     private static final byte[] OBJECT = new byte[3_000_000];
     private static final int LARGE_BYTES = 64 << 20;

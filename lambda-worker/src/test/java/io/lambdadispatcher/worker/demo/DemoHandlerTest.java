@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(60)
+@Timeout(180)
 class DemoHandlerTest {
     private final Harness harness = new Harness(new DemoHandler());
     private ScriptedStream stream;

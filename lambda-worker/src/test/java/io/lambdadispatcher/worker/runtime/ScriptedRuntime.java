@@ -80,9 +80,8 @@ final class ScriptedRuntime implements AutoCloseable {
         return Long.parseLong(line()[1]);
     }
 
-    /** Until the child that runs now has been replaced. */
-    void awaitReplaced() throws Exception {
-        long before = pid();
+    /** Until another child runs. */
+    void awaitReplaced(long before) throws Exception {
         ProcessHandle.of(before).ifPresent(handle -> handle.onExit().join());
         while (pid() == before) {
             Thread.sleep(5);

@@ -160,9 +160,16 @@ class H2cRelayTest {
 
     @Test
     void should_reset_the_apps_stream_at_the_deadline() throws Exception {
-        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {});
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
+                    if (frame instanceof Http2HeadersFrame headers
+                            && headers.headers().path().toString().equals("/first")) {
+                        ok(to);
+                    }
+                });
                 Harness harness = worker(app)) {
             ScriptedStream stream = harness.stream();
+            // Opens the connection: the next request is with the app before its deadline can pass.
+            assertThat(stream.exchange(get("/first")).text()).isEqualTo("ok");
             stream.request(get("/"), 50, true);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
             assertThat(app.takeHeard()).isEqualTo("reset " + Http2Error.CANCEL.code());

@@ -17,9 +17,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(60)
+@Timeout(180)
 class Http1RelayTest {
     private static final String OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+    /** With a promise for which a connection may carry a POST, too, that has been idle for longer than a moment. */
+    private static final String KEPT = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok";
 
     private static byte[] octets(String text) {
         return text.getBytes(StandardCharsets.ISO_8859_1);
@@ -71,7 +74,7 @@ class Http1RelayTest {
 
     @Test
     void should_keep_its_connection_for_the_next_request() throws Exception {
-        try (RawApp app = answering("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok");
+        try (RawApp app = answering(KEPT);
                 Harness harness = worker(app)) {
             ScriptedStream stream = harness.stream();
             for (int i = 0; i < 10; i++) {
@@ -417,12 +420,19 @@ class Http1RelayTest {
 
     @Test
     void should_time_out_with_the_request_and_close_the_connection() throws Exception {
-        try (RawApp app = new RawApp(RawApp.Connection::awaitEnd);
+        try (RawApp app = new RawApp(connection -> {
+                    connection.readHead();
+                    connection.write(OK);
+                    connection.awaitEnd();
+                });
                 Harness harness = worker(app)) {
             ScriptedStream stream = harness.stream();
+            // Opens the connection: the next request is on it before its deadline can pass.
+            assertThat(stream.exchange(get("/")).text()).isEqualTo("ok");
             stream.request(get("/"), 50, true);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
             assertThat(app.takeEnded()).isEqualTo("returned");
+            assertThat(app.connections()).isEqualTo(1);
         }
     }
 
@@ -462,7 +472,7 @@ class Http1RelayTest {
         RawApp[] it = new RawApp[1];
         try (RawApp app = new RawApp(connection -> {
                     connection.readHead();
-                    connection.write(OK);
+                    connection.write(KEPT);
                     it[0].heard.add(connection.readHead());
                 });
                 Harness harness = worker(app)) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Ordinary invocations: event in, request to the application, answer out. */
-@Timeout(60)
+@Timeout(180)
 class WebInvocationsTest {
     private static Context context(int remainingMillis) {
         return (Context) Proxy.newProxyInstance(

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class WebSocketTunnelTest {
     private static final Pattern KEY = Pattern.compile("sec-websocket-key: (\\S+)\r\n");
 
