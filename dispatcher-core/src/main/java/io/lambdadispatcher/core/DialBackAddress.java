@@ -31,7 +31,7 @@ public final class DialBackAddress {
     /** Set in every pod. */
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
-    private static final int TIMEOUT_MILLIS = 500;
+    static final int TIMEOUT_MILLIS = 500;
     private static final URI EC2 = URI.create("http://169.254.169.254");
 
     /** The first address of the first container network. */
@@ -44,19 +44,22 @@ public final class DialBackAddress {
 
     private final Map<String, String> environment;
     private final URI ec2;
+    private final int timeoutMillis;
 
-    private DialBackAddress(Map<String, String> environment, URI ec2) {
+    private DialBackAddress(Map<String, String> environment, URI ec2, int timeoutMillis) {
         this.environment = environment;
         this.ec2 = ec2;
+        this.timeoutMillis = timeoutMillis;
     }
 
     /** @throws IllegalStateException if this machine has nothing but a loopback */
     public static Found find() {
-        return find(System.getenv(), EC2);
+        return find(System.getenv(), EC2, TIMEOUT_MILLIS);
     }
 
-    static Found find(Map<String, String> environment, URI ec2) {
-        DialBackAddress look = new DialBackAddress(environment, ec2);
+    /** @param timeoutMillis to connect to a service, and then for its answer */
+    static Found find(Map<String, String> environment, URI ec2, int timeoutMillis) {
+        DialBackAddress look = new DialBackAddress(environment, ec2, timeoutMillis);
         Found found = look.variable()
                 .or(look::ecs)
                 .or(look::ec2)
@@ -153,11 +156,11 @@ public final class DialBackAddress {
         throw new IOException("'" + uri + "', expected an http address");
     }
 
-    private static String http(String method, String uri, Map<String, String> headers) throws IOException {
+    private String http(String method, String uri, Map<String, String> headers) throws IOException {
         HttpURLConnection connection = connection(uri);
         connection.setRequestMethod(method);
-        connection.setConnectTimeout(TIMEOUT_MILLIS);
-        connection.setReadTimeout(TIMEOUT_MILLIS);
+        connection.setConnectTimeout(timeoutMillis);
+        connection.setReadTimeout(timeoutMillis);
         headers.forEach(connection::setRequestProperty);
         try (InputStream body = connection.getInputStream()) {
             return new String(body.readNBytes(1 << 20), StandardCharsets.UTF_8);

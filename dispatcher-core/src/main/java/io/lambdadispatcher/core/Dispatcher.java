@@ -207,7 +207,8 @@ public final class Dispatcher implements AutoCloseable {
 
     /**
      * Stops listening, lets exchanges finish and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
-     * tunnels to end them, for the rest of it, and closes the launcher. Completes when all is closed; calling it again returns the same stage.
+     * tunnels to end them, for the rest of it, fails what is left, and closes the launcher. Completes when all is closed; calling it again returns the same
+     * stage.
      */
     public CompletionStage<Void> close(Duration grace) {
         CompletableFuture<Void> done = new CompletableFuture<>();

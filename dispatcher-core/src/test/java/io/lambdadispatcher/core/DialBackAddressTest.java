@@ -9,21 +9,25 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** With a metadata service on the loopback. */
-@Timeout(30)
+@Timeout(60)
 class DialBackAddressTest {
     private static final String ECS = "ECS_CONTAINER_METADATA_URI_V4";
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
-    private final List<String> asked = new CopyOnWriteArrayList<>();
+    /** Services here answer, however slow the machine is. */
+    private static final int PATIENT_MILLIS = 20_000;
+
+    private final BlockingQueue<String> asked = new LinkedBlockingQueue<>();
     private HttpServer server;
     private URI metadata;
 
@@ -69,11 +73,11 @@ class DialBackAddressTest {
     }
 
     private String host(Map<String, String> environment) {
-        return DialBackAddress.find(environment, metadata).host();
+        return DialBackAddress.find(environment, metadata, PATIENT_MILLIS).host();
     }
 
     private String reason(Map<String, String> environment) {
-        return DialBackAddress.find(environment, metadata).reason();
+        return DialBackAddress.find(environment, metadata, PATIENT_MILLIS).reason();
     }
 
     @Test
@@ -137,16 +141,19 @@ class DialBackAddressTest {
     }
 
     @Test
-    void should_go_on_when_nobody_answers_in_time() {
+    void should_go_on_when_nobody_answers_in_time() throws InterruptedException {
         serveNothing("/v4/1");
         serveNothing("/latest/api/token");
         long startNanos = System.nanoTime();
 
-        String reason = reason(Map.of(ECS, metadata + "/v4/1"));
+        DialBackAddress.Found found =
+                DialBackAddress.find(Map.of(ECS, metadata + "/v4/1"), metadata, DialBackAddress.TIMEOUT_MILLIS);
 
-        assertThat(reason).contains("network interface");
-        assertThat(asked).containsExactly("GET /v4/1", "PUT /latest/api/token");
-        assertThat((System.nanoTime() - startNanos) / 1_000_000).isLessThan(5_000);
+        assertThat(found.reason()).contains("network interface");
+        assertThat((System.nanoTime() - startNanos) / 1_000_000).isLessThan(10_000);
+        // The service may have been slower to notice them than we to give them up.
+        assertThat(asked.poll(10, TimeUnit.SECONDS)).isEqualTo("GET /v4/1");
+        assertThat(asked.poll(10, TimeUnit.SECONDS)).isEqualTo("PUT /latest/api/token");
     }
 
     @Test
@@ -159,7 +166,8 @@ class DialBackAddressTest {
 
     @Test
     void should_fall_back_on_an_interface_that_is_no_loopback() throws IOException {
-        DialBackAddress.Found found = DialBackAddress.find(Map.of("AWS_EC2_METADATA_DISABLED", "true"), metadata);
+        DialBackAddress.Found found =
+                DialBackAddress.find(Map.of("AWS_EC2_METADATA_DISABLED", "true"), metadata, PATIENT_MILLIS);
 
         assertThat(InetAddress.getByName(found.host()).isLoopbackAddress()).isFalse();
         assertThat(asked).isEmpty();

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -32,7 +33,18 @@ final class FakeLambda implements AutoCloseable {
     }
 
     URI endpoint() {
-        return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+        return endpoint(server.getAddress().getPort());
+    }
+
+    static URI endpoint(int port) {
+        return URI.create("http://127.0.0.1:" + port);
+    }
+
+    /** A port at which nobody listens, nor can: it is bound, where a port that is free may be somebody's the next moment. */
+    static Socket deaf() throws IOException {
+        Socket socket = new Socket();
+        socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        return socket;
     }
 
     Invoke take() throws InterruptedException {

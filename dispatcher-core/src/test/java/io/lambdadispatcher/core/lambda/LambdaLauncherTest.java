@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Against a Lambda on the loopback. That it runs at all shows that the SDK's HTTP client, made for Netty 4.1, works on 4.2. */
-@Timeout(60)
+@Timeout(120)
 class LambdaLauncherTest {
     private static final int MANY = 500;
 
@@ -249,11 +249,8 @@ class LambdaLauncherTest {
 
     @Test
     void should_fail_when_nobody_listens() throws Exception {
-        URI deaf;
-        try (FakeLambda gone = new FakeLambda()) {
-            deaf = gone.endpoint();
-        }
-        try (LambdaLauncher other = launcher(deaf, "hello")) {
+        try (Socket deaf = FakeLambda.deaf();
+                LambdaLauncher other = launcher(FakeLambda.endpoint(deaf.getLocalPort()), "hello")) {
             WorkerExit exit = exit(other.launch(request("w1")));
 
             assertThat(exit.cause()).isEqualTo(Cause.FAILED);
@@ -312,16 +309,25 @@ class LambdaLauncherTest {
 
     @Test
     void should_wait_for_invokes_when_it_closes() throws Exception {
-        LaunchedWorker ends = launcher.launch(request("w1"));
-        FakeLambda.Invoke ending = lambda.take();
-        LaunchedWorker stays = launcher.launch(request("w2"));
+        LaunchedWorker worker = launcher.launch(request("w1"));
+        FakeLambda.Invoke invoke = lambda.take();
+        CompletableFuture<Void> answered =
+                CompletableFuture.runAsync(() -> invoke.answer(200, Map.of(), "{\"reason\":\"SHUTDOWN\"}"));
+
+        launcher.close(Duration.ofSeconds(60));
+
+        answered.get(20, TimeUnit.SECONDS);
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.ENDED, "SHUTDOWN"));
+    }
+
+    @Test
+    void should_give_up_invokes_that_outlast_the_grace() throws Exception {
+        LaunchedWorker worker = launcher.launch(request("w1"));
         lambda.take();
-        ending.answer(200, Map.of(), "{\"reason\":\"SHUTDOWN\"}");
 
-        launcher.close(Duration.ofMillis(300));
+        launcher.close(Duration.ofMillis(50));
 
-        assertThat(exit(ends)).isEqualTo(new WorkerExit(Cause.ENDED, "SHUTDOWN"));
-        assertThat(exit(stays)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
     }
 
     @Test

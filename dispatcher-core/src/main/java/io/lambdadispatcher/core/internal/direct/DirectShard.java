@@ -81,6 +81,13 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         throw new IllegalStateException("a tunnel was opened by a direct call");
     }
 
+    @Override
+    public void failAll(Failure failure) {
+        for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
+            left.fail(failure);
+        }
+    }
+
     private void onRequestTimeout(Exchange exchange) {
         exchange.fail(new Failure(
                 Failure.Kind.TIMEOUT,

@@ -17,6 +17,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,7 +55,11 @@ public final class EmbeddedExchange implements ResponseSink {
                 exchange.cancel();
             }
         });
-        exchange.onLoop(() -> exchange.open(opener, request));
+        try {
+            exchange.onLoop(() -> exchange.open(opener, request));
+        } catch (RejectedExecutionException e) {
+            exchange.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher has closed"));
+        }
         return exchange.response;
     }
 

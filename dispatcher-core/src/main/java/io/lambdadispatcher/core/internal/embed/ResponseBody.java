@@ -70,6 +70,10 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         if (!ended) {
             ended = true;
             error = cause;
+            if (cause != null && subscriber == null) {
+                // Whoever comes now is only told; what has failed is not to be held for one who may never come.
+                dropWaiting();
+            }
             deliver();
         }
     }
@@ -100,6 +104,10 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
 
     private void close() {
         closed = true;
+        dropWaiting();
+    }
+
+    private void dropWaiting() {
         for (ByteBuf data = waiting.poll(); data != null; data = waiting.poll()) {
             drop(data);
         }

@@ -10,6 +10,8 @@ import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.direct.DirectShard;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.loop.Handover;
@@ -29,8 +31,6 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
-import io.netty.channel.group.ChannelGroup;
-import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
@@ -47,6 +47,8 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -58,10 +60,11 @@ public final class Engine implements WorkerRegistry.Listener {
     private final Transport transport;
     private final EventLoopGroup loops;
     private final boolean ownsLoops;
-    private final ChannelGroup accepted = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
+    private final AcceptedChannels accepted = new AcceptedChannels();
+    private final List<Handover> handovers = new ArrayList<>();
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
-    private final List<ExchangeOpener> openers = new ArrayList<>();
+    private final List<LoopDispatch> openers = new ArrayList<>();
     private final WorkerRegistry registry = new WorkerRegistry(this);
     private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
 
@@ -80,7 +83,6 @@ public final class Engine implements WorkerRegistry.Listener {
                 ? given
                 : new MultiThreadIoEventLoopGroup(
                         eventLoops, new DefaultThreadFactory("dispatcher"), transport.ioHandler());
-        List<Handover> handovers = new ArrayList<>();
         for (EventExecutor executor : loops) {
             EventLoop loop = (EventLoop) executor;
             loopIndexes.put(loop, handovers.size());
@@ -90,23 +92,34 @@ public final class Engine implements WorkerRegistry.Listener {
             pools.put(function.name(), new FunctionPool(function, handovers, observer));
         }
         for (int i = 0; i < handovers.size(); i++) {
-            openers.add(new LoopDispatch(router, openersOf(i, direct, observer), observer));
+            List<ExchangeOwner> owners = new ArrayList<>();
+            openers.add(new LoopDispatch(router, openersOf(i, direct, observer, owners), owners, observer));
         }
     }
 
+    /** @param owners is given those that the exchanges will belong to */
     private Map<String, ExchangeOpener> openersOf(
-            int loopIndex, Map<String, DirectFunction> direct, DispatcherObserver observer) {
+            int loopIndex,
+            Map<String, DirectFunction> direct,
+            DispatcherObserver observer,
+            List<ExchangeOwner> owners) {
         Map<String, ExchangeOpener> all = new HashMap<>();
-        pools.forEach((name, pool) -> all.put(name, openerOf(pool.shard(loopIndex), direct.get(name), observer)));
+        pools.forEach(
+                (name, pool) -> all.put(name, openerOf(pool.shard(loopIndex), direct.get(name), observer, owners)));
         return all;
     }
 
     private static ExchangeOpener openerOf(
-            PoolShard shard, @Nullable DirectFunction function, DispatcherObserver observer) {
+            PoolShard shard,
+            @Nullable DirectFunction function,
+            DispatcherObserver observer,
+            List<ExchangeOwner> owners) {
+        owners.add(shard);
         if (function == null) {
             return shard::open;
         }
         DirectShard direct = new DirectShard(shard.pool().options(), function, shard.handover(), observer);
+        owners.add(direct);
         Duration overflowAfter = function.options().overflowAfter();
         if (overflowAfter == null) {
             return direct;
@@ -217,16 +230,12 @@ public final class Engine implements WorkerRegistry.Listener {
     }
 
     /**
-     * Closes every connection that is left and, when they are gone, ends our own event loops. In that order, for a connection that closes may
-     * still have to tell an exchange on another event loop.
+     * Closes every connection that is left, fails what is left of exchanges, and ends our own event loops. In that order, for a connection that closes
+     * may still have to tell an exchange on another event loop, and that exchange whoever waits for it.
      */
     public Future<?> shutdown(Duration timeout) {
-        for (Channel channel : accepted) {
-            // Past the pipeline: HTTP/2 would wait for its streams to end, which has been done.
-            channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
-        }
         Promise<Void> done = GlobalEventExecutor.INSTANCE.newPromise();
-        accepted.newCloseFuture().addListener(closed -> {
+        accepted.closeAll().thenCompose(closed -> failRest()).whenComplete((failed, error) -> {
             if (ownsLoops) {
                 loops.shutdownGracefully(0, timeout.toMillis(), TimeUnit.MILLISECONDS)
                         .addListener(ended -> done.trySuccess(null));
@@ -237,11 +246,27 @@ public final class Engine implements WorkerRegistry.Listener {
         return done;
     }
 
+    /** On every event loop, behind all that has been handed over to it. */
+    private CompletableFuture<Void> failRest() {
+        Failure failure = new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher shuts down");
+        CompletableFuture<?>[] loopsDone = new CompletableFuture<?>[handovers.size()];
+        for (int i = 0; i < loopsDone.length; i++) {
+            LoopDispatch opener = openers.get(i);
+            try {
+                loopsDone[i] = CompletableFuture.runAsync(() -> opener.close(failure), handovers.get(i)::post);
+            } catch (RejectedExecutionException e) {
+                // The embedding program has ended its event loop.
+                loopsDone[i] = CompletableFuture.failedFuture(e);
+            }
+        }
+        return CompletableFuture.allOf(loopsDone);
+    }
+
     /** On a listening channel: keeps what it accepts. */
     private final class Accepting extends ChannelInboundHandlerAdapter {
         @Override
         public void channelRead(ChannelHandlerContext ctx, Object message) {
-            accepted.add((Channel) message);
+            ((Channel) message).pipeline().addLast(accepted);
             ctx.fireChannelRead(message);
         }
     }

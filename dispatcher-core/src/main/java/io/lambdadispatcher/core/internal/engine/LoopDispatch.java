@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
@@ -11,6 +12,7 @@ import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -20,28 +22,43 @@ final class LoopDispatch implements ExchangeOpener {
 
     private final RequestRouter router;
     private final Map<String, ExchangeOpener> functions;
+    private final List<ExchangeOwner> owners;
     private final DispatcherObserver observer;
+    private @Nullable Failure closed;
 
-    LoopDispatch(RequestRouter router, Map<String, ExchangeOpener> functions, DispatcherObserver observer) {
+    /** @param owners of all exchanges that {@code functions} open */
+    LoopDispatch(
+            RequestRouter router,
+            Map<String, ExchangeOpener> functions,
+            List<ExchangeOwner> owners,
+            DispatcherObserver observer) {
         this.router = router;
         this.functions = functions;
+        this.owners = owners;
         this.observer = observer;
+    }
+
+    /** Fails all that is left, and what comes from now on. */
+    void close(Failure failure) {
+        closed = failure;
+        owners.forEach(owner -> owner.failAll(failure));
     }
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         String function = router.route(head);
         ExchangeOpener opener = function == null ? null : functions.get(function);
-        if (opener != null) {
+        if (opener != null && closed == null) {
             return opener.open(head, end, response);
         }
-        Failure failure = new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path());
-        reportUnrouted(function, head, failure);
+        Failure failure =
+                closed != null ? closed : new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path());
+        reportUnopened(function, head, failure);
         response.onFailure(failure);
         return NOWHERE;
     }
 
-    private void reportUnrouted(@Nullable String function, Http2Headers head, Failure failure) {
+    private void reportUnopened(@Nullable String function, Http2Headers head, Failure failure) {
         if (observer.wantsExchanges()) {
             observer.onExchangeEnd(new ExchangeEnd(
                     function,

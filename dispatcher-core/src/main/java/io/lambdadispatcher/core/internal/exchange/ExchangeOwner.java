@@ -14,6 +14,9 @@ public interface ExchangeOwner {
     /** It is a tunnel from now on, for as long as its ends like: the request's time-out has been kept. */
     void onTunnelOpened(Exchange exchange);
 
+    /** Fails every exchange that has not ended. Event loop only. */
+    void failAll(Failure failure);
+
     /** The event loop's clock. */
     long nanoTime();
 

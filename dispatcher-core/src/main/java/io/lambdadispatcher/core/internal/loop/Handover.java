@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.loop;
 import io.netty.channel.EventLoop;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -22,11 +23,21 @@ public final class Handover implements Runnable {
         return loop;
     }
 
-    /** @throws java.util.concurrent.RejectedExecutionException after the loop has shut down */
+    /** @throws RejectedExecutionException after the loop has shut down */
     public void post(Runnable call) {
         calls.add(call);
+        schedule();
+    }
+
+    private void schedule() {
         if (scheduled.compareAndSet(false, true)) {
-            loop.execute(this);
+            try {
+                loop.execute(this);
+            } catch (RejectedExecutionException e) {
+                // Whoever posts next is to know it as well.
+                scheduled.set(false);
+                throw e;
+            }
         }
     }
 
@@ -34,8 +45,15 @@ public final class Handover implements Runnable {
     public void run() {
         // Cleared first: a call posted from here on schedules another run, so none is left behind.
         scheduled.set(false);
-        for (Runnable call = calls.poll(); call != null; call = calls.poll()) {
-            call.run();
+        try {
+            for (Runnable call = calls.poll(); call != null; call = calls.poll()) {
+                call.run();
+            }
+        } finally {
+            // A call has thrown: those behind it must not wait until something else is posted.
+            if (!calls.isEmpty()) {
+                schedule();
+            }
         }
     }
 }

@@ -253,6 +253,24 @@ public final class PoolShard implements ExchangeOwner {
         tunnels.add(exchange, 0);
     }
 
+    @Override
+    public void failAll(Failure failure) {
+        assert loop.inEventLoop();
+        // First those that wait, or they would be given the streams that become free.
+        for (Exchange left = waiting.poll(); left != null; left = waiting.poll()) {
+            pool.pending.decrementAndGet();
+            left.fail(failure);
+        }
+        failAll(underWay, failure);
+        failAll(tunnels, failure);
+    }
+
+    private static void failAll(DeadlineQueue<Exchange> exchanges, Failure failure) {
+        for (Exchange left = exchanges.poll(); left != null; left = exchanges.poll()) {
+            left.fail(failure);
+        }
+    }
+
     private void onPendingTimeout(Exchange exchange) {
         pool.pending.decrementAndGet();
         exchange.fail(new Failure(

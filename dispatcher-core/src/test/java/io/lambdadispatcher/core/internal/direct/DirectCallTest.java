@@ -301,6 +301,20 @@ class DirectCallTest {
     }
 
     @Test
+    void should_answer_503_for_all_that_are_left_when_the_dispatcher_closes() {
+        open("GET", true);
+        open("POST", false).data(octets(7), false);
+
+        shard.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "test"));
+
+        assertThat(client.log).containsExactly("taken 7", "SHUTTING_DOWN 503", "SHUTTING_DOWN 503");
+        assertThat(invoker.open.get(0)).isCancelled();
+        loop.runPendingTasks();
+        assertThat(client.log).hasSize(3);
+        assertOver();
+    }
+
+    @Test
     void should_have_no_more_calls_at_once_than_it_may() {
         open("GET", true);
         open("GET", true);

@@ -76,6 +76,10 @@ class DirectPathTest {
     }
 
     private URI start(DirectOptions options) {
+        return start(options, 2);
+    }
+
+    private URI start(DirectOptions options, int eventLoops) {
         TlsOptions tls = new TlsOptions(directory.resolve("cert.pem"), directory.resolve("key.pem"), null);
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("f").withRequestTimeout(Duration.ofSeconds(20)))
@@ -83,7 +87,7 @@ class DirectPathTest {
                 .invoker(function)
                 .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                .eventLoops(2)
+                .eventLoops(eventLoops)
                 .start();
         started.add(dispatcher);
         return URI.create(
@@ -152,12 +156,21 @@ class DirectPathTest {
 
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
         assertThat(post(client, base, 6 * MIB / 4 * 3).statusCode()).isEqualTo(413);
-        if (version == Version.HTTP_1_1) {
-            // Java's HTTP/2 client waits for ever when a response comes before it has sent its body (RFC 9113 section
-            // 8.1).
-            assertThat(post(client, base, 6 * MIB + 1).statusCode()).isEqualTo(413);
-        }
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
+    }
+
+    /**
+     * So small that all of it has been sent while the dispatcher, which answers at the head, still listens. Not with Java's HTTP/2 client, which waits for
+     * ever when a response comes before it has sent its body (RFC 9113 section 8.1).
+     */
+    @Test
+    void should_refuse_a_body_that_is_announced_as_too_large() throws Exception {
+        HttpClient client = client(Version.HTTP_1_1);
+        URI base = start(new DirectOptions(EventFormat.HTTP_API_V2, 1000, MIB, MIB, 10, null));
+
+        assertThat(post(client, base, 1001).statusCode()).isEqualTo(413);
+        assertThat(function.invoked).isEmpty();
+        assertThat(post(client, base, 1000).body()).isEqualTo(random(1000));
     }
 
     private static HttpResponse<byte[]> post(HttpClient client, URI base, int length) throws Exception {
@@ -267,10 +280,11 @@ class DirectPathTest {
                 .isInstanceOf(java.util.concurrent.CancellationException.class);
     }
 
+    /** With one event loop: between two, a request could come before the response ahead of it is known to be taken. */
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
     void should_count_every_call_off_however_it_ends(EventFormat shape, Version version) throws Exception {
-        URI base = start(DirectOptions.of(shape).withMaxConcurrent(1));
+        URI base = start(DirectOptions.of(shape).withMaxConcurrent(1), 1);
         HttpClient client = client(version);
         List<String> responses = List.of(
                 "{\"statusCode\":200,\"body\":\"" + "x".repeat(700_000) + "\"}",

@@ -122,7 +122,8 @@ class LaunchSupervisorTest {
         LaunchSupervisor supervisor = started(CapacityPolicy.fixed(1));
         pass(Duration.ofMinutes(3));
 
-        assertThat(launcher.asked).isBetween(3, 20);
+        // Each second without a back-off; with it a dozen, by chance a few more or less.
+        assertThat(launcher.asked).isBetween(3, 60);
         assertThat(supervisor.status().obstacle()).contains("broken");
     }
 

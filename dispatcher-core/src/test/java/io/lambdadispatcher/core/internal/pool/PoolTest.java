@@ -498,6 +498,34 @@ class PoolTest {
         stream.respond();
     }
 
+    @Test
+    void should_fail_whatever_has_not_ended() {
+        Client[] clients = {new Client(), new Client(), new Client(), new Client()};
+        Stream first = new Stream(here);
+        here.open(head("CONNECT", "/tunnel"), false, clients[0]);
+        first.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+        Stream second = new Stream(here);
+        get(clients[1], "/carried");
+        Stream away = new Stream(there);
+        get(clients[2], "/crossing");
+        get(clients[3], "/waiting");
+        assertThat(second.log).containsExactly("/carried end");
+        assertThat(pool.pending()).isEqualTo(1);
+
+        here.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "test"));
+        turn();
+
+        assertThat(clients[0].log).containsExactly("200", "SHUTTING_DOWN");
+        assertThat(clients[1].log).containsExactly("SHUTTING_DOWN");
+        assertThat(clients[2].log).containsExactly("SHUTTING_DOWN");
+        assertThat(clients[3].log).containsExactly("SHUTTING_DOWN");
+        assertThat(first.log).containsExactly("/tunnel", "cancel CANCELLED");
+        assertThat(second.log).containsExactly("/carried end", "cancel CANCELLED");
+        assertThat(away.log).containsExactly("/crossing end", "cancel CANCELLED");
+        assertThat(pool.pending()).isZero();
+        assertThat(here.sample(false).busy()).isZero();
+    }
+
     /** The request's time-out is one second here. */
     @Test
     void should_let_an_open_tunnel_be_however_old_it_is() {

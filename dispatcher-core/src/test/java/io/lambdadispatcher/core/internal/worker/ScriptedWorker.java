@@ -102,6 +102,13 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> http2.encoder().writeHeaders(ctx, id, head(Endpoints.STREAM_PATH), 0, false, ctx.newPromise()));
     }
 
+    /** Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO announced is refused in its turn. */
+    void awaitRead(int unannouncedId) throws Exception {
+        openStream(unannouncedId);
+        expect(unannouncedId + " :status 403");
+        expect(unannouncedId + " RST_STREAM 0");
+    }
+
     private static Http2Headers head(CharSequence path) {
         return new DefaultHttp2Headers()
                 .method("POST")

@@ -23,6 +23,8 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -43,11 +45,10 @@ class WorkerSideTest {
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
-            .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(5)))
+            .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(30)))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
             .eventLoops(2)
-            .liveness(Duration.ofMillis(200), Duration.ofMillis(300))
             .observer(new DispatcherObserver() {
                 @Override
                 public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
@@ -262,7 +263,7 @@ class WorkerSideTest {
                     .toCompletableFuture();
             first.expect("5 RST_STREAM 1");
             assertThat(failure(tooLong)).returns("BAD_REQUEST", DispatchException::kind);
-            second.ready(1);
+            second.ready(1).awaitRead(5);
             ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/next"));
             first.expect("3 REQUEST_HEAD /next end");
         }
@@ -301,9 +302,8 @@ class WorkerSideTest {
     void should_not_let_a_worker_come_back_that_has_said_goodbye() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.say(new ControlMessage.Goodbye("done"));
-            // Behind GOODBYE on the same connection: closing before it has been read could lose it.
-            worker.openStream(5);
-            worker.expect("5 :status 403");
+            // Closing before GOODBYE has been read could lose it.
+            worker.awaitRead(5);
         }
         assertThat(partings.poll(10, TimeUnit.SECONDS)).isEqualTo("w, goodbye: done");
         try (ScriptedWorker again = worker("w")) {
@@ -325,10 +325,8 @@ class WorkerSideTest {
     void should_send_nothing_to_a_worker_that_is_not_ready_and_all_when_it_is() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.say(new ControlMessage.Readiness(false));
-            // Behind READINESS on the same connection: when it is refused, READINESS has been read.
-            worker.openStream(5);
-            worker.expect("5 :status 403");
-            worker.expect("5 RST_STREAM 0");
+            worker.awaitRead(5);
+            assertThat(dispatcher.pools().get(0).free()).isZero();
             get("/a");
             worker.say(new ControlMessage.Readiness(true));
             worker.expect("3 REQUEST_HEAD /a end");
@@ -344,6 +342,38 @@ class WorkerSideTest {
             worker.say(new ControlMessage.Goodbye("done"));
             worker.close();
             closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    /** Of both event loops, so that some have crossed to the worker's. */
+    @Test
+    void should_fail_what_is_left_when_it_closes() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(4)) {
+            CompletableFuture<DispatchResponse> unread = get("/unread");
+            worker.expect("9 REQUEST_HEAD /unread end");
+            worker.respond(9, ok(), false);
+            worker.data(9, 1000, false);
+            worker.awaitRead(11);
+            assertThat(unread.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            CompletableFuture<DispatchResponse> begun = send(DispatchRequest.of("POST", "a", "/a"));
+            worker.expect("7 REQUEST_HEAD /a end");
+            List<CompletableFuture<DispatchResponse>> harmless = new ArrayList<>();
+            for (int stream : new int[] {5, 3}) {
+                harmless.add(get("/b"));
+                worker.expect(stream + " REQUEST_HEAD /b end");
+            }
+            for (int i = 0; i < 4; i++) {
+                harmless.add(get("/waits"));
+            }
+            dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+
+            assertThat(begun).isDone();
+            assertThat(failure(begun)).returns("WORKER_LOST", DispatchException::kind);
+            assertThat(harmless)
+                    .allMatch(CompletableFuture::isDone)
+                    .allSatisfy(
+                            future -> assertThat(failure(future)).returns("SHUTTING_DOWN", DispatchException::kind));
+            assertThat(failure(get("/late"))).returns("SHUTTING_DOWN", DispatchException::kind);
         }
     }
 
