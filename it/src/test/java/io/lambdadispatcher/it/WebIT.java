@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.lambdadispatcher.it.webdemo.JdkApp;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -256,9 +257,37 @@ class WebIT {
         }
     }
 
-    private static String node(String module) {
+    /** SIGTERM. Its clients see the application's own goodbye in place of a cut. */
+    @Test
+    @Timeout(90)
+    void should_let_the_app_close_its_websockets_when_the_worker_must_go() throws Exception {
+        assumeNode();
+        try (Rig rig = Rig.start()) {
+            Process worker = rig.worker(
+                    1,
+                    4,
+                    Map.of(
+                            "LAMBDA_DISPATCHER_WEB_COMMAND",
+                            node("websocket.js", ""),
+                            "LAMBDA_DISPATCHER_WEB_PORT",
+                            Integer.toString(AnyApp.freePort()),
+                            "LAMBDA_DISPATCHER_WEB_DRAIN_PATH",
+                            "/going"));
+            WebSocketIT.Told told = new WebSocketIT.Told();
+            rig.client(HttpClient.Version.HTTP_1_1)
+                    .newWebSocketBuilder()
+                    .buildAsync(URI.create(rig.http("/").toString().replaceFirst("^http", "ws")), told)
+                    .join();
+            worker.destroy();
+            assertThat(told.closed.get(20, TimeUnit.SECONDS)).isEqualTo(1001);
+            assertThat(worker.waitFor(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(worker.exitValue()).isZero();
+        }
+    }
+
+    private static String node(String name, String module) {
         try {
-            Path script = Path.of(WebIT.class.getResource("/web/app.js").toURI());
+            Path script = Path.of(WebIT.class.getResource("/web/" + name).toURI());
             return "exec node " + script + " " + module;
         } catch (java.net.URISyntaxException e) {
             throw new IllegalStateException(e);
@@ -278,7 +307,7 @@ class WebIT {
     @Nested
     class WithNode extends AnyApp {
         WithNode() {
-            super(node("http"), "http1");
+            super(node("app.js", "http"), "http1");
         }
 
         @BeforeAll
@@ -292,7 +321,7 @@ class WebIT {
     @Nested
     class WithNodeOverHttp2 extends AnyApp {
         WithNodeOverHttp2() {
-            super(node("http2"), "h2c");
+            super(node("app.js", "http2"), "h2c");
         }
 
         @BeforeAll

@@ -52,6 +52,8 @@ public final class Worker {
     private long idleSinceNanos;
     private long startedWhenIdle = -1;
     private boolean draining;
+    private boolean shutdownTold;
+    private CompletionStage<?> told = CompletableFuture.completedFuture(null);
     private boolean refused;
     private String reason = "";
 
@@ -91,7 +93,7 @@ public final class Worker {
         return ready.copy();
     }
 
-    /** Completes, never exceptionally, when all connections are closed and the threads are ending. */
+    /** Completes, never exceptionally, when all connections are closed, the threads are ending, and the handler has passed on that the worker drains. */
     public CompletionStage<WorkerSummary> done() {
         return done.copy();
     }
@@ -163,27 +165,41 @@ public final class Worker {
     }
 
     private void onDrain(DrainReason why) {
+        onDrain(why, config.drainGrace());
+    }
+
+    private void onDrain(DrainReason why, Duration asked) {
         if (draining) {
             return;
         }
         draining = true;
         because(why.name());
         log.info("worker {} drains: {}", config.workerId(), reason);
-        Duration grace = grace();
+        Duration grace = withinDeadline(asked);
         if (running.isEmpty()) {
             finish();
+        } else {
+            told = Lifecycle.drain(handler, why, grace);
         }
         keepers.forEach(keeper -> keeper.drain(why, grace));
     }
 
+    /** The worker stays, but what came by that dispatcher must end. Each connection to it says so; the handler hears of it once. */
+    private void onShutdown(Duration grace) {
+        if (!draining && !shutdownTold) {
+            shutdownTold = true;
+            told = Lifecycle.drain(handler, DrainReason.SHUTDOWN, withinDeadline(grace));
+        }
+    }
+
     /** Never past the deadline, less what parting takes. */
-    private Duration grace() {
+    private Duration withinDeadline(Duration asked) {
         if (deadlineNanos == 0) {
-            return config.drainGrace();
+            return asked;
         }
         Duration left = Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
         Duration usable = left.minus(left.dividedBy(4));
-        return usable.compareTo(config.drainGrace()) < 0 ? usable : config.drainGrace();
+        return usable.compareTo(asked) < 0 ? usable : asked;
     }
 
     private void because(String why) {
@@ -199,7 +215,7 @@ public final class Worker {
             ready.completeExceptionally(new IllegalStateException("worker ended before it was ready: " + reason));
         }
         loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
-        done.complete(summary);
+        told.whenComplete((nothing, failure) -> done.complete(summary));
     }
 
     private WorkerSummary summary() {
@@ -233,6 +249,7 @@ public final class Worker {
             long now = System.nanoTime();
             home.execute(() -> {
                 up.add(keeper);
+                shutdownTold = false;
                 if (readyNanos == 0) {
                     readyNanos = now;
                     log.info("worker {} ready after {} ms", config.workerId(), (now - startedNanos) / 1_000_000);
@@ -247,8 +264,13 @@ public final class Worker {
         }
 
         @Override
-        public void onDrain(DrainReason why) {
-            home.execute(() -> Worker.this.onDrain(why));
+        public void onDrain(DrainReason why, Duration grace) {
+            home.execute(() -> Worker.this.onDrain(why, grace));
+        }
+
+        @Override
+        public void onShutdown(Duration grace) {
+            home.execute(() -> Worker.this.onShutdown(grace));
         }
 
         @Override

@@ -4,22 +4,30 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.ControlMessage.Drain;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(180)
 class LifecycleTest {
-    /** Ready when the test says so. */
-    private static final class Slow implements Handler, Lifecycle {
+    /** Ready when the test says so; keeps what it is told of drains. */
+    private static class Slow implements Handler, Lifecycle {
         final CompletableFuture<Void> started = new CompletableFuture<>();
+        final BlockingQueue<String> drains = new LinkedBlockingQueue<>();
+        volatile CompletableFuture<Void> passedOn = CompletableFuture.completedFuture(null);
 
         @Override
         public void handle(Request request, Response response) {
@@ -33,7 +41,23 @@ class LifecycleTest {
         }
 
         @Override
+        public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+            drains.add(reason + " " + grace);
+            return passedOn;
+        }
+
+        String takeDrain() throws InterruptedException {
+            return drains.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+        }
+
+        @Override
         public void stop() {}
+    }
+
+    private static Slow started() {
+        Slow handler = new Slow();
+        handler.started.complete(null);
+        return handler;
     }
 
     @Test
@@ -69,6 +93,72 @@ class LifecycleTest {
             assertThat(harness.summary().reason()).isEqualTo("REQUESTED");
             handler.started.complete(null);
             assertThat(harness.dispatcher.links()).isEmpty();
+            assertThat(handler.drains).isEmpty();
+        }
+    }
+
+    @Test
+    void should_tell_the_handler_once_that_the_worker_drains_and_not_end_before_it_has_passed_that_on()
+            throws Exception {
+        Slow handler = started();
+        handler.passedOn = new CompletableFuture<>();
+        try (Harness harness = new Harness(handler, c -> c.withStreams(2, 1))) {
+            ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
+            ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
+            one.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            other.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            assertThat(handler.takeDrain()).isEqualTo("SCALE_IN PT10S");
+            one.awaitClosed();
+            other.awaitClosed();
+            CompletableFuture<WorkerSummary> done = harness.worker.done().toCompletableFuture();
+            assertThatThrownBy(() -> done.get(100, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
+            handler.passedOn.complete(null);
+            harness.summary();
+            assertThat(handler.drains).isEmpty();
+        }
+    }
+
+    @Test
+    void should_tell_the_handler_once_that_a_dispatcher_goes_though_the_worker_stays() throws Exception {
+        Slow handler = started();
+        try (Harness harness = new Harness(handler, c -> c.withStreams(2, 1))) {
+            ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
+            ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
+            harness.dispatcher.answersHello = false;
+            one.send(new Drain(DrainReason.SHUTDOWN, 9_000));
+            assertThat(handler.takeDrain()).isEqualTo("SHUTDOWN PT9S");
+            other.send(new Drain(DrainReason.SHUTDOWN, 9_000));
+            other.awaitClosed();
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(handler.takeDrain()).isEqualTo("REQUESTED PT30S");
+        }
+    }
+
+    @Test
+    void should_tell_the_handler_that_the_next_dispatcher_goes_too() throws Exception {
+        Slow handler = started();
+        try (Harness harness = new Harness(handler)) {
+            for (int graceMillis : new int[] {9_000, 8_000}) {
+                harness.dispatcher.takeReady().send(new Drain(DrainReason.SHUTDOWN, graceMillis));
+                assertThat(handler.takeDrain()).isEqualTo("SHUTDOWN " + Duration.ofMillis(graceMillis));
+            }
+        }
+    }
+
+    /** The handler's fault is nobody else's. */
+    @Test
+    void should_drain_though_the_handler_throws() throws Exception {
+        Slow handler = new Slow() {
+            @Override
+            public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+                throw new IllegalStateException("as the test wants it");
+            }
+        };
+        handler.started.complete(null);
+        try (Harness harness = new Harness(handler)) {
+            harness.dispatcher.takeReady();
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(harness.summary().reason()).isEqualTo("REQUESTED");
         }
     }
 

@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * The wait before a restart doubles from one to the next, until somebody says that the child is {@link #markHealthy healthy}. What a child has
- * started itself is signalled with it, as far as it is still the child's. Methods may be called from any thread; the state is confined to the
- * thread of all children.
+ * started itself is signalled with it, as far as it is still the child's; what it leaves behind in its {@link Session} when it ends is killed, for the next would
+ * find it at its ports. Methods may be called from any thread; the state is confined to the thread of all children.
  */
 public final class Child {
     private static final Duration FIRST_WAIT = Duration.ofMillis(100);
@@ -132,9 +132,19 @@ public final class Child {
     private void onEnded(Process ended) {
         process = null;
         if (state == State.STOPPING) {
-            awaitFamily();
+            awaitFamily(ended);
         } else {
             onDied(describe(ended.exitValue()));
+            killRest(ended);
+        }
+    }
+
+    /** A shell that is killed, or whose last program ends, leaves the others of its line to run on. */
+    private void killRest(Process ended) {
+        List<ProcessHandle> rest = Session.ledBy(ended.pid());
+        if (!rest.isEmpty()) {
+            log.warn("{} has left {} of its processes behind, they are killed", command.name(), rest.size());
+            rest.forEach(ProcessHandle::destroyForcibly);
         }
     }
 
@@ -181,13 +191,14 @@ public final class Child {
     }
 
     /** A shell ends at once where what it has started takes its time. */
-    private void awaitFamily() {
+    private void awaitFamily(Process ended) {
         CompletableFuture<?>[] left = family.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
-        CompletableFuture.allOf(left).thenRunAsync(this::onFamilyEnded, Children.THREAD);
+        CompletableFuture.allOf(left).thenRunAsync(() -> onFamilyEnded(ended), Children.THREAD);
     }
 
-    private void onFamilyEnded() {
+    private void onFamilyEnded(Process ended) {
         stopTimer();
+        killRest(ended);
         log.info("{} has ended", command.name());
         onStopped();
     }

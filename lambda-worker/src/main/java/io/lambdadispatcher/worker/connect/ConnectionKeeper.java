@@ -33,7 +33,10 @@ public final class ConnectionKeeper {
         void onLost(ConnectionKeeper keeper);
 
         /** The dispatcher wants this worker to go. */
-        void onDrain(DrainReason reason);
+        void onDrain(DrainReason reason, Duration grace);
+
+        /** The dispatcher itself goes; the keeper tries again. */
+        void onShutdown(Duration grace);
 
         /** The last call. @param detail why */
         void onStopped(ConnectionKeeper keeper, boolean refused, String detail);
@@ -213,13 +216,15 @@ public final class ConnectionKeeper {
         }
 
         @Override
-        public void onDrain(DrainReason reason) {
+        public void onDrain(DrainReason reason, Duration grace) {
             log.info("dispatcher {} drains this connection: {}", address, reason);
             boolean comesBack =
                     reason == DrainReason.SHUTDOWN && config.credential().outlivesDispatcher();
-            if (!comesBack) {
+            if (comesBack) {
+                owner.onShutdown(grace);
+            } else {
                 state = State.STOPPING;
-                owner.onDrain(reason);
+                owner.onDrain(reason, grace);
             }
         }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.connect;
 
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import java.time.Duration;
 
 /** What a worker connection tells its keeper. On the connection's event loop. */
 interface ConnectionListener {
@@ -12,7 +13,7 @@ interface ConnectionListener {
     void onExchangeEnded(boolean failed, long requestBytes, long responseBytes);
 
     /** The dispatcher drains this connection. */
-    void onDrain(DrainReason reason);
+    void onDrain(DrainReason reason, Duration grace);
 
     /** The channel is gone; the last call. */
     void onClosed(Closing closing);

@@ -236,8 +236,9 @@ final class WorkerConnection extends Http2Client.Owner
     private void onDrain(Drain drain) {
         admitting = false;
         if (state == State.SERVING) {
-            startDraining(drain.reason(), Math.max(0, drain.graceMillis()));
-            listener.onDrain(drain.reason());
+            int graceMillis = Math.max(0, drain.graceMillis());
+            startDraining(drain.reason(), graceMillis);
+            listener.onDrain(drain.reason(), Duration.ofMillis(graceMillis));
         }
         checkDrained();
     }

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker.handler;
 
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -22,9 +24,32 @@ public interface Lifecycle {
      */
     void stop();
 
+    /**
+     * The worker begins to drain, or one of its dispatchers goes ({@link DrainReason#SHUTDOWN}) and the worker stays: what is under way and would go on for ever should
+     * end, for it is broken off after {@code grace}. Once for each worker that has started and each dispatcher that goes, also when nothing is under way; requests may
+     * still come, and further workers of the process. What belongs to one request hears of it by {@link Request#onDrain}. Must not block. On an event loop.
+     *
+     * @return completes when that has been passed on, within {@code grace}, for the worker does not end before; how it completes does not matter
+     */
+    default CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+        return CompletableFuture.completedFuture(null);
+    }
+
     /** Starts it if there is something to start. */
     static CompletionStage<Void> start(Handler handler) {
         return handler instanceof Lifecycle lifecycle ? lifecycle.start() : CompletableFuture.completedFuture(null);
+    }
+
+    /** Tells it of the drain if it wants to know. */
+    static CompletionStage<?> drain(Handler handler, DrainReason reason, Duration grace) {
+        try {
+            if (handler instanceof Lifecycle lifecycle) {
+                return lifecycle.onDrain(reason, grace);
+            }
+        } catch (RuntimeException e) {
+            FailureLog.report("drain listener", handler, e);
+        }
+        return CompletableFuture.completedFuture(null);
     }
 
     static void stop(Handler handler) {

@@ -62,16 +62,14 @@ final class Http1Upstream implements Upstream {
         while ((connection = idle.peekFirst()) != null) {
             long idleNanos = connection.idleNanos();
             if (!rule.isYoung(idleNanos) || !connection.isOpen()) {
-                idle.removeFirst();
-                connection.close();
+                retire(idle.removeFirst());
             } else if (exchange.isReplayable() || rule.isSafe(idleNanos, connection.announcedNanos())) {
                 idle.removeFirst();
                 if (connection.isQuiet()) {
                     exchange.onConnected(connection);
                     return;
                 }
-                rule.onClosedIdle(idleNanos);
-                connection.close();
+                retire(connection);
             } else {
                 break;
             }
@@ -105,9 +103,18 @@ final class Http1Upstream implements Upstream {
         idle.addFirst(connection);
         Http1Connection oldest = idle.getLast();
         if (!rule.isYoung(oldest.idleNanos())) {
-            idle.removeLast();
-            oldest.close();
+            retire(idle.removeLast());
         }
+    }
+
+    /** Too old to be used again, or closed by the application, of which its event may not have told yet. */
+    private void retire(Http1Connection old) {
+        if (old.isOpen() && old.isQuiet()) {
+            rule.onKept(old.idleNanos());
+        } else {
+            rule.onClosedIdle(old.idleNanos());
+        }
+        old.close();
     }
 
     /** The application has answered on a connection that had been idle for so long. */

@@ -30,6 +30,7 @@ final class WebApp implements ChildListener {
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
     private final AtomicBoolean probing = new AtomicBoolean();
     private boolean started;
+    private boolean stopped;
     private int earlyDeaths;
 
     WebApp(WebConfig config) {
@@ -50,7 +51,11 @@ final class WebApp implements ChildListener {
         return command;
     }
 
+    /** Fails after {@link #stop} where there is a process to start: it is not started a second time. */
     synchronized CompletionStage<Void> start() {
+        if (stopped) {
+            return CompletableFuture.failedFuture(stoppedAlready());
+        }
         if (!started) {
             started = true;
             if (child == null) {
@@ -66,6 +71,10 @@ final class WebApp implements ChildListener {
         if (child == null) {
             return;
         }
+        synchronized (this) {
+            stopped = true;
+        }
+        ready.completeExceptionally(stoppedAlready());
         try {
             child.stop(STOP_GRACE).toCompletableFuture().get(STOP_GRACE.toMillis() * 2, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
@@ -73,6 +82,10 @@ final class WebApp implements ChildListener {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private IllegalStateException stoppedAlready() {
+        return new IllegalStateException("the app '" + config.command() + "' has been stopped");
     }
 
     @Override

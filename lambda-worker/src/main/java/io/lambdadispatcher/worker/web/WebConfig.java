@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param command starts the application; {@code null} = somebody else does
  * @param passThroughPath where events that are no HTTP request are posted
  * @param errorStatusCodes answers to an ordinary invocation that make it fail
+ * @param drainPath where it is posted that the worker begins to drain; {@code null} = nowhere
  */
 public record WebConfig(
         InetSocketAddress address,
@@ -26,7 +27,8 @@ public record WebConfig(
         ReadinessCheck readiness,
         @Nullable String command,
         String passThroughPath,
-        StatusCodes errorStatusCodes) {
+        StatusCodes errorStatusCodes,
+        @Nullable String drainPath) {
 
     /** What the application speaks. */
     public enum AppProtocol {
@@ -46,6 +48,9 @@ public record WebConfig(
         if (!passThroughPath.startsWith("/")) {
             throw new IllegalArgumentException(
                     "pass-through path is '" + passThroughPath + "', expected it to begin with /");
+        }
+        if (drainPath != null && !drainPath.startsWith("/")) {
+            throw new IllegalArgumentException("drain path is '" + drainPath + "', expected it to begin with /");
         }
         if (idleLimit.isNegative()) {
             throw new IllegalArgumentException("idle limit is " + idleLimit + ", expected zero or more");
@@ -67,7 +72,8 @@ public record WebConfig(
                 ReadinessCheck.of(address.getPort()),
                 null,
                 "/events",
-                StatusCodes.NONE);
+                StatusCodes.NONE,
+                null);
     }
 
     public WebConfig withProtocol(AppProtocol value) {
@@ -80,7 +86,8 @@ public record WebConfig(
                 readiness,
                 command,
                 passThroughPath,
-                errorStatusCodes);
+                errorStatusCodes,
+                drainPath);
     }
 
     public WebConfig withBasePath(String value) {
@@ -93,7 +100,8 @@ public record WebConfig(
                 readiness,
                 command,
                 passThroughPath,
-                errorStatusCodes);
+                errorStatusCodes,
+                drainPath);
     }
 
     public WebConfig withAuthorizationSource(@Nullable String fieldName) {
@@ -106,7 +114,8 @@ public record WebConfig(
                 readiness,
                 command,
                 passThroughPath,
-                errorStatusCodes);
+                errorStatusCodes,
+                drainPath);
     }
 
     public WebConfig withIdleLimit(Duration value) {
@@ -119,7 +128,8 @@ public record WebConfig(
                 readiness,
                 command,
                 passThroughPath,
-                errorStatusCodes);
+                errorStatusCodes,
+                drainPath);
     }
 
     public WebConfig withReadiness(ReadinessCheck value) {
@@ -132,7 +142,8 @@ public record WebConfig(
                 value,
                 command,
                 passThroughPath,
-                errorStatusCodes);
+                errorStatusCodes,
+                drainPath);
     }
 
     public WebConfig withCommand(@Nullable String value) {
@@ -145,7 +156,8 @@ public record WebConfig(
                 readiness,
                 value,
                 passThroughPath,
-                errorStatusCodes);
+                errorStatusCodes,
+                drainPath);
     }
 
     public WebConfig withEvents(String newPassThroughPath, StatusCodes newErrorStatusCodes) {
@@ -158,6 +170,21 @@ public record WebConfig(
                 readiness,
                 command,
                 newPassThroughPath,
-                newErrorStatusCodes);
+                newErrorStatusCodes,
+                drainPath);
+    }
+
+    public WebConfig withDrainPath(@Nullable String value) {
+        return new WebConfig(
+                address,
+                protocol,
+                basePath,
+                authorizationSource,
+                idleLimit,
+                readiness,
+                command,
+                passThroughPath,
+                errorStatusCodes,
+                value);
     }
 }

@@ -64,6 +64,7 @@ public final class WebEnvironment {
         return WebConfig.of(address(port))
                 .withProtocol(protocol)
                 .withCommand(find(PREFIX + "COMMAND"))
+                .withDrainPath(drainPath())
                 .withBasePath(basePath())
                 .withAuthorizationSource(find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
                 .withIdleLimit(millis("IDLE_MILLIS", Duration.ofSeconds(4)))
@@ -130,6 +131,15 @@ public final class WebEnvironment {
         String path = text("", PREFIX + "BASE_PATH", ADAPTER_PREFIX + "REMOVE_BASE_PATH", "REMOVE_BASE_PATH");
         String trimmed = path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
         return trimmed.isEmpty() || trimmed.startsWith("/") ? trimmed : "/" + trimmed;
+    }
+
+    private @Nullable String drainPath() {
+        String name = PREFIX + "DRAIN_PATH";
+        String path = find(name);
+        if (path != null && !path.startsWith("/")) {
+            throw bad(name, path, "a path that begins with /");
+        }
+        return path;
     }
 
     private void sayWhatDiffers() {

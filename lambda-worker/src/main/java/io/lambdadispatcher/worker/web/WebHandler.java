@@ -2,16 +2,22 @@ package io.lambdadispatcher.worker.web;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.web.WebConfig.AppProtocol;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.util.AsciiString;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +52,16 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
         return app.start();
     }
 
+    /** Passes it on to the application, where it has a path for that. */
+    @Override
+    public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+        String path = config.drainPath();
+        if (path == null) {
+            return CompletableFuture.completedFuture(null);
+        }
+        return new DrainNotice(path, reason, grace).send(invocations, this::relay);
+    }
+
     @Override
     public void stop() {
         app.stop();
@@ -66,6 +82,19 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
 
     @Override
     public void handle(Request request, Response response) {
+        if (config.drainPath() != null && DrainNotice.isClaimedBy(request.headers())) {
+            boolean toHead = AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
+            Answers.text(
+                    response,
+                    HttpResponseStatus.BAD_REQUEST,
+                    "field " + DrainNotice.REASON + " is only for the worker to send",
+                    toHead);
+        } else {
+            relay(request, response);
+        }
+    }
+
+    private void relay(Request request, Response response) {
         upstream((EventLoop) request.eventLoop()).relay(request, response);
     }
 

@@ -71,15 +71,21 @@ final class WebInvocations implements RequestStreamHandler {
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         WebEvent event = WebEvent.of(input.readAllBytes(), config, context);
         int timeoutMillis = Math.max(1, context.getRemainingTimeInMillis() - MARGIN_MILLIS);
-        EventLoop loop = loop();
-        EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
-        loop.execute(() -> relay(exchange));
+        EventExchange exchange = start(event, timeoutMillis, relay);
         output.write(written(event, await(exchange, timeoutMillis)));
     }
 
-    private void relay(EventExchange exchange) {
+    /** One request to the application by {@code to}; ends when it is answered or cancelled, whatever the time. */
+    EventExchange start(WebEvent event, int timeoutMillis, Handler to) {
+        EventLoop loop = loop();
+        EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
+        loop.execute(() -> relay(exchange, to));
+        return exchange;
+    }
+
+    private static void relay(EventExchange exchange, Handler to) {
         try {
-            relay.handle(exchange, exchange);
+            to.handle(exchange, exchange);
         } catch (Exception e) {
             exchange.fail(ErrorCode.HANDLER_FAILED, e.toString());
         }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.child;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -248,7 +249,7 @@ class ChildTest {
     void should_end_what_the_child_has_started() throws Exception {
         Child child = shell("sleep 1000 & echo $!; wait");
         child.start();
-        long grandchild = Long.parseLong(take(lines).substring("INFO kid: ".length()));
+        long grandchild = takePid();
         await(child.stop(LONG));
         awaitGone(grandchild);
     }
@@ -266,6 +267,37 @@ class ChildTest {
                 .orElseThrow();
         await(child.stop(LONG));
         assertThat(lives(grandchild)).isFalse();
+    }
+
+    private static void assumeSession() {
+        assumeTrue(Leash.wrap(List.of("true")).size() > 1, "setpriv or setsid is not there");
+    }
+
+    private long takePid() throws InterruptedException {
+        return Long.parseLong(take(lines).substring("INFO kid: ".length()));
+    }
+
+    /** It would sit at the ports that the next child needs. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sleep 1000 & echo $!; kill -KILL $$", "sleep 1000 & echo $!; exit 3"})
+    void should_end_what_a_child_that_died_has_left_behind(String line) throws Exception {
+        assumeSession();
+        Child child = shell(line);
+        child.start();
+        long left = takePid();
+        take(died);
+        awaitGone(left);
+        await(child.stop(LONG));
+    }
+
+    @Test
+    void should_end_what_is_the_childs_no_more() throws Exception {
+        assumeSession();
+        Child child = shell("(sleep 1000 & echo $!); exec sleep 1000");
+        child.start();
+        long left = takePid();
+        await(child.stop(LONG));
+        awaitGone(left);
     }
 
     @ParameterizedTest

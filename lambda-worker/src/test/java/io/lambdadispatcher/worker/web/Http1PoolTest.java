@@ -109,6 +109,53 @@ class Http1PoolTest {
         assertThat(rule.isYoung(3_999_999_999L)).isTrue();
     }
 
+    @Test
+    void should_forget_a_close_when_the_app_keeps_others_for_longer() {
+        IdleRule rule = new IdleRule(4_000_000_000L);
+        rule.onServed(100_000_000);
+        rule.onClosedIdle(10);
+        assertThat(rule.isSafe(2_000_000, 0)).isFalse();
+        rule.onServed(30_000_000);
+        assertThat(rule.isSafe(14_999_999, 0)).isTrue();
+        assertThat(rule.isSafe(15_000_000, 0)).isFalse();
+        rule.onKept(Long.MAX_VALUE);
+        assertThat(rule.isSafe(49_999_999, 0)).isTrue();
+        assertThat(rule.isSafe(1_999_999_999, 5_000_000_000L)).isTrue();
+        assertThat(rule.isSafe(2_000_000_000, 5_000_000_000L)).isFalse();
+    }
+
+    /** It closes all of its connections at once, however young they are: that says nothing of those to the next. */
+    @Test
+    void should_use_connections_again_after_a_restart_of_the_app() throws Exception {
+        FakeClocks clocks = new FakeClocks();
+        long fiveMillis = TimeUnit.MILLISECONDS.toNanos(5);
+        try (RawApp app = new RawApp(connection -> {
+                    while (!connection.readHead().isEmpty()) {
+                        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                        if (connection.index == 0) {
+                            return;
+                        }
+                    }
+                });
+                Harness harness = new Harness(new WebHandler(app.config(), clocks)::handle)) {
+            ScriptedStream stream = harness.stream();
+            stream.exchange(post("/"));
+            app.takeEnded();
+            app.awaitClosed();
+            stream.exchange(post("/"));
+            clocks.nanos.addAndGet(fiveMillis);
+            stream.exchange(post("/"));
+            assertThat(app.connections())
+                    .as("one that seems to be closed after 4 ms is not trusted")
+                    .isEqualTo(3);
+            clocks.nanos.addAndGet(TimeUnit.SECONDS.toNanos(4));
+            stream.exchange(post("/"));
+            clocks.nanos.addAndGet(fiveMillis);
+            stream.exchange(post("/"));
+            assertThat(app.connections()).as("others were kept for 4 s").isEqualTo(4);
+        }
+    }
+
     /** Closed by the application, and the event loop has not heard of it: it is busy with the next request. */
     @Test
     void should_ask_the_kernel_before_it_uses_a_connection_again() throws Exception {

@@ -92,6 +92,29 @@ class WebAppTest {
     }
 
     @Test
+    void should_fail_to_start_after_the_stop() throws Exception {
+        try (RawApp port = new RawApp(RawApp.Connection::awaitEnd)) {
+            WebApp app = new WebApp(port.config()
+                    .withCommand("sleep 1000")
+                    .withReadiness(check(port).withProbe(Probe.TCP)));
+            app.stop();
+            assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
+                    .hasMessageContaining("'sleep 1000' has been stopped");
+        }
+    }
+
+    @Test
+    void should_not_wait_for_an_app_that_is_stopped_before_it_is_ready() throws Exception {
+        try (RawApp nobody = new RawApp(RawApp.Connection::awaitEnd)) {
+            nobody.close();
+            WebApp app = new WebApp(nobody.config().withCommand("sleep 1000").withReadiness(check(nobody)));
+            CompletableFuture<Void> ready = app.start().toCompletableFuture();
+            app.stop();
+            assertThatThrownBy(() -> await(ready)).hasMessageContaining("'sleep 1000' has been stopped");
+        }
+    }
+
+    @Test
     void should_fail_to_start_when_the_command_keeps_dying() throws Exception {
         // Nobody gets this port by chance: who waits for the app goes on to ask there.
         WebApp app = new WebApp(WebConfig.of(1).withCommand("exit 7"));

@@ -18,6 +18,7 @@ class WebEnvironmentTest {
         assertThat(config.protocol()).isEqualTo(AppProtocol.HTTP1);
         assertThat(config.basePath()).isEmpty();
         assertThat(config.passThroughPath()).isEqualTo("/events");
+        assertThat(config.drainPath()).isNull();
         ReadinessCheck check = config.readiness();
         assertThat(check.port()).isEqualTo(8080);
         assertThat(check.path()).isEqualTo("/");
@@ -79,12 +80,14 @@ class WebEnvironmentTest {
                 "LAMBDA_DISPATCHER_WEB_PROTOCOL", "h2c",
                 "LAMBDA_DISPATCHER_WEB_COMMAND", "node app.js",
                 "LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "250",
+                "LAMBDA_DISPATCHER_WEB_DRAIN_PATH", "/going",
                 "LAMBDA_DISPATCHER_WEB_READINESS_LIMIT_MILLIS", "5000"));
         assertThat(config.address().getPort()).isEqualTo(9000);
         assertThat(config.protocol()).isEqualTo(AppProtocol.H2C);
         assertThat(config.readiness().probe()).isEqualTo(Probe.TCP);
         assertThat(config.readiness().limit()).isEqualTo(Duration.ofSeconds(5));
         assertThat(config.command()).isEqualTo("node app.js");
+        assertThat(config.drainPath()).isEqualTo("/going");
         assertThat(config.idleLimit()).isEqualTo(Duration.ofMillis(250));
     }
 
@@ -96,6 +99,7 @@ class WebEnvironmentTest {
             {"LAMBDA_DISPATCHER_WEB_PROTOCOL", "h3"},
             {"LAMBDA_DISPATCHER_WEB_READINESS_PROTOCOL", "udp"},
             {"LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "-1"},
+            {"LAMBDA_DISPATCHER_WEB_DRAIN_PATH", "going"},
             {"LAMBDA_DISPATCHER_WEB_ERROR_STATUS_CODES", "2xx"},
             {"AWS_LWA_PORT", "x"},
             {"PORT", "70000"},
