@@ -52,6 +52,15 @@ final class RuntimeClients {
         return client.resolve("index.mjs");
     }
 
+    /** A function on the client for {@code go} or {@code rust}, from {@code src/test/resources/runtime}. Not built here, for Rust's takes minutes. */
+    static Path function(String language) {
+        Path function = DIRECTORY.resolve(language).resolve("function");
+        Assumptions.assumeTrue(
+                Files.isExecutable(function),
+                "there is no " + function + ", which .ci/run builds where the compilers of Go and Rust are");
+        return function;
+    }
+
     private static boolean runs(String... command) throws InterruptedException {
         try {
             Process process = new ProcessBuilder(command)

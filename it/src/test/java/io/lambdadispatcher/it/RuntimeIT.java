@@ -25,6 +25,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -310,19 +311,7 @@ class RuntimeIT {
                         Integer.toString(concurrency),
                         "AWS_LAMBDA_NODEJS_WORKER_COUNT",
                         "2"));
-        HttpClient client = rig.client(HttpClient.Version.HTTP_2);
-        HttpResponse<InputStream> response =
-                client.send(request("/sse?pause=5000").build(), BodyHandlers.ofInputStream());
-        assertThat(response.statusCode()).isEqualTo(218);
-        assertThat(response.headers().firstValue("content-type")).contains("text/event-stream");
-        assertThat(response.headers().allValues("set-cookie")).containsExactly("a=1", "b=2");
-        try (InputStream body = response.body()) {
-            assertThat(new String(body.readNBytes(11), StandardCharsets.UTF_8)).isEqualTo("data: one\n\n");
-            long firstNanos = System.nanoTime();
-            assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).isEqualTo("data: two\n\n");
-            // 5 s, less what the first was late; nothing where somebody on the way gathers.
-            assertThat(Duration.ofNanos(System.nanoTime() - firstNanos)).isGreaterThan(Duration.ofMillis(500));
-        }
+        assertStreams();
         assertThat(send(request("/large?size=" + (32 << 20))).body()).hasSize((32 << 20) + 22);
         HttpResponse<byte[]> plain = send(request("/plain"));
         assertThat(plain.statusCode()).isEqualTo(200);
@@ -337,6 +326,22 @@ class RuntimeIT {
         rig.awaitAllFree();
     }
 
+    /** The second part is written 5 s after the first. */
+    private void assertStreams() throws Exception {
+        HttpResponse<InputStream> response = rig.client(HttpClient.Version.HTTP_2)
+                .send(request("/sse?pause=5000").build(), BodyHandlers.ofInputStream());
+        assertThat(response.statusCode()).isEqualTo(218);
+        assertThat(response.headers().firstValue("content-type")).contains("text/event-stream");
+        assertThat(response.headers().allValues("set-cookie")).containsExactly("a=1", "b=2");
+        try (InputStream body = response.body()) {
+            assertThat(new String(body.readNBytes(11), StandardCharsets.UTF_8)).isEqualTo("data: one\n\n");
+            long firstNanos = System.nanoTime();
+            assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).isEqualTo("data: two\n\n");
+            // 5 s, less what the first was late; nothing where somebody on the way gathers.
+            assertThat(Duration.ofNanos(System.nanoTime() - firstNanos)).isGreaterThan(Duration.ofMillis(500));
+        }
+    }
+
     // Java.
 
     @Test
@@ -347,18 +352,8 @@ class RuntimeIT {
                         + "' com.amazonaws.services.lambda.runtime.api.client.AWSLambda " + Meeting.class.getName(),
                 1,
                 Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "32"));
-        HttpClient client = rig.client(HttpClient.Version.HTTP_2);
         for (int round = 0; round < 3; round++) {
-            List<CompletableFuture<HttpResponse<String>>> all = new ArrayList<>();
-            for (int i = 0; i < 32; i++) {
-                all.add(client.sendAsync(request("/meet").build(), BodyHandlers.ofString()));
-            }
-            Set<String> ids = new HashSet<>();
-            for (CompletableFuture<HttpResponse<String>> one : all) {
-                assertThat(one.get().statusCode()).isEqualTo(200);
-                ids.add(one.get().body());
-            }
-            assertThat(ids).hasSize(32);
+            assertThat(answersToRequestsAtOnce(32, "/meet")).hasSize(32);
         }
         assertThat(send(request("/fail")).statusCode()).isEqualTo(502);
         byte[] binary = random(3_000_000);
@@ -366,5 +361,78 @@ class RuntimeIT {
                         .body())
                 .isEqualTo(binary);
         assertThat(send(posting(request("/echo"), "text/plain", TEXT)).body()).isEqualTo(TEXT);
+    }
+
+    /** @return the different bodies */
+    private Set<String> answersToRequestsAtOnce(int requests, String path) throws Exception {
+        HttpClient client = rig.client(HttpClient.Version.HTTP_2);
+        List<CompletableFuture<HttpResponse<String>>> all = new ArrayList<>();
+        for (int i = 0; i < requests; i++) {
+            all.add(client.sendAsync(request(path).build(), BodyHandlers.ofString()));
+        }
+        Set<String> bodies = new HashSet<>();
+        for (CompletableFuture<HttpResponse<String>> one : all) {
+            assertThat(one.get().statusCode()).isEqualTo(200);
+            bodies.add(one.get().body());
+        }
+        return bodies;
+    }
+
+    // Go and Rust.
+
+    private void startFunction(String language, int children, int concurrency) throws Exception {
+        start(
+                "exec " + RuntimeClients.function(language),
+                children,
+                Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", Integer.toString(concurrency)));
+    }
+
+    /** A request of {@code /meet} is answered when 32 are there. */
+    @ParameterizedTest
+    @ValueSource(strings = {"go", "rust"})
+    void should_have_32_requests_in_flight_in_one_process_of(String language) throws Exception {
+        startFunction(language, 1, 32);
+        for (int round = 0; round < 3; round++) {
+            assertThat(answersToRequestsAtOnce(32, "/meet")).hasSize(32);
+        }
+        assertThat(answersToRequestsAtOnce(32, "/sleep")).hasSize(1);
+        assertEchoes("application/octet-stream", random(3_000_000));
+        assertEchoes("text/plain; charset=utf-8", TEXT);
+        assertThat(send(request("/fail")).statusCode()).isEqualTo(502);
+        assertStreams();
+        rig.awaitAllFree();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"go", "rust"})
+    void should_have_one_request_in_each_process_of(String language) throws Exception {
+        startFunction(language, 4, 1);
+        Rig.await("all four are there", () -> {
+            try {
+                return answersToRequestsAtOnce(4, "/sleep").size() == 4;
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
+        assertEchoes("application/octet-stream", random(3_000_000));
+        assertStreams();
+    }
+
+    /** The client of Go then ends its process, that of Rust does not. */
+    @ParameterizedTest
+    @ValueSource(strings = {"go", "rust"})
+    void should_go_on_after_a_panic_of(String language) throws Exception {
+        startFunction(language, 1, 8);
+        byte[] before = send(request("/sleep")).body();
+        assertThat(send(request("/panic")).statusCode()).isEqualTo(502);
+        Rig.await("it goes on", () -> {
+            try {
+                HttpResponse<byte[]> response = send(request("/sleep"));
+                return response.statusCode() == 200
+                        && Arrays.equals(response.body(), before) == language.equals("rust");
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
     }
 }

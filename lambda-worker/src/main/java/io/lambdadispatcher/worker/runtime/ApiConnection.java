@@ -83,10 +83,13 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     public void channelInactive(ChannelHandlerContext ctx) {
         Upload broken = upload;
         upload = null;
-        if (broken != null) {
-            broken.onBroken();
+        try {
+            if (broken != null) {
+                broken.onBroken();
+            }
+        } finally {
+            child.onClosed(this);
         }
-        child.onClosed(this);
     }
 
     @Override
@@ -127,7 +130,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
         answered = false;
         upload = null;
-        keepAlive = HttpUtil.isKeepAlive(request);
+        // Who asks before it sends, and is answered instead of invited, may send the body or not: where its next
+        // request begins nobody can tell (RFC 9110 section
+        // 10.1.1).
+        keepAlive = HttpUtil.isKeepAlive(request) && !HttpUtil.is100ContinueExpected(request);
         route(request, request.uri());
     }
 
@@ -195,12 +201,18 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
             refuse(HttpResponseStatus.BAD_REQUEST, "InvalidRequestID", "Invalid request ID");
         } else if (invocation.state != State.GIVEN) {
             refuse(HttpResponseStatus.FORBIDDEN, "InvalidStateTransition", id + " is being answered already");
-        } else if (!isError && request.headers().contains(RESPONSE_MODE, "streaming", true)) {
+        } else if (!isError && isStream(request.headers())) {
             onStream(request, invocation);
         } else {
             invocation.state = State.ANSWERING;
             gather(request, new WholeAnswer(invocation, isError ? errorType(request.headers()) : null));
         }
+    }
+
+    /** The client for Go says it by the content type alone. */
+    private static boolean isStream(HttpHeaders headers) {
+        return headers.contains(RESPONSE_MODE, "streaming", true)
+                || StreamedResponse.hasPrelude(headers.get(HttpHeaderNames.CONTENT_TYPE, ""));
     }
 
     private static String errorType(HttpHeaders headers) {
@@ -229,6 +241,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     /** curl asks before it sends much, and waits for a second where it gets no answer. */
     private void invite(HttpRequest request) {
         if (HttpUtil.is100ContinueExpected(request)) {
+            keepAlive = HttpUtil.isKeepAlive(request);
             context()
                     .writeAndFlush(new DefaultFullHttpResponse(
                             HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
@@ -343,21 +356,27 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         @Override
         public void onEnd(HttpHeaders trailers) {
             String failure = trailers.get(ERROR_TYPE);
-            if (to != null && failure == null) {
-                to.onEnd();
-            } else if (to != null) {
-                to.onBroken(failure + " " + decoded(trailers.get(ERROR_BODY, "")));
+            try {
+                if (to != null && failure == null) {
+                    to.onEnd();
+                } else if (to != null) {
+                    to.onBroken(failure + " " + decoded(trailers.get(ERROR_BODY, "")));
+                }
+            } finally {
+                accept();
+                end();
             }
-            accept();
-            end();
         }
 
         @Override
         public void onBroken() {
-            if (to != null) {
-                to.onBroken("the child's connection broke in the middle of a streamed answer");
+            try {
+                if (to != null) {
+                    to.onBroken("the child's connection broke in the middle of a streamed answer");
+                }
+            } finally {
+                end();
             }
-            end();
         }
 
         /** A response that has ended asks for no more, but the connection's next request is to be read. */

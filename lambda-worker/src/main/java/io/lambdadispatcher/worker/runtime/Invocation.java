@@ -1,7 +1,9 @@
 package io.lambdadispatcher.worker.runtime;
 
+import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.runtime.Answer.Failure;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * From ANSWERING it goes back to GIVEN where the connection breaks in the middle of an answer in one piece, for the child may send it again. Whatever
- * the state, the one who asked may {@link #drop} the answer: the child works on, for the Runtime API has no way to tell it. Confined to the loop of the
- * API once it is submitted.
+ * the state, the one who asked may {@link #drop} the answer: the child works on, for the Runtime API has no way to tell it. What the one who asked throws is
+ * logged and goes no further: neither the child nor other requests have to do with it. Confined to the loop of the API once it is submitted.
  */
 final class Invocation {
     enum State {
@@ -28,6 +30,7 @@ final class Invocation {
     private static final long LEAST_HANG_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     final InvokeHead head;
+    final int eventBytes;
     State state = State.NEW;
 
     private long givenNanos;
@@ -37,6 +40,7 @@ final class Invocation {
     Invocation(InvokeHead head, byte[] event, Answer answer) {
         this.head = head;
         this.event = event;
+        this.eventBytes = event.length;
         this.answer = answer;
     }
 
@@ -78,44 +82,49 @@ final class Invocation {
     }
 
     void endWhole(byte[] payload) {
-        Answer to = end();
-        if (to != null) {
-            to.onWhole(payload);
-        }
+        end(to -> to.onWhole(payload));
     }
 
     void endError(String type, byte[] details) {
-        Answer to = end();
-        if (to != null) {
-            to.onError(type, details);
-        }
+        end(to -> to.onError(type, details));
     }
 
     void endFailed(Failure why, String text) {
-        Answer to = end();
-        if (to != null) {
-            to.onFailed(why, text);
-        }
+        end(to -> to.onFailed(why, text));
     }
 
     /** For the one who asked; the child may still answer. */
     void timeOut() {
-        Answer to = takeAnswer();
-        if (to != null) {
-            to.onFailed(Failure.TIMED_OUT, "no answer before the deadline");
-        }
+        tell(to -> to.onFailed(Failure.TIMED_OUT, "no answer before the deadline"));
     }
 
     /** @return {@code null} if nobody wants it */
     Answer.@Nullable Stream beginStream(String contentType, Runnable resume) {
         state = State.ANSWERING;
         Answer to = takeAnswer();
-        return to == null ? null : to.onStream(contentType, resume);
+        try {
+            return to == null ? null : to.onStream(contentType, resume);
+        } catch (Throwable e) {
+            FailureLog.report("an answer's taker", id(), e);
+            return null;
+        }
     }
 
-    private @Nullable Answer end() {
+    private void end(Consumer<Answer> how) {
         state = State.ENDED;
-        return takeAnswer();
+        tell(how);
+    }
+
+    private void tell(Consumer<Answer> what) {
+        Answer to = takeAnswer();
+        if (to == null) {
+            return;
+        }
+        try {
+            what.accept(to);
+        } catch (Throwable e) {
+            FailureLog.report("an answer's taker", id(), e);
+        }
     }
 
     private @Nullable Answer takeAnswer() {

@@ -6,7 +6,6 @@ import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.event.ResponseReader;
-import io.lambdadispatcher.worker.blocking.HandlerThreads;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.FailureLog;
 import io.lambdadispatcher.worker.handler.Request;
@@ -21,7 +20,9 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +32,8 @@ import org.slf4j.LoggerFactory;
  * the event is written. Runs on the loop of the request, but for what {@link Answer} says and for what would keep that loop too long.
  *
  * <p>A function that fails, or answers what no HTTP response can be made of, is a 502 as behind a load balancer; a request that is too large for
- * an event is a 413; the deadline is the relay's business, a 504.
+ * an event is a 413; the deadline is the relay's business, a 504. What throws here, memory that is not to be had included, is a 500 at once, and what finds no thread
+ * before the function has seen it goes to another worker.
  */
 final class RequestExchange implements BodyReader, Answer {
     private static final int FIRST_BODY_BYTES = 4096;
@@ -44,8 +46,18 @@ final class RequestExchange implements BodyReader, Answer {
 
     private static final Logger log = LoggerFactory.getLogger(RequestExchange.class);
 
-    /** What all requests share. */
-    record Shared(RuntimePool pool, EventWriter events, ResponseReader answers, String functionArn, int maxBytes) {}
+    /**
+     * What all requests share.
+     *
+     * @param threads for what would keep a loop too long
+     */
+    record Shared(
+            RuntimePool pool,
+            EventWriter events,
+            ResponseReader answers,
+            Executor threads,
+            String functionArn,
+            int maxBytes) {}
 
     private final Shared shared;
     private final Request request;
@@ -119,9 +131,13 @@ final class RequestExchange implements BodyReader, Answer {
         if (whole.readableBytes() <= MOST_INLINE_BYTES) {
             submit(event(whole));
         } else {
-            HandlerThreads.shared().execute(() -> {
+            Runnable makeEvent = () -> {
                 byte @Nullable [] event = event(whole);
                 onRequestLoop(() -> submit(event));
+            };
+            aside(makeEvent, refusal -> {
+                whole.release();
+                response.fail(ErrorCode.REFUSED, "no thread is free: " + refusal.getMessage());
             });
         }
     }
@@ -177,7 +193,7 @@ final class RequestExchange implements BodyReader, Answer {
         if (payload.length <= MOST_INLINE_BYTES) {
             onRequestLoop(() -> respond(payload));
         } else {
-            HandlerThreads.shared().execute(() -> respond(payload));
+            aside(() -> respond(payload), this::onThrew);
         }
     }
 
@@ -232,11 +248,36 @@ final class RequestExchange implements BodyReader, Answer {
         response.respond(head, Unpooled.wrappedBuffer(octets));
     }
 
+    // Where things run, and what becomes of them there.
+
     private void onRequestLoop(Runnable action) {
         try {
-            request.eventLoop().execute(action);
+            request.eventLoop().execute(() -> guarded(action));
         } catch (RejectedExecutionException e) {
             log.debug("the answer to {} comes after its connection's end", request);
         }
+    }
+
+    /** @param onRefusal called at once where there is no thread: that it cannot be made is an OutOfMemoryError */
+    private void aside(Runnable action, Consumer<Throwable> onRefusal) {
+        try {
+            shared.threads().execute(() -> guarded(action));
+        } catch (RejectedExecutionException | OutOfMemoryError e) {
+            onRefusal.accept(e);
+        }
+    }
+
+    private void guarded(Runnable action) {
+        try {
+            action.run();
+        } catch (Throwable e) {
+            onThrew(e);
+        }
+    }
+
+    private void onThrew(Throwable cause) {
+        FailureLog.report("runtime", request, cause);
+        // The message is for the log only: this text gets as far as the client.
+        response.fail(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
     }
 }

@@ -47,6 +47,7 @@ final class RuntimeChild implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
     private static final long INIT_ERROR_EXIT_MILLIS = 2_000;
     private static final int MOST_DETAIL_CHARS = 2_000;
+    private static final int MOST_HANGING_SWEEPS = 10;
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
     /** Runtime clients put X-Ray's account of an error into a header, of a megabyte at most. */
@@ -72,6 +73,7 @@ final class RuntimeChild implements ChildListener {
     private Phase phase = Phase.GONE;
     private String end = "it has not been started";
     private long pid;
+    private int hangingSweeps;
     private volatile @Nullable Child process;
     private volatile boolean stopped;
 
@@ -233,9 +235,13 @@ final class RuntimeChild implements ChildListener {
         return given.size();
     }
 
+    /** Takes it, or refuses it: the API tells invocations apart by their ids, and Lambda tries an event again with the id that it had. */
     void give(Invocation invocation) {
+        if (given.putIfAbsent(invocation.id(), invocation) != null) {
+            invocation.endFailed(Failure.REFUSED, name + " works on another invocation " + invocation.id());
+            return;
+        }
         ApiConnection poll = polls.remove();
-        given.put(invocation.id(), invocation);
         invocation.onGiven(System.nanoTime());
         poll.sendInvocation(invocation).addListener(sent -> {
             if (sent.isSuccess()) {
@@ -246,7 +252,10 @@ final class RuntimeChild implements ChildListener {
         });
     }
 
-    /** A child of which all it may hold hangs does not come back; Lambda ends it, too. */
+    /**
+     * A child of which all it may hold hangs does not come back; Lambda ends it, too. Nor does one of which all it holds hangs while it asks for no more: its client takes
+     * fewer than it might. But between an answer and the next question nobody asks, so it is watched for a while.
+     */
     void sweep(long nowNanos) {
         int hanging = 0;
         for (Invocation invocation : given.values()) {
@@ -257,7 +266,9 @@ final class RuntimeChild implements ChildListener {
                 hanging++;
             }
         }
-        if (hanging >= config.concurrency() && phase == Phase.SERVING) {
+        boolean stuck = hanging > 0 && hanging == given.size() && polls.isEmpty();
+        hangingSweeps = stuck ? hangingSweeps + 1 : 0;
+        if ((hanging >= config.concurrency() || hangingSweeps >= MOST_HANGING_SWEEPS) && phase == Phase.SERVING) {
             log.warn("{} is killed: it has not answered before the deadline", name);
             phase = Phase.GONE;
             kill();

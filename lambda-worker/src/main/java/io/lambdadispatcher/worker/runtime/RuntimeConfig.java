@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param children how many run
  * @param concurrency how many invocations each may hold; with more than one the child is told so, and its runtime client must know what to do
  * @param queue how many requests may wait for a child
+ * @param queueBytes of all events that wait, but that one may wait whatever its size
  * @param maxBytes of an event to a child, and of an answer that is not streamed
  * @param variables of the worker
  */
@@ -31,6 +32,7 @@ record RuntimeConfig(
         int children,
         int concurrency,
         int queue,
+        int queueBytes,
         int maxBytes,
         Map<String, String> variables) {
     static final String COMMAND = EnvironmentConfig.PREFIX + "RUNTIME";
@@ -39,6 +41,7 @@ record RuntimeConfig(
     private static final String CHILDREN = COMMAND + "_CHILDREN";
     private static final String CONCURRENCY = COMMAND + "_CONCURRENCY";
     private static final String QUEUE = COMMAND + "_QUEUE";
+    private static final String QUEUE_BYTES = COMMAND + "_QUEUE_BYTES";
     private static final String MAX_BYTES = COMMAND + "_MAX_BYTES";
     private static final String EVENT = FunctionHandler.EVENT_VARIABLE;
 
@@ -46,6 +49,10 @@ record RuntimeConfig(
     private static final int MOST_CONCURRENCY = 10_000;
     private static final int MOST_QUEUE = 1_000_000;
     private static final int DEFAULT_QUEUE = 1_000;
+
+    /** A quarter of the heap. */
+    private static final int DEFAULT_QUEUE_BYTES =
+            (int) Math.min(Integer.MAX_VALUE, Runtime.getRuntime().maxMemory() / 4);
 
     /** A body of 64 MiB, in base64 and with the rest of its event. */
     private static final int DEFAULT_MAX_BYTES = 96 * 1024 * 1024;
@@ -80,6 +87,7 @@ record RuntimeConfig(
                 number(variables, CHILDREN, 1, MOST_CHILDREN, children),
                 concurrency,
                 number(variables, QUEUE, 0, MOST_QUEUE, DEFAULT_QUEUE),
+                number(variables, QUEUE_BYTES, 0, Integer.MAX_VALUE, DEFAULT_QUEUE_BYTES),
                 number(variables, MAX_BYTES, 1, Integer.MAX_VALUE / 2, DEFAULT_MAX_BYTES),
                 Map.copyOf(variables));
     }

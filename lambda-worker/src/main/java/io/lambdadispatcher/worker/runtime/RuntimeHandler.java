@@ -4,6 +4,7 @@ import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.ResponseReader;
+import io.lambdadispatcher.worker.blocking.HandlerThreads;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
@@ -52,6 +53,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
                     pool,
                     EventWriter.of(config.format(), config.functionName()),
                     new ResponseReader(config.format()),
+                    HandlerThreads.shared(),
                     config.functionArn(),
                     config.maxBytes());
             ready = pool.start();

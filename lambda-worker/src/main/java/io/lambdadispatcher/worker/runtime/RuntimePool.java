@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The children and what waits for them: first come, first served, up to a bound. A child takes an invocation when it has asked for one and holds fewer than it
- * may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that.
+ * The children and what waits for them: first come, first served, up to a number and a sum of octets. A child takes an invocation when it has asked for one and
+ * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that.
  *
  * <p>{@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be called from any thread; everything else is confined to the loop.
  */
@@ -39,6 +39,7 @@ final class RuntimePool {
     private final List<RuntimeChild> children = new ArrayList<>();
     private final Set<Invocation> waiting = new LinkedHashSet<>();
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private long waitingBytes;
     private int turn;
 
     RuntimePool(RuntimeConfig config) {
@@ -68,7 +69,9 @@ final class RuntimePool {
     void drop(Invocation invocation) {
         loop.execute(() -> {
             invocation.drop();
-            waiting.remove(invocation);
+            if (waiting.remove(invocation)) {
+                waitingBytes -= invocation.eventBytes;
+            }
         });
     }
 
@@ -97,13 +100,22 @@ final class RuntimePool {
         RuntimeChild child = freest();
         if (child != null) {
             child.give(invocation);
-        } else if (waiting.size() < config.queue()) {
+        } else if (canWait(invocation)) {
             invocation.state = State.WAITING;
             waiting.add(invocation);
+            waitingBytes += invocation.eventBytes;
         } else {
             invocation.endFailed(
-                    Failure.REFUSED, "all children are busy, and " + waiting.size() + " requests wait for them");
+                    Failure.REFUSED,
+                    "all children are busy, and " + waiting.size() + " requests of " + waitingBytes
+                            + " octets wait for them");
         }
+    }
+
+    /** The first waits however large it is: that is no more than its child will be given. */
+    private boolean canWait(Invocation invocation) {
+        return waiting.size() < config.queue()
+                && (waiting.isEmpty() || waitingBytes + invocation.eventBytes <= config.queueBytes());
     }
 
     /** Starts the search behind the last one found, so that equals take turns. */
@@ -126,6 +138,7 @@ final class RuntimePool {
             Iterator<Invocation> first = waiting.iterator();
             Invocation next = first.next();
             first.remove();
+            waitingBytes -= next.eventBytes;
             child.give(next);
         }
     }
@@ -154,6 +167,7 @@ final class RuntimePool {
         waiting.removeIf(invocation -> {
             boolean overdue = invocation.head.isOverdue(now);
             if (overdue) {
+                waitingBytes -= invocation.eventBytes;
                 invocation.endFailed(Failure.TIMED_OUT, "no child was free before the deadline");
             }
             return overdue;

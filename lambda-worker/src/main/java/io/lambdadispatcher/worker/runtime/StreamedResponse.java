@@ -52,9 +52,13 @@ final class StreamedResponse implements Answer.Stream {
         this.request = request;
         this.response = response;
         this.onMalformed = onMalformed;
-        if (!contentType.startsWith(INTEGRATION)) {
+        if (!hasPrelude(contentType)) {
             sendHead(plainHead(contentType));
         }
+    }
+
+    static boolean hasPrelude(String contentType) {
+        return contentType.startsWith(INTEGRATION);
     }
 
     private static Http2Headers plainHead(String contentType) {

@@ -3,9 +3,11 @@ package io.lambdadispatcher.worker.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -76,6 +78,23 @@ class InvocationTest {
         invocation.endWhole("late".getBytes(StandardCharsets.UTF_8));
         assertThat(asker.calls).containsExactly("failed TIMED_OUT");
         assertThat(invocation.state).isEqualTo(Invocation.State.ENDED);
+    }
+
+    @Test
+    void should_keep_what_the_one_who_asked_throws_from_the_loop_of_the_api() {
+        Answer broken = (Answer) Proxy.newProxyInstance(
+                Answer.class.getClassLoader(), new Class<?>[] {Answer.class}, (proxy, method, arguments) -> {
+                    asker.calls.add(method.getName());
+                    throw new RejectedExecutionException("its loop has ended");
+                });
+        InvokeHead head = InvokeHead.of("id", "arn", null, 10_000);
+        Invocation ended = new Invocation(head, new byte[0], broken);
+        ended.endWhole(new byte[0]);
+        assertThat(ended.state).isEqualTo(Invocation.State.ENDED);
+        new Invocation(head, new byte[0], broken).timeOut();
+        assertThat(new Invocation(head, new byte[0], broken).beginStream("", () -> {}))
+                .isNull();
+        assertThat(asker.calls).containsExactly("onWhole", "onFailed", "onStream");
     }
 
     @Test

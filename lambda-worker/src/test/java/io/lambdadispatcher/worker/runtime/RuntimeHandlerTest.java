@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -14,8 +15,12 @@ import io.lambdadispatcher.worker.ScriptedStream.Reset;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetric;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Proxy;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
@@ -25,11 +30,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The tests are the runtime, and the dispatcher, too. */
 @Timeout(180)
@@ -243,8 +251,38 @@ class RuntimeHandlerTest {
                 assertThat(wire.statusLine()).isEmpty();
                 wire.raw("{\"statusCode\":204}");
                 assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+                while (!wire.statusLine().startsWith("{")) {}
+                wire.raw("GET /2018-06-01/runtime/restore/next HTTP/1.1\r\nHost: x\r\n\r\n");
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 200 OK");
             }
             assertThat(stream.gather().status()).isEqualTo("204");
+        }
+    }
+
+    /** @return all that comes until the connection ends */
+    private static String answerToOneWhoAsks(ScriptedRuntime runtime, String resource, int bytes) throws Exception {
+        try (Wire wire = new Wire(runtime)) {
+            wire.raw("POST /2018-06-01/runtime/" + resource
+                    + " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: " + bytes + "\r\n\r\n");
+            return new String(wire.socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+        }
+    }
+
+    @Test
+    void should_end_the_connection_of_one_who_asks_before_it_sends_and_is_refused() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_MAX_BYTES", "4000"))) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String response = "invocation/" + ScriptedRuntime.id(next.get()) + "/response";
+
+            assertThat(answerToOneWhoAsks(runtime, response, 5_000))
+                    .startsWith("HTTP/1.1 413 ")
+                    .contains("connection: close");
+            assertThat(stream.gather().status()).isEqualTo("502");
+            assertThat(answerToOneWhoAsks(runtime, response, 10)).startsWith("HTTP/1.1 400 ");
+            assertThat(answerToOneWhoAsks(runtime, "nowhere", 10)).startsWith("HTTP/1.1 404 ");
         }
     }
 
@@ -293,6 +331,24 @@ class RuntimeHandlerTest {
                 Gathered response = stream.gather();
                 assertThat(response.status()).isEqualTo("200");
                 assertThat(response.head().headers().get("content-type")).hasToString("text/x");
+                assertThat(response.text()).isEqualTo("body");
+            }
+        }
+    }
+
+    @Test
+    void should_know_a_stream_by_its_content_type_as_the_client_of_go_sends_it() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            try (Wire wire = new Wire(runtime)) {
+                wire.post(
+                        "invocation/" + ScriptedRuntime.id(next.get()) + "/response",
+                        INTEGRATION.substring(STREAMING.length()));
+                wire.chunk("{\"statusCode\":203}" + ZEROS + "body").end("");
+                Gathered response = stream.gather();
+                assertThat(response.status()).isEqualTo("203");
                 assertThat(response.text()).isEqualTo("body");
             }
         }
@@ -425,6 +481,83 @@ class RuntimeHandlerTest {
     }
 
     @Test
+    void should_let_one_wait_of_any_size_and_more_up_to_a_sum_of_octets() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_QUEUE_BYTES", "1"))) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            var link = runtime.harness().dispatcher.takeReady();
+            ScriptedStream[] streams = new ScriptedStream[4];
+            for (int i = 0; i < 4; i++) {
+                streams[i] = link.takeStream();
+            }
+            streams[0].request(get("/0"), 0, true);
+            String first = ScriptedRuntime.id(next.get());
+            streams[1].request(get("/1"), 0, true);
+            streams[2].request(get("/2"), 0, true);
+            assertThat(streams[2].take(Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
+            streams[1].cancel(ErrorCode.CANCELLED);
+            streams[1].take(Reset.class);
+            // There is room again.
+            streams[3].request(get("/3"), 0, true);
+            runtime.post("invocation/" + first + "/response", "{\"statusCode\":200,\"body\":\"0\"}");
+            assertThat(streams[0].gather().text()).isEqualTo("0");
+            runtime.serve("3");
+            assertThat(streams[3].gather().text()).isEqualTo("3");
+            streams[2].request(get("/2"), 0, true);
+            runtime.serve("2");
+            assertThat(streams[2].gather().text()).isEqualTo("2");
+        }
+    }
+
+    /** As Lambda has it called for an event of a queue. */
+    private static CompletableFuture<String> invoke(ScriptedRuntime runtime, String id) {
+        Context context = (Context) Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "getAwsRequestId" -> id;
+                    case "getInvokedFunctionArn" -> "arn:of:the:invoke";
+                    case "getRemainingTimeInMillis" -> 60_000;
+                    default -> throw new UnsupportedOperationException(method.getName());
+                });
+        Executor blocking = call -> new Thread(call, "invoke").start();
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    ByteArrayOutputStream answer = new ByteArrayOutputStream();
+                    try {
+                        runtime.handler.handleRequest(new ByteArrayInputStream(new byte[] {'1'}), answer, context);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                    return answer.toString(StandardCharsets.UTF_8);
+                },
+                blocking);
+    }
+
+    @Test
+    void should_refuse_an_invoke_with_the_id_of_one_that_its_child_works_on() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "2"))) {
+            CompletableFuture<HttpResponse<String>> one = runtime.next();
+            CompletableFuture<HttpResponse<String>> other = runtime.next();
+            CompletableFuture<String> earlier = invoke(runtime, "id-1");
+            CompletableFuture.anyOf(one, other).get();
+
+            assertThat(invoke(runtime, "id-1"))
+                    .failsWithin(Duration.ofSeconds(20))
+                    .withThrowableThat()
+                    .withMessageContaining("another invocation id-1");
+            runtime.post("invocation/id-1/response", "[2]");
+            assertThat(earlier.get()).isEqualTo("[2]");
+            // The connection that it would have gone to is free.
+            CompletableFuture<String> later = invoke(runtime, "id-1");
+            CompletableFuture.allOf(one, other).get();
+            runtime.post("invocation/id-1/response", "[3]");
+            assertThat(later.get()).isEqualTo("[3]");
+        }
+    }
+
+    @Test
     void should_give_a_child_as_many_at_once_as_it_may_hold_and_no_more() throws Exception {
         try (ScriptedRuntime runtime =
                 new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "2"))) {
@@ -511,9 +644,12 @@ class RuntimeHandlerTest {
         }
     }
 
-    @Test
-    void should_kill_a_child_that_hangs_past_the_deadline() throws Exception {
-        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+    /** With 2 it is one whose client takes less than it may. */
+    @ParameterizedTest
+    @ValueSource(strings = {"1", "2"})
+    void should_kill_a_child_that_hangs_past_the_deadline(String concurrency) throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", concurrency))) {
             CompletableFuture<HttpResponse<String>> next = runtime.next();
             ScriptedStream stream = runtime.stream();
             String before = runtime.authority();
