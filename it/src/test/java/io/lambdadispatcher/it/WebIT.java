@@ -270,7 +270,7 @@ class WebIT {
                             "LAMBDA_DISPATCHER_WEB_COMMAND",
                             node("websocket.js", ""),
                             "LAMBDA_DISPATCHER_WEB_PORT",
-                            Integer.toString(AnyApp.freePort()),
+                            Integer.toString(Rig.freePort()),
                             "LAMBDA_DISPATCHER_WEB_DRAIN_PATH",
                             "/going"));
             WebSocketIT.Told told = new WebSocketIT.Told();
