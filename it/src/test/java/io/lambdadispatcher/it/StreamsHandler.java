@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link StreamsIT}: {@code /events} is a stream of server-sent events that gets one with each request for {@code /tick}, {@code /echo} sends
+ * Runs in the workers of {@link StreamsIT}: {@code /events} is a stream of server-sent events that gets one with each request for {@code /tick}, {@code /listening} says how many there are, {@code /echo} sends
  * body and trailers back, {@code /blocking} streams until it is told that the worker goes.
  */
 public final class StreamsHandler implements Handler {
@@ -36,6 +36,9 @@ public final class StreamsHandler implements Handler {
                 listening.forEach(to -> to.write(octets(event)));
                 response.respond(new DefaultHttp2Headers(false).status("204"));
             }
+            case "/listening" ->
+                response.respond(
+                        new DefaultHttp2Headers(false).status("200"), octets(Integer.toString(listening.size())));
             case "/echo" -> {
                 response.head(200);
                 Pipe.connect(request.body(), response);
