@@ -172,6 +172,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         state = State.EXCHANGE;
         requestEnded = false;
         takenAtWatch = -1;
+        headSlow = false;
         encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
         Http1Exchange next = new Http1Exchange(this, request, context.limits().streamWindowBytes());
         exchange = next;

@@ -46,7 +46,10 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     private @Nullable Future<?> watch;
     private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
+
+    /** At the last look; -1 if nothing was unfinished, for what is so at the next may have begun a moment before. */
     private long finishedAtWatch;
+
     private boolean draining;
     private int unreadAnswers;
     private int streamErrors;
@@ -186,7 +189,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
         } else if (active) {
             cutStuckStreams(ctx);
         }
-        finishedAtWatch = reader.finished();
+        finishedAtWatch = reader.isUnfinished() ? reader.finished() : -1;
         streamErrors = 0;
     }
 

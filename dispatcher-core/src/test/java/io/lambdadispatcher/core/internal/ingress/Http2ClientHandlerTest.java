@@ -1,0 +1,175 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.ForwardingPolicy;
+import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is stuck, by a clock that the test sets: the handler looks once every head time-out, and what it sees may have begun a moment before. */
+class Http2ClientHandlerTest {
+    private static final Duration LOOK = HttpLimits.defaults().headTimeout();
+    private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
+
+    private static final String NO_WINDOW = "000006 04 00 00000000 0004 00000000";
+    private static final String GET_BEGUN = "000006 01 05 00000001";
+    private static final String GET_REST = "828684 010161";
+    private static final String WINDOW = "000004 08 00 00000001 00000001";
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final List<ResponseSink> responses = new ArrayList<>();
+    private int takenBytes;
+
+    /** When the process is an hour old: nothing may be taken to have stood still since the clock's zero. */
+    @BeforeEach
+    void connect() {
+        channel.freezeTime();
+        pass(Duration.ofHours(1));
+        Http2Ingress.install(
+                channel.pipeline(),
+                new IngressContext(
+                        HttpLimits.defaults(),
+                        ForwardingPolicy.defaults(),
+                        this::open,
+                        DispatcherObserver.NONE,
+                        new IngressDrain(),
+                        "http"));
+        channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
+        read(NO_WINDOW);
+        sent(0);
+    }
+
+    @AfterEach
+    void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    private RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        responses.add(response);
+        return new RequestSink() {
+            @Override
+            public void data(ByteBuf data, boolean end) {
+                data.release();
+            }
+
+            @Override
+            public void trailers(Http2Headers trailers) {}
+
+            @Override
+            public void cancel(ErrorCode code) {}
+
+            @Override
+            public void responseTaken(int bytes) {
+                takenBytes += bytes;
+            }
+        };
+    }
+
+    private void pass(Duration time) {
+        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+        channel.runPendingTasks();
+    }
+
+    private void read(String hex) {
+        channel.writeInbound(Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex.replace(" ", ""))));
+    }
+
+    /** @return the types of the frames of {@code stream} among those sent since the last call */
+    private List<Byte> sent(int stream) {
+        channel.runPendingTasks();
+        ByteBuf all = Unpooled.buffer();
+        for (ByteBuf some = channel.readOutbound(); some != null; some = channel.readOutbound()) {
+            all.writeBytes(some);
+            some.release();
+        }
+        List<Byte> types = new ArrayList<>();
+        while (all.isReadable()) {
+            int bytes = all.readMedium();
+            byte type = all.readByte();
+            if (all.skipBytes(1).readInt() == stream) {
+                types.add(type);
+            }
+            all.skipBytes(bytes);
+        }
+        return types;
+    }
+
+    private void respond() {
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
+        responses.get(0).onData(ByteBufUtil.writeAscii(channel.alloc(), "ab"), true);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS);
+    }
+
+    @Test
+    void should_leave_a_response_the_write_timeout_from_the_first_look_at_it() {
+        read(GET_BEGUN + GET_REST);
+        respond();
+        pass(LOOK);
+        for (long looks = WRITE_TIMEOUT.dividedBy(LOOK); looks > 0; looks--) {
+            assertThat(sent(1)).isEmpty();
+            pass(LOOK);
+        }
+        assertThat(sent(1)).isEmpty();
+        assertThat(takenBytes).isZero();
+
+        pass(LOOK);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
+        assertThat(takenBytes).as("dropped").isEqualTo(2);
+    }
+
+    @Test
+    void should_begin_anew_with_each_octet_that_a_client_takes() {
+        read(GET_BEGUN + GET_REST);
+        respond();
+        pass(WRITE_TIMEOUT);
+        read(WINDOW);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.DATA);
+        pass(LOOK);
+        pass(WRITE_TIMEOUT);
+        assertThat(sent(1)).isEmpty();
+
+        read(WINDOW);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.DATA);
+        assertThat(takenBytes).isEqualTo(2);
+    }
+
+    @Test
+    void should_leave_a_head_its_time_when_it_begins_just_before_a_look() {
+        pass(LOOK);
+        pass(LOOK.minusMillis(1));
+        read(GET_BEGUN);
+        pass(Duration.ofMillis(1));
+        assertThat(sent(0)).isEmpty();
+
+        read(GET_REST);
+        assertThat(responses).hasSize(1);
+    }
+
+    @Test
+    void should_end_a_connection_whose_head_has_taken_longer_than_a_look() {
+        pass(LOOK);
+        read(GET_BEGUN);
+        pass(LOOK);
+        assertThat(sent(0)).isEmpty();
+        pass(LOOK);
+        assertThat(sent(0)).containsExactly(Http2FrameTypes.GO_AWAY);
+    }
+}
