@@ -276,7 +276,7 @@ class StreamsIT {
         }
     }
 
-    /** The deadline is 15 s away, and the drain begins before. */
+    /** The deadline is 30 s away, and the drain begins before. */
     @Test
     void should_tell_a_long_stream_that_the_deadline_is_near() throws Exception {
         try (Rig other = Rig.start()) {
@@ -287,7 +287,7 @@ class StreamsIT {
                             "LAMBDA_DISPATCHER_HANDLER",
                             StreamsHandler.class.getName(),
                             "LAMBDA_DISPATCHER_DEADLINE_MILLIS",
-                            "15000"));
+                            "30000"));
             HttpResponse<InputStream> events = other.client(HttpClient.Version.HTTP_2)
                     .send(HttpRequest.newBuilder(other.https("/events")).build(), BodyHandlers.ofInputStream());
             assertThat(events.body().readAllBytes())
