@@ -6,7 +6,7 @@ between the proxies, so that what disturbs the machine disturbs all of them. Fir
 request, requests per second. Then a constant rate, at half of what each of them did and at one rate for all: latency, from when each request
 should have started. Compare figures of one run only.
 
-    benchmarks/macro/proxies.py                          everything, about twelve minutes
+    benchmarks/macro/proxies.py                          everything, about twenty-five minutes
     benchmarks/macro/proxies.py --only haproxy-h2,nghttpx --rounds 1
     benchmarks/macro/proxies.py --profile /tmp/profile   flame graphs of the dispatcher too
 """
@@ -61,7 +61,7 @@ class Run:
         self.backend_port = free_port()
         self.requests = {}
         self.samples = collections.defaultdict(list)
-        self.latencies = collections.defaultdict(dict)
+        self.latencies = collections.defaultdict(lambda: collections.defaultdict(list))
         self.rss_mib = {}
 
     def variant(self, text):
@@ -110,22 +110,31 @@ class Run:
             common = min(peaks.values()) / 2
             progress(f"{scenario.name} at {common:,.0f} requests/s, then at half of each one's peak")
             generator.warm_up(self.contenders[0].port, scenario, self.options.jvm_warm_up / 2)
-            for contender in self.contenders:
-                self.latencies[contender, scenario]["common"] = self.constant_rate(generator, contender, scenario, common)
-            direct = next((c for c in self.contenders if isinstance(c, Direct)), None)
-            for contender, peak in peaks.items():
-                found = self.constant_rate(generator, contender, scenario, peak / 2)
-                if direct not in (None, contender):
-                    found["direct"] = self.constant_rate(generator, direct, scenario, peak / 2)
-                self.latencies[contender, scenario]["half"] = found
+            for _ in range(self.options.latency_rounds):
+                self.measure_latencies_once(generator, scenario, common, peaks)
         generator.process.stop()
+
+    def measure_latencies_once(self, generator, scenario, common, peaks):
+        direct = next((c for c in self.contenders if isinstance(c, Direct)), None)
+        direct_at_common = self.constant_rate(generator, direct, scenario, common) if direct else None
+        for contender, peak in peaks.items():
+            if contender is direct:
+                samples = {"common": direct_at_common, "half": self.constant_rate(generator, direct, scenario, peak / 2)}
+            else:
+                found = {"common": self.constant_rate(generator, contender, scenario, common)}
+                found["half"] = self.constant_rate(generator, contender, scenario, peak / 2)
+                base = {"common": direct_at_common}
+                base["half"] = self.constant_rate(generator, direct, scenario, peak / 2) if direct else None
+                samples = {at: with_added(found[at], base[at]) for at in found}
+            for at, sample in samples.items():
+                self.latencies[contender, scenario][at].append(sample)
 
     def peak(self, contender, scenario):
         return statistics.median(sample["requests_per_second"] for sample in self.samples[contender, scenario])
 
     def constant_rate(self, generator, contender, scenario, rate):
         contender.process.check()
-        found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds))
+        found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds / 4))
         return {
             "offered_rate": rate,
             "rate": found["rate"],
@@ -147,12 +156,18 @@ class Run:
     def warm_up(self):
         """JVMs much longer than the others; the rate of the last load sets the size of a round."""
         for contender in self.contenders:
-            seconds = self.options.jvm_warm_up if contender.is_java() else self.options.warm_up
+            seconds = self.warm_up_seconds(contender)
             for scenario in self.scenarios:
                 progress(f"warming up {contender.name} with {scenario.name} for {seconds:g} s")
                 await_answers(contender, scenario, self.directory)
                 requests = warm(contender, scenario, self.directory, seconds, self.options.seconds)
                 self.requests[contender, scenario] = self.options.requests or requests
+
+    def warm_up_seconds(self, contender):
+        """Gateways have far more to compile: at 12 s the compiler takes half of what Spring Cloud Gateway spends."""
+        if contender.name in GATEWAYS:
+            return self.options.gateway_warm_up
+        return self.options.jvm_warm_up if contender.is_java() else self.options.warm_up
 
     def profile(self):
         """A load of its own for each scenario: what profiling costs is in no figure of the table."""
@@ -193,6 +208,7 @@ class Run:
             load=f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
             rounds=self.options.rounds,
             seconds=self.options.seconds,
+            latency_rounds=self.options.latency_rounds,
             latency_seconds=self.options.latency_seconds,
             contenders={contender.name: contender.note for contender in self.contenders},
         )
@@ -202,17 +218,12 @@ class Run:
                 "scenario": scenario.name,
                 **summary(self.samples[contender, scenario]),
                 "rss_mib": self.rss_mib[contender],
-                "latency": with_added(self.latencies[contender, scenario], self.of_direct(scenario)),
+                "latency": {at: latency_summary(samples) for at, samples in self.latencies[contender, scenario].items()},
             }
             for scenario in self.scenarios
             for contender in self.contenders
         ]
         return {"meta": meta, "results": results, "profiles": profiles}
-
-    def of_direct(self, scenario):
-        """Latency without a proxy at the common rate; None where it was not measured."""
-        direct = next((c for c in self.contenders if isinstance(c, Direct)), None)
-        return self.latencies[direct, scenario].get("common") if direct else None
 
 
 def chosen(only, available):
@@ -232,14 +243,35 @@ def is_available(name):
     return all(processes.tool(tool) for tool in TOOLS.get(name, ()))
 
 
-def with_added(latency, direct_at_common):
-    """What is added to latency without a proxy at the same rate, where both are known."""
-    for at, found in latency.items():
-        base = found.get("direct") or (direct_at_common if at == "common" else None)
-        if base and base is not found and base["reached"] and found["reached"]:
-            found["added_millis"] = {
-                key: round(value - base["latency_millis"][key], 3) for key, value in found["latency_millis"].items()}
-    return latency
+def with_added(sample, direct):
+    """What is added to latency without a proxy, measured at the same rate and about the same time, where both kept that rate."""
+    if direct is None:
+        return sample
+    sample = {**sample, "direct_millis": direct["latency_millis"]}
+    if direct["reached"] and sample["reached"]:
+        sample["added_millis"] = {key: round(value - direct["latency_millis"][key], 3) for key, value in sample["latency_millis"].items()}
+    return sample
+
+
+def latency_summary(samples):
+    """Medians over the rounds. The rate was kept if it was in most of them; what is added is the median of those in which it can be said."""
+    found = {
+        "offered_rate": samples[0]["offered_rate"],
+        "rate": statistics.median(sample["rate"] for sample in samples),
+        "errors": sum(sample["errors"] for sample in samples),
+        "reached": 2 * sum(sample["reached"] for sample in samples) > len(samples),
+        "latency_millis": medians(sample["latency_millis"] for sample in samples),
+        "samples": samples,
+    }
+    added = [sample["added_millis"] for sample in samples if "added_millis" in sample]
+    if 2 * len(added) > len(samples):
+        found["added_millis"] = medians(added)
+    return found
+
+
+def medians(percentiles):
+    percentiles = list(percentiles)
+    return {key: round(statistics.median(each[key] for each in percentiles), 3) for key in percentiles[0]}
 
 
 def print_report(report):
@@ -353,9 +385,11 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=2, help="length of one measurement; sets its requests")
     parser.add_argument("--requests", type=int, help="requests of one measurement, instead of --seconds")
     parser.add_argument(
-        "--latency-seconds", type=float, default=4, metavar="SECONDS", help="of each load of constant rate; 0 = none, by default %(default)g")
+        "--latency-seconds", type=float, default=2, metavar="SECONDS", help="of each load of constant rate; 0 = none, by default %(default)g")
+    parser.add_argument("--latency-rounds", type=int, default=5, help="of loads of constant rate")
     parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="of each proxy and scenario")
-    parser.add_argument("--jvm-warm-up", type=float, default=12, metavar="SECONDS", help="of the JVMs")
+    parser.add_argument("--jvm-warm-up", type=float, default=12, metavar="SECONDS", help="of the dispatcher and of the constant rate's generator")
+    parser.add_argument("--gateway-warm-up", type=float, default=60, metavar="SECONDS", help="of the JVM gateways")
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs the dispatcher and the JVM gateways; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher and the JVM gateways")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")

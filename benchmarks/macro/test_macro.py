@@ -32,8 +32,9 @@ def proxy_row(contender, cpu, scenario="ping", **more):
             "errors": 0, "rss_mib": 100, "latency": {}, **more}
 
 
-def constant(p50, reached=True):
-    return {"offered_rate": 10, "rate": 10, "errors": 0, "reached": reached, "latency_millis": {"p50": p50, "p99": 2 * p50, "p99.9": 3 * p50}}
+def constant(p50, reached=True, rate=10):
+    millis = {"p50": p50, "p99": 2 * p50, "p99.9": 3 * p50}
+    return {"offered_rate": rate, "rate": rate, "errors": 0, "reached": reached, "latency_millis": millis, "uncorrected_millis": millis}
 
 
 class LoadTest(unittest.TestCase):
@@ -44,9 +45,13 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(load.quantile([7], 0.99), 7)
 
     def test_rate_counts_as_reached_within_a_hundredth_and_without_errors(self):
-        self.assertTrue(load.reached({"errors": 0, "rate": 99.5}, 100))
-        self.assertFalse(load.reached({"errors": 0, "rate": 98}, 100))
-        self.assertFalse(load.reached({"errors": 1, "rate": 100}, 100))
+        self.assertTrue(load.reached(constant(5, rate=99.5), 100))
+        self.assertFalse(load.reached(constant(5, rate=98), 100))
+        self.assertFalse(load.reached({**constant(5, rate=100), "errors": 1}, 100))
+
+    def test_rate_does_not_count_as_reached_when_most_requests_begin_late(self):
+        behind = {**constant(500, rate=100), "uncorrected_millis": {"p50": 20}}
+        self.assertFalse(load.reached(behind, 100))
 
     def test_body_is_as_large_as_the_scenario_says(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -83,19 +88,22 @@ class MachineTest(unittest.TestCase):
 
 
 class ProxiesTest(unittest.TestCase):
-    def test_added_latency_is_that_of_the_same_rate(self):
-        latency = {"common": constant(5), "half": {**constant(7), "direct": constant(1)}}
-        found = proxies.with_added(latency, constant(2))
-        self.assertEqual(found["common"]["added_millis"], {"p50": 3, "p99": 6, "p99.9": 9})
-        self.assertEqual(found["half"]["added_millis"], {"p50": 6, "p99": 12, "p99.9": 18})
+    def test_added_latency_is_that_of_the_same_round(self):
+        found = proxies.latency_summary([proxies.with_added(constant(own), constant(direct)) for own, direct in ((5, 2), (70, 60), (6, 1))])
+        self.assertEqual(found["latency_millis"], {"p50": 6, "p99": 12, "p99.9": 18})
+        self.assertEqual(found["added_millis"], {"p50": 5, "p99": 10, "p99.9": 15})
+        self.assertTrue(found["reached"])
 
     def test_nothing_is_added_where_a_rate_was_not_kept(self):
-        self.assertNotIn("added_millis", proxies.with_added({"common": constant(5, reached=False)}, constant(2))["common"])
-        self.assertNotIn("added_millis", proxies.with_added({"common": constant(5)}, constant(2, reached=False))["common"])
+        kept, missed = constant(5), constant(5, reached=False)
+        for own, direct in ((missed, kept), (kept, missed)):
+            self.assertNotIn("added_millis", proxies.with_added(own, direct))
+        half = proxies.latency_summary([proxies.with_added(kept, kept), proxies.with_added(missed, kept)])
+        self.assertNotIn("added_millis", half)
+        self.assertFalse(half["reached"])
 
-    def test_nothing_is_added_to_itself(self):
-        direct = constant(2)
-        self.assertNotIn("added_millis", proxies.with_added({"common": direct}, direct)["common"])
+    def test_nothing_is_added_where_nothing_was_measured_without_a_proxy(self):
+        self.assertNotIn("added_millis", proxies.latency_summary([proxies.with_added(constant(2), None)]))
 
     def test_table_has_ratios_to_those_that_were_measured(self):
         rows = [proxy_row("nghttpx", 4), proxy_row("dispatcher", 6, allocated_bytes=1234)]
