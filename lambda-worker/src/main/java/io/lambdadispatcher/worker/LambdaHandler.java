@@ -93,7 +93,7 @@ public class LambdaHandler implements RequestStreamHandler {
      * handler that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field
-     * @throws IOException if the summary cannot be written, or no dispatcher let the worker in
+     * @throws IOException if the summary cannot be written, or the worker reached no dispatcher, or none let it in
      */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
@@ -118,6 +118,9 @@ public class LambdaHandler implements RequestStreamHandler {
         }
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());
+        }
+        if (summary.connections() == 0) {
+            throw new IOException("worker " + summary.workerId() + " has reached no dispatcher: " + summary.reason());
         }
         write(summary, output);
     }

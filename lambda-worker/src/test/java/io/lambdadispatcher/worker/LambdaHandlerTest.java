@@ -76,6 +76,17 @@ class LambdaHandlerTest {
         }
     }
 
+    /** A closed security group, or a wrong address: Lambda counts it among the function's errors. */
+    @Test
+    void should_fail_the_invoke_when_nobody_was_reached() {
+        InputStream nowhere;
+        try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
+            nowhere = payload(dispatcher);
+        }
+        assertThatThrownBy(() -> new Demo().handleRequest(nowhere, new ByteArrayOutputStream(), remaining(1_500)))
+                .hasMessageContaining("worker w1 has reached no dispatcher: DEADLINE");
+    }
+
     private static String answer(Demo handler, String event) throws Exception {
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         handler.handleRequest(

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
@@ -13,7 +14,6 @@ import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.Member;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
-import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -100,7 +100,7 @@ public class DispatchBenchmark extends Measured {
     }
 
     /** Takes a request, and answers it when it is told to. */
-    private final class Stream implements Carrier, RequestSink {
+    private final class Stream extends DiscardingSink implements Carrier {
         private final Member worker;
         private @Nullable Attempt attempt;
 
@@ -126,20 +126,6 @@ public class DispatchBenchmark extends Measured {
         public String workerId() {
             return worker.workerId();
         }
-
-        @Override
-        public void data(ByteBuf data, boolean end) {
-            data.release();
-        }
-
-        @Override
-        public void trailers(Http2Headers trailers) {}
-
-        @Override
-        public void cancel(ErrorCode code) {}
-
-        @Override
-        public void responseTaken(int bytes) {}
     }
 
     private static final class Client implements ResponseSink {

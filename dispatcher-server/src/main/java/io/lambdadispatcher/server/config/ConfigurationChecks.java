@@ -257,6 +257,14 @@ final class ConfigurationChecks {
                     Settings.FUNCTION_HANDLER,
                     "a handler class, or local.command, or local.environment that names an adapter, with the launcher local");
         }
+        if (values.find(Settings.WORKERS_TLS_CLIENT_CERTIFICATES) != null
+                && values.get(Settings.LOCAL_COMMAND).isEmpty()) {
+            refuse(
+                    place,
+                    entry,
+                    Settings.FUNCTION_LAUNCHER,
+                    "no workers.tls.client-certificates, or local.command: our own local workers have no certificate to show");
+        }
     }
 
     private void lambdaFunctionIsWhole(String place, EffectiveValues entry, int workers) {

@@ -72,7 +72,7 @@ public final class LocalLauncher implements WorkerLauncher {
         environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
         environment.putAll(options.environment());
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request, null));
-        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "1");
+        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "stdin");
         String handler = options.handlers().get(request.function());
         if (handler != null) {
             environment.put("LAMBDA_DISPATCHER_HANDLER", handler);

@@ -8,10 +8,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an HTTP/2 PING (RFC 9113 section 6.7),
- * and when nothing has been read for the timeout after that, the peer is gone. Any octet counts as a sign of life. Sits before the HTTP/2
- * handler. Event loop only.
+ * and when nothing has been read for the timeout after that, the peer is gone. Any octet counts as a sign of life. Where it is the event loop that was held up, by a
+ * pause of the JVM or of the machine, what the peer has sent meanwhile is read first. Sits before the HTTP/2 handler. Event loop only.
  */
 public final class LivenessProbe extends ChannelInboundHandlerAdapter {
+    /** Of the timeout. An event loop reads between two timers of which one sets the other. */
+    private static final long LAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     /** The owner. */
     public interface Listener {
@@ -27,8 +29,10 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
         IDLE,
         /** The timer says when a probe may be due. */
         LISTENING,
-        /** The timer says when the peer is gone; any octet goes back to listening. */
+        /** The timer says when the timeout is nearly over; any octet goes back to listening. */
         PROBING,
+        /** The timer says when the peer is gone; any octet goes back to listening. */
+        LAST_LOOK,
         ENDED
     }
 
@@ -62,15 +66,22 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
         }
         long silentNanos = now(ctx) - lastReadNanos;
         if (state == State.PROBING) {
+            state = State.LAST_LOOK;
+            schedule(ctx, lastLookNanos());
+        } else if (state == State.LAST_LOOK) {
             end();
             listener.onSilent(TimeUnit.NANOSECONDS.toMillis(silentNanos));
         } else if (silentNanos < intervalNanos) {
             schedule(ctx, intervalNanos - silentNanos);
         } else {
             state = State.PROBING;
-            schedule(ctx, timeoutNanos);
+            schedule(ctx, timeoutNanos - lastLookNanos());
             listener.onProbe();
         }
+    }
+
+    private long lastLookNanos() {
+        return Math.min(LAST_LOOK_NANOS, timeoutNanos / 2);
     }
 
     /** The next probe is due an interval after this, however much of the timeout is left. */
@@ -107,7 +118,7 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
         if (state != State.IDLE) {
             lastReadNanos = now(reading);
         }
-        if (state == State.PROBING) {
+        if (state == State.PROBING || state == State.LAST_LOOK) {
             onAnswer(reading);
         }
         reading.fireChannelRead(msg);

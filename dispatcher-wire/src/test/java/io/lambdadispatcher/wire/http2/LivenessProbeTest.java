@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 class LivenessProbeTest {
     private static final long INTERVAL_MILLIS = 2000;
     private static final long TIMEOUT_MILLIS = 3000;
+    private static final long LAST_LOOK_MILLIS = 50;
 
     private final List<String> events = new ArrayList<>();
     private boolean answers;
@@ -60,7 +61,8 @@ class LivenessProbeTest {
         assertThat(events).isEmpty();
         pass(1);
         assertThat(events).containsExactly("probe");
-        pass(TIMEOUT_MILLIS - 1);
+        pass(TIMEOUT_MILLIS - LAST_LOOK_MILLIS);
+        pass(LAST_LOOK_MILLIS - 1);
         assertThat(events).containsExactly("probe");
         pass(1);
         assertThat(events).containsExactly("probe", "silent for 5000");
@@ -95,6 +97,17 @@ class LivenessProbeTest {
         }
     }
 
+    /** All timers are due at once when it goes on, and the answer has long come. */
+    @Test
+    void should_read_before_it_gives_up_when_the_event_loop_was_held_up() {
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        pass(INTERVAL_MILLIS);
+        pass(10 * TIMEOUT_MILLIS);
+        channel.writeInbound("pong");
+        pass(INTERVAL_MILLIS - 1);
+        assertThat(events).containsExactly("probe");
+    }
+
     @Test
     void should_not_probe_a_peer_that_is_heard_of() {
         probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
@@ -113,8 +126,8 @@ class LivenessProbeTest {
         pass(INTERVAL_MILLIS);
         answers = false;
         events.clear();
-        for (int millis = 0; millis < INTERVAL_MILLIS + TIMEOUT_MILLIS; millis += 100) {
-            pass(100);
+        for (int millis = 0; millis < INTERVAL_MILLIS + TIMEOUT_MILLIS; millis += LAST_LOOK_MILLIS) {
+            pass(LAST_LOOK_MILLIS);
         }
         assertThat(events).containsExactly("probe", "silent for 5000");
     }

@@ -91,7 +91,8 @@ final class BlockingCall implements BlockingRequest, Runnable {
         } catch (Throwable e) {
             if (request.cancellation() == null) {
                 FailureLog.report("blocking handler", request, e);
-                response.fail(ErrorCode.HANDLER_FAILED, String.valueOf(e));
+                // The message is for the log only: this text gets as far as the client.
+                response.fail(ErrorCode.HANDLER_FAILED, e.getClass().getName());
             }
         }
     }

@@ -109,7 +109,8 @@ final class Exchange {
         FailureLog.report("handler", request, cause);
         if (!response.hasEnded()) {
             failed = true;
-            cancel(ErrorCode.HANDLER_FAILED, String.valueOf(cause));
+            // The message is for the log only: this text gets as far as the client.
+            cancel(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
         }
     }
 

@@ -3,13 +3,20 @@ package io.lambdadispatcher.worker.runtime;
 import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** An ordinary invoke: the event goes to the child, and what it answers comes back, both as they are. */
 final class RawExchange implements Answer {
+    private final int maxBytes;
     private final CompletableFuture<byte[]> result = new CompletableFuture<>();
+
+    /** @param maxBytes of a streamed answer; one in a piece has its limit already */
+    RawExchange(int maxBytes) {
+        this.maxBytes = maxBytes;
+    }
 
     /** Exceptionally with an {@link IOException} that says what the child said. */
     CompletionStage<byte[]> result() {
@@ -42,10 +49,18 @@ final class RawExchange implements Answer {
         return new Stream() {
             @Override
             public boolean onOctets(ByteBuf octets) {
-                byte[] part = new byte[octets.readableBytes()];
-                octets.readBytes(part);
-                octets.release();
-                whole.writeBytes(part);
+                try {
+                    if (octets.readableBytes() > maxBytes - whole.size()) {
+                        fail("an answer of more than " + maxBytes + " octets");
+                    }
+                    if (!result.isDone()) {
+                        octets.readBytes(whole, octets.readableBytes());
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                } finally {
+                    octets.release();
+                }
                 return true;
             }
 

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param concurrency how many invocations each may hold; with more than one the child is told so, and its runtime client must know what to do
  * @param queue how many requests may wait for a child
  * @param queueBytes of all events that wait, but that one may wait whatever its size
- * @param maxBytes of an event to a child, and of an answer that is not streamed
+ * @param maxBytes of an event to a child, and of an answer that is not passed on as it comes
  * @param variables of the worker
  */
 record RuntimeConfig(

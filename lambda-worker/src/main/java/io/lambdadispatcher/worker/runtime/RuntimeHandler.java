@@ -92,7 +92,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
      */
     @Override
     public void handleRequest(InputStream event, OutputStream answer, Context context) throws IOException {
-        RawExchange exchange = new RawExchange();
+        RawExchange exchange = new RawExchange(config.maxBytes());
         InvokeHead head = InvokeHead.of(
                 context.getAwsRequestId(),
                 context.getInvokedFunctionArn(),

@@ -8,7 +8,6 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
@@ -34,8 +33,8 @@ final class ReadinessProbe {
         this.address = new InetSocketAddress(host, check.port());
     }
 
-    /** @return completes when the application is ready; exceptionally when the limit is over */
-    static CompletionStage<Void> start(ReadinessCheck check, String host) {
+    /** @return completes when the application is ready; exceptionally when the limit is over. To cancel it ends the questions */
+    static CompletableFuture<Void> start(ReadinessCheck check, String host) {
         ReadinessProbe probe = new ReadinessProbe(check, host);
         Thread thread = new Thread(probe::run, "app-readiness");
         thread.setDaemon(true);
@@ -46,7 +45,7 @@ final class ReadinessProbe {
     private void run() {
         long startNanos = System.nanoTime();
         long reportNanos = startNanos + REPORT_NANOS;
-        while (!attempt()) {
+        while (!ready.isDone() && !attempt()) {
             long now = System.nanoTime();
             if (now - startNanos >= check.limit().toNanos()) {
                 ready.completeExceptionally(new TimeoutException(notReady(check.limit())));
@@ -60,8 +59,9 @@ final class ReadinessProbe {
                 return;
             }
         }
-        log.info("the app at {} is ready after {} ms", address, (System.nanoTime() - startNanos) / 1_000_000);
-        ready.complete(null);
+        if (ready.complete(null)) {
+            log.info("the app at {} is ready after {} ms", address, (System.nanoTime() - startNanos) / 1_000_000);
+        }
     }
 
     private String notReady(Duration after) {

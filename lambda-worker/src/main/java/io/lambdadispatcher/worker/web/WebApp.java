@@ -10,7 +10,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,7 +27,7 @@ final class WebApp implements ChildListener {
     private final WebConfig config;
     private final @Nullable Child child;
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
-    private final AtomicBoolean probing = new AtomicBoolean();
+    private @Nullable CompletableFuture<Void> probe;
     private boolean started;
     private boolean stopped;
     private int earlyDeaths;
@@ -51,7 +50,7 @@ final class WebApp implements ChildListener {
         return command;
     }
 
-    /** Fails after {@link #stop} where there is a process to start: it is not started a second time. */
+    /** Fails after {@link #stop}: it is not started a second time. */
     synchronized CompletionStage<Void> start() {
         if (stopped) {
             return CompletableFuture.failedFuture(stoppedAlready());
@@ -68,13 +67,16 @@ final class WebApp implements ChildListener {
     }
 
     void stop() {
+        ready.completeExceptionally(stoppedAlready());
+        synchronized (this) {
+            stopped = true;
+            if (probe != null) {
+                probe.cancel(false);
+            }
+        }
         if (child == null) {
             return;
         }
-        synchronized (this) {
-            stopped = true;
-        }
-        ready.completeExceptionally(stoppedAlready());
         try {
             child.stop(STOP_GRACE).toCompletableFuture().get(STOP_GRACE.toMillis() * 2, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
@@ -85,7 +87,8 @@ final class WebApp implements ChildListener {
     }
 
     private IllegalStateException stoppedAlready() {
-        return new IllegalStateException("the app '" + config.command() + "' has been stopped");
+        String name = config.command() == null ? "at " + config.address() : "'" + config.command() + "'";
+        return new IllegalStateException("the app " + name + " has been stopped");
     }
 
     @Override
@@ -102,21 +105,22 @@ final class WebApp implements ChildListener {
     }
 
     /** A probe that waits for a process that has died meanwhile serves for the next as well. */
-    private void awaitReady() {
-        if (!probing.compareAndSet(false, true)) {
+    private synchronized void awaitReady() {
+        if (stopped || probe != null && !probe.isDone()) {
             return;
         }
-        ReadinessProbe.start(config.readiness(), config.address().getHostString())
-                .whenComplete((nothing, failure) -> {
-                    probing.set(false);
-                    if (failure != null) {
-                        ready.completeExceptionally(failure);
-                        return;
-                    }
-                    if (child != null) {
-                        child.markHealthy();
-                    }
-                    ready.complete(null);
-                });
+        CompletableFuture<Void> started =
+                ReadinessProbe.start(config.readiness(), config.address().getHostString());
+        probe = started;
+        started.whenComplete((nothing, failure) -> {
+            if (failure != null) {
+                ready.completeExceptionally(failure);
+                return;
+            }
+            if (child != null) {
+                child.markHealthy();
+            }
+            ready.complete(null);
+        });
     }
 }

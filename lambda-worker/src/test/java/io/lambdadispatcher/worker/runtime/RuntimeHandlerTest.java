@@ -534,6 +534,33 @@ class RuntimeHandlerTest {
     }
 
     @Test
+    void should_gather_a_streamed_answer_to_an_invoke_up_to_the_limit() throws Exception {
+        try (ScriptedRuntime runtime =
+                new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_MAX_BYTES", "8"))) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            CompletableFuture<String> whole = invoke(runtime, "id-1");
+            next.get();
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/id-1/response", STREAMING);
+                wire.chunk("1234").chunk("5678").end("");
+                assertThat(whole.get()).isEqualTo("12345678");
+            }
+            next = runtime.next();
+            CompletableFuture<String> tooLarge = invoke(runtime, "id-2");
+            next.get();
+            try (Wire wire = new Wire(runtime)) {
+                wire.post("invocation/id-2/response", STREAMING);
+                wire.chunk("1234").chunk("56789").chunk("0").end("");
+                assertThat(tooLarge)
+                        .failsWithin(Duration.ofSeconds(20))
+                        .withThrowableThat()
+                        .withMessageContaining("an answer of more than 8 octets");
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+            }
+        }
+    }
+
+    @Test
     void should_refuse_an_invoke_with_the_id_of_one_that_its_child_works_on() throws Exception {
         try (ScriptedRuntime runtime =
                 new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "2"))) {

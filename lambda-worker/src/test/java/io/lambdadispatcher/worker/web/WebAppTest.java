@@ -103,6 +103,28 @@ class WebAppTest {
         }
     }
 
+    /** It asks every millisecond. */
+    @Test
+    void should_ask_no_more_once_it_is_stopped() throws Exception {
+        try (RawApp busy = new RawApp(connection -> {
+            connection.readHead();
+            connection.write("HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n");
+        })) {
+            WebApp app = new WebApp(busy.config().withReadiness(check(busy)));
+            CompletableFuture<Void> ready = app.start().toCompletableFuture();
+            while (busy.connections() < 2) {
+                Thread.sleep(1);
+            }
+            app.stop();
+            assertThatThrownBy(() -> await(ready)).hasMessageContaining("the app at").hasMessageContaining("has been stopped");
+            int asked;
+            do {
+                asked = busy.connections();
+                Thread.sleep(500);
+            } while (busy.connections() > asked);
+        }
+    }
+
     @Test
     void should_not_wait_for_an_app_that_is_stopped_before_it_is_ready() throws Exception {
         try (RawApp nobody = new RawApp(RawApp.Connection::awaitEnd)) {

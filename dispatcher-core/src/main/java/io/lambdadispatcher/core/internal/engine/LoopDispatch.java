@@ -1,16 +1,15 @@
 package io.lambdadispatcher.core.internal.engine;
 
-import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.spi.RequestRouter;
-import io.lambdadispatcher.wire.ErrorCode;
-import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Finds the function for a request. One per event loop, confined to it. */
 final class LoopDispatch implements ExchangeOpener {
-    private static final RequestSink NOWHERE = new Nowhere();
+    private static final RequestSink NOWHERE = new DiscardingSink();
 
     private final RequestRouter router;
     private final Map<String, ExchangeOpener> functions;
@@ -74,22 +73,5 @@ final class LoopDispatch implements ExchangeOpener {
                     0,
                     0));
         }
-    }
-
-    /** Where the body of a request goes that has been answered already. */
-    private static final class Nowhere implements RequestSink {
-        @Override
-        public void data(ByteBuf data, boolean end) {
-            data.release();
-        }
-
-        @Override
-        public void trailers(Http2Headers trailers) {}
-
-        @Override
-        public void cancel(ErrorCode code) {}
-
-        @Override
-        public void responseTaken(int bytes) {}
     }
 }

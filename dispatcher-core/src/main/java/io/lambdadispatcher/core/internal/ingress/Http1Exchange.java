@@ -61,8 +61,6 @@ final class Http1Exchange implements ResponseSink {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private int requestUntaken;
-    private long written;
-    private long taken;
 
     Http1Exchange(Http1Handler connection, HttpRequest head, int windowBytes) {
         this.connection = connection;
@@ -87,14 +85,6 @@ final class Http1Exchange implements ResponseSink {
     /** The request has ended, though the decoder may not have said so yet. */
     boolean isBodyEnded() {
         return bodyEnded;
-    }
-
-    long taken() {
-        return taken;
-    }
-
-    boolean isWriteStuck(long takenBefore) {
-        return written > taken && taken == takenBefore;
     }
 
     // From the client.
@@ -444,7 +434,6 @@ final class Http1Exchange implements ResponseSink {
             onWritten(bytes);
             return;
         }
-        written += bytes;
         connection.writeBody(new DefaultHttpContent(data), bytes, this);
         if (end) {
             writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
@@ -476,7 +465,6 @@ final class Http1Exchange implements ResponseSink {
 
     /** The socket has the octets, or will never have them. */
     void onWritten(int bytes) {
-        taken += bytes;
         if (request != null && bytes > 0) {
             request.responseTaken(bytes);
         }

@@ -43,8 +43,13 @@ import org.slf4j.LoggerFactory;
 final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Drainable {
     private static final Logger log = LoggerFactory.getLogger(Http1Handler.class);
 
-    /** What a client still sends is read and dropped for so long after the last response, that it may read that (RFC 9112 section 9.6). */
+    /**
+     * What a client still sends is read and dropped after the last response, that it may read that (RFC 9112 section 9.6): until it has been silent for so long, or
+     * this has been looked at so often.
+     */
     private static final long LINGER_MILLIS = 500;
+
+    private static final int MOST_LINGER_LOOKS = 60;
 
     private enum State {
         /** Between requests. */
@@ -66,11 +71,19 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private boolean requestEnded;
     private boolean draining;
     private boolean headSlow;
+    private boolean farewellSent;
+    private boolean heardLingering;
     private long idleSinceNanos;
 
-    /** Of the exchange under way at the last look; -1 before the first, which is where the time begins in which nothing is taken. */
-    private long takenAtWatch;
+    /** Octets of bodies that the socket has not taken yet, also of exchanges that are over for everybody else; and those it has. */
+    private long untaken;
 
+    private long taken;
+
+    /** At the last look: the time in which nothing is taken begins at the first that finds something waiting. */
+    private boolean waitingAtWatch;
+
+    private long takenAtWatch;
     private long stuckSinceNanos;
 
     private @Nullable ChannelHandlerContext ctx;
@@ -171,7 +184,6 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private void onRequest(HttpRequest request) {
         state = State.EXCHANGE;
         requestEnded = false;
-        takenAtWatch = -1;
         headSlow = false;
         encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
         Http1Exchange next = new Http1Exchange(this, request, context.limits().streamWindowBytes());
@@ -257,7 +269,12 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     /** @param bytes reported to the exchange as taken once the socket has them, or will never have them */
     void writeBody(Object message, int bytes, Http1Exchange from) {
-        ctx().write(message, ctx().newPromise().addListener(done -> from.onWritten(bytes)));
+        untaken += bytes;
+        ctx().write(message, ctx().newPromise().addListener(done -> {
+            untaken -= bytes;
+            taken += bytes;
+            from.onWritten(bytes);
+        }));
         flushSoon();
     }
 
@@ -340,12 +357,34 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         boolean nothingLeft = requestEnded && !decoder.isHolding();
         decoder.drop();
         c.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
+            farewellSent = true;
             if (nothingLeft || !written.isSuccess()) {
                 c.close();
             } else {
-                c.executor().schedule(() -> c.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
+                lingerOn(MOST_LINGER_LOOKS);
             }
         });
+    }
+
+    private void lingerOn(int looks) {
+        heardLingering = false;
+        ctx().executor()
+                .schedule(
+                        () -> {
+                            if (heardLingering && !draining && looks > 1) {
+                                lingerOn(looks - 1);
+                            } else {
+                                ctx().close();
+                            }
+                        },
+                        LINGER_MILLIS,
+                        TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext complete) {
+        heardLingering = true;
+        complete.fireChannelReadComplete();
     }
 
     private void dropEarly() {
@@ -365,7 +404,9 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     private void closeIfIdle() {
         if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
-            ctx().close();
+            // The socket may not have taken all of the last response yet.
+            requestEnded = true;
+            linger();
         }
     }
 
@@ -375,15 +416,19 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     // Once every head time-out.
     private void onWatch() {
-        switch (state) {
-            case IDLE -> watchIdle();
-            case EXCHANGE -> watchWrites();
-            case LINGERING, CLOSED -> {}
+        watchWrites();
+        if (state == State.IDLE) {
+            watchIdle();
+        } else {
+            headSlow = false;
         }
     }
 
     private void watchIdle() {
         boolean inside = decoder.isInsideHead();
+        if (untaken > 0) {
+            idleSinceNanos = now();
+        }
         if (inside && headSlow) {
             reject(
                     HttpResponseStatus.REQUEST_TIMEOUT,
@@ -396,10 +441,10 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     }
 
     private void watchWrites() {
-        headSlow = false;
-        Http1Exchange current = exchange;
-        if (current == null || !current.isWriteStuck(takenAtWatch)) {
-            takenAtWatch = current == null ? -1 : current.taken();
+        boolean waiting = untaken > 0 || state == State.LINGERING && !farewellSent;
+        if (!waiting || !waitingAtWatch || taken != takenAtWatch) {
+            waitingAtWatch = waiting;
+            takenAtWatch = taken;
             stuckSinceNanos = now();
         } else if (now() - stuckSinceNanos > context.limits().writeTimeout().toNanos()) {
             cut();

@@ -5,16 +5,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.ForwardingPolicy;
 import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,7 +34,19 @@ class Http1HandlerTest {
     private static final String BEGUN = "GET / HTTP/1.1\r\nho";
     private static final String REST = "st: a\r\n\r\n";
 
-    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
+    private static final Duration LINGER = Duration.ofMillis(500);
+    private static final String GET_BODY = "GET /body HTTP/1.1\r\nhost: a\r\nconnection: %s\r\n\r\n";
+    private static final String REFUSED = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n";
+
+    private EmbeddedChannel channel = new EmbeddedChannel();
+    private final IngressDrain drain = new IngressDrain();
+
+    private void connectAnew() {
+        close();
+        channel = new EmbeddedChannel();
+        connect();
+    }
 
     @BeforeEach
     void connect() {
@@ -40,7 +58,7 @@ class Http1HandlerTest {
                         ForwardingPolicy.defaults(),
                         Http1HandlerTest::open,
                         DispatcherObserver.NONE,
-                        new IngressDrain(),
+                        drain,
                         "http"));
     }
 
@@ -50,22 +68,13 @@ class Http1HandlerTest {
     }
 
     private static RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
-        response.onHead(new DefaultHttp2Headers().status("204"), true);
-        return new RequestSink() {
-            @Override
-            public void data(ByteBuf data, boolean end) {
-                data.release();
-            }
-
-            @Override
-            public void trailers(Http2Headers trailers) {}
-
-            @Override
-            public void cancel(ErrorCode code) {}
-
-            @Override
-            public void responseTaken(int bytes) {}
-        };
+        if (AsciiString.contentEquals(head.path(), "/body")) {
+            response.onHead(new DefaultHttp2Headers().status("200"), false);
+            response.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), true);
+        } else {
+            response.onHead(new DefaultHttp2Headers().status("204"), true);
+        }
+        return new DiscardingSink();
     }
 
     private void pass(Duration time) {
@@ -107,5 +116,98 @@ class Http1HandlerTest {
         assertThat(sent()).isEmpty();
         pass(LOOK);
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
+    }
+
+    /** A socket that takes nothing until it is told to. */
+    private static final class FullSocket extends ChannelOutboundHandlerAdapter {
+        private boolean full = true;
+        private final List<Runnable> held = new ArrayList<>();
+
+        @Override
+        public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+            if (full) {
+                held.add(() -> ctx.write(message, promise));
+            } else {
+                ctx.write(message, promise);
+            }
+        }
+
+        void takeAll() {
+            full = false;
+            held.forEach(Runnable::run);
+            held.clear();
+        }
+    }
+
+    private FullSocket fill() {
+        FullSocket socket = new FullSocket();
+        channel.pipeline().addFirst(socket);
+        return socket;
+    }
+
+    @Test
+    void should_not_take_a_connection_for_idle_while_a_response_waits() {
+        FullSocket socket = fill();
+        read(GET_BODY.formatted("keep-alive"));
+        drain.begin();
+        for (int i = 0; i < 10; i++) {
+            pass(LINGER);
+        }
+        assertThat(channel.isOpen()).isTrue();
+        socket.takeAll();
+        channel.flush();
+        channel.runPendingTasks();
+        assertThat(sent()).contains("body");
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_cut_a_client_that_does_not_take_the_last_response() {
+        for (String connection : List.of("close", "keep-alive")) {
+            FullSocket socket = fill();
+            read(GET_BODY.formatted(connection));
+            Duration waited = Duration.ZERO;
+            while (channel.isOpen() && waited.compareTo(WRITE_TIMEOUT.multipliedBy(3)) < 0) {
+                pass(LOOK);
+                waited = waited.plus(LOOK);
+            }
+            assertThat(waited).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+            socket.takeAll();
+            connectAnew();
+        }
+    }
+
+    /** To close over octets that nobody reads resets the connection, and the client may lose what it has not read yet. */
+    @Test
+    void should_read_what_a_client_goes_on_to_send_after_the_last_response() {
+        read(REFUSED);
+        assertThat(sent()).startsWith("HTTP/1.1 204 ");
+        for (int i = 0; i < 20; i++) {
+            read("x");
+            pass(LINGER);
+            assertThat(channel.isOpen()).isTrue();
+        }
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_not_read_for_ever_after_the_last_response() {
+        read(REFUSED);
+        for (int i = 0; i < 60; i++) {
+            assertThat(channel.isOpen()).isTrue();
+            read("x");
+            pass(LINGER);
+        }
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_not_read_for_long_after_the_last_response_when_the_dispatcher_goes() {
+        read(REFUSED);
+        drain.begin();
+        read("x");
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
     }
 }

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.ForwardingPolicy;
 import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -64,18 +64,7 @@ class Http2ClientHandlerTest {
 
     private RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         responses.add(response);
-        return new RequestSink() {
-            @Override
-            public void data(ByteBuf data, boolean end) {
-                data.release();
-            }
-
-            @Override
-            public void trailers(Http2Headers trailers) {}
-
-            @Override
-            public void cancel(ErrorCode code) {}
-
+        return new DiscardingSink() {
             @Override
             public void responseTaken(int bytes) {
                 takenBytes += bytes;

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -41,7 +42,7 @@ class OverflowTest {
     private Attempt attempt;
 
     /** The other way. */
-    private final class Way implements Carrier, RequestSink {
+    private final class Way extends DiscardingSink implements Carrier {
         @Override
         public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
             carried.add(head.path() + (end ? " end" : ""));
@@ -61,41 +62,21 @@ class OverflowTest {
         }
 
         @Override
-        public void trailers(Http2Headers trailers) {}
-
-        @Override
         public void cancel(ErrorCode code) {
             carried.add("cancel");
         }
-
-        @Override
-        public void responseTaken(int bytes) {}
     }
 
-    private final ResponseSink client = new ResponseSink() {
-        @Override
-        public void onInterim(Http2Headers head) {}
-
+    private final ResponseSink client = new SilentClient() {
         @Override
         public void onHead(Http2Headers head, boolean end) {
             answers.add(String.valueOf(head.status()));
         }
 
         @Override
-        public void onData(ByteBuf data, boolean end) {
-            data.release();
-        }
-
-        @Override
-        public void onTrailers(Http2Headers trailers) {}
-
-        @Override
         public void onFailure(Failure failure) {
             answers.add(failure.kind().name());
         }
-
-        @Override
-        public void onRequestTaken(int bytes) {}
     };
 
     @BeforeEach

@@ -6,13 +6,12 @@ import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
-import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.wire.ErrorCode;
-import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -73,7 +72,7 @@ class PermitsTest {
         }
     }
 
-    private final class Stream implements Carrier, RequestSink {
+    private final class Stream extends DiscardingSink implements Carrier {
         final Link link;
         boolean busy;
 
@@ -116,14 +115,6 @@ class PermitsTest {
             }
         }
 
-        @Override
-        public void data(ByteBuf data, boolean end) {
-            data.release();
-        }
-
-        @Override
-        public void trailers(Http2Headers trailers) {}
-
         /** It stays busy until its answer has come. */
         @Override
         public void cancel(ErrorCode code) {
@@ -131,34 +122,9 @@ class PermitsTest {
         }
 
         @Override
-        public void responseTaken(int bytes) {}
-
-        @Override
         public String workerId() {
             return link.member.workerId();
         }
-    }
-
-    private static final class Nobody implements ResponseSink {
-        @Override
-        public void onInterim(Http2Headers head) {}
-
-        @Override
-        public void onHead(Http2Headers head, boolean end) {}
-
-        @Override
-        public void onData(ByteBuf data, boolean end) {
-            data.release();
-        }
-
-        @Override
-        public void onTrailers(Http2Headers trailers) {}
-
-        @Override
-        public void onFailure(Failure failure) {}
-
-        @Override
-        public void onRequestTaken(int bytes) {}
     }
 
     private void step() {
@@ -184,7 +150,7 @@ class PermitsTest {
         } else if (what < 38) {
             pool.limit("w" + random.nextInt(6), random.nextInt(7));
         } else if (what < 65) {
-            exchanges.add(pool.shard(random.nextInt(LOOPS)).open(head(), true, new Nobody()));
+            exchanges.add(pool.shard(random.nextInt(LOOPS)).open(head(), true, new SilentClient()));
         } else if (what < 90) {
             Link link = any();
             link.streams.stream().filter(stream -> stream.busy).findAny().ifPresent(stream -> stream.end(what < 68));

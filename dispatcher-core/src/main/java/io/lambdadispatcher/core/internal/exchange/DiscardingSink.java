@@ -1,0 +1,22 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.lambdadispatcher.wire.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+
+/** Where the rest of a request goes that nobody reads: it has been answered already. Holds nothing, so any thread may use it. */
+public class DiscardingSink implements RequestSink {
+    @Override
+    public void data(ByteBuf data, boolean end) {
+        data.release();
+    }
+
+    @Override
+    public void trailers(Http2Headers trailers) {}
+
+    @Override
+    public void cancel(ErrorCode code) {}
+
+    @Override
+    public void responseTaken(int bytes) {}
+}
