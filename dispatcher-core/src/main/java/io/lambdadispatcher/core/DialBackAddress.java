@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Finds the address of this machine that workers in the same network can dial. Asked are, in this order: the environment variable
  * {@value #VARIABLE}, the ECS task metadata endpoint version 4, the EC2 instance metadata service version 2 (both described in AWS's guides of
- * these names), the pod address that Kubernetes puts into {@code POD_IP}, and the first network interface that is not a loopback. Blocks for
- * at most three seconds.
+ * these names), the pod address that a pod's manifest puts into {@code POD_IP}, and the first IPv4 address of a network interface that is up
+ * and no loopback. Blocks for at most three seconds.
  */
 public final class DialBackAddress {
     /** Names the host that workers dial, without a port. */

@@ -51,7 +51,7 @@ public record DirectOptions(
         };
     }
 
-    /** Requests wait for a worker; a safe one that has waited so long goes directly. */
+    /** Requests wait for a worker; an idempotent one that has waited so long goes directly. */
     public DirectOptions withOverflowAfter(Duration wait) {
         return new DirectOptions(shape, maxBodyBytes, maxEventBytes, maxResponseBytes, maxConcurrent, wait);
     }

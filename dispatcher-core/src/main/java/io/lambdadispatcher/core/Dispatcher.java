@@ -139,7 +139,7 @@ public final class Dispatcher implements AutoCloseable {
         return (InetSocketAddress) workerPort.localAddress();
     }
 
-    /** Every function with launched workers has as many as it should, and no close has begun. */
+    /** Every function with launched workers has at least its {@code minWorkers} ready, and no close has begun. */
     public boolean isReady() {
         return closing.get() == null && engine.hasItsWorkers();
     }
@@ -198,7 +198,10 @@ public final class Dispatcher implements AutoCloseable {
 
     /**
      * Sends a request of the embedding program. From one of this dispatcher's event loops it stays there. The stage fails with
-     * {@link DispatchException}; cancelling its {@code toCompletableFuture()} cancels the request.
+     * {@link DispatchException}, or with the error with which the request's body fails; cancelling its {@code toCompletableFuture()} cancels the
+     * request.
+     *
+     * @throws IllegalArgumentException for a CONNECT
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
         EventLoop loop = engine.anyLoop();
@@ -406,7 +409,7 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
-         * Opens the ports, starts launching workers and returns; {@link Dispatcher#isReady} says when they are there.
+         * Opens the ports, starts launching workers and returns; {@link Dispatcher#isReady} says when {@code minWorkers} are there.
          *
          * @throws IllegalArgumentException if an option is missing or contradicts another
          * @throws java.io.UncheckedIOException if a port cannot be bound or a certificate cannot be read

@@ -5,13 +5,13 @@ import java.time.Duration;
 /**
  * What a client may cost us.
  *
- * @param maxHeadBytes size of a request head as RFC 9113 section 6.5.2 counts it; larger is 431
+ * @param maxHeadBytes size of a request head as RFC 9113 section 6.5.2 counts it (HTTP/1.1: its octets); larger is 431
  * @param maxHeadFields fields in a head; more is 431
  * @param maxRequestLineBytes HTTP/1.1 request line; longer is 414
  * @param maxConcurrentStreams per HTTP/2 connection
  * @param streamWindowBytes HTTP/2 flow-control window of each stream: the most of one request body that waits in the dispatcher
  * @param connectionWindowBytes the same for a whole connection
- * @param headTimeout for a whole request head to arrive, and for TLS and protocol negotiation
+ * @param headTimeout for a whole request head to arrive, and for TLS and protocol negotiation; on the worker port until HELLO
  * @param idleTimeout a connection without a request is closed after it
  * @param writeTimeout a connection that takes no octet for so long while a response waits is cut
  * @param maxResetsPerWindow RST_STREAM frames in 30 s before the connection is closed (rapid reset, CVE-2023-44487)

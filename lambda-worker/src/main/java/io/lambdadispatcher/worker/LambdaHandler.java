@@ -29,9 +29,9 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * The AWS Lambda handler class: one invoke is one worker. Serves with the class that the environment variable
- * {@code LAMBDA_DISPATCHER_HANDLER} names, or with what a subclass passes to its constructor. The handler is made once, during the function's
- * initialisation, and serves all invokes of the execution environment.
+ * The AWS Lambda handler class: one invoke is one worker. Serves with what the environment chooses ({@code docs/ADAPTERS.md}): the class that
+ * {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime of {@code LAMBDA_DISPATCHER_RUNTIME} or a web application; or with what a subclass passes
+ * to its constructor. The handler is made once, during the function's initialisation, and serves all invokes of the execution environment.
  *
  * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that
  * opens a socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each

@@ -14,13 +14,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with the class that {@code
- * LAMBDA_DISPATCHER_HANDLER} names or the web application at {@code LAMBDA_DISPATCHER_WEB_PORT}, with the demo routes where neither is set.
- * SIGTERM drains. With {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin}
- * when its standard input ends.
+ * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with what that chooses ({@code
+ * docs/ADAPTERS.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime of {@code LAMBDA_DISPATCHER_RUNTIME} or a web
+ * application; with the demo routes where it chooses nothing. SIGTERM drains. With {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends
+ * with the process that started it, with {@code =stdin} when its standard input ends.
  *
- * <p>Exit codes: 0 after a drain, 1 when no dispatcher let it in or all were lost, 2 for a configuration that cannot be used.
- * The last line of the log says why it is not 0.
+ * <p>Exit codes: 0 after a drain, or when it has lost a dispatcher that it had; 1 when it was not let in, never got a connection, or its
+ * handler could not start; 2 for a configuration that cannot be used. The last line of the log says why it is not 0.
  */
 public final class WorkerMain {
     private static final String EXIT_WITH_PARENT = EnvironmentConfig.PREFIX + "EXIT_WITH_PARENT";

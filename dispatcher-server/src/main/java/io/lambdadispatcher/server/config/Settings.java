@@ -122,7 +122,7 @@ public final class Settings {
             "function.direct-overflow",
             bool(),
             "false",
-            "in the mode dispatch: a safe request that waits too long for a worker goes directly");
+            "in the mode dispatch: an idempotent request that waits too long for a worker goes directly");
     public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = of(
             "function.direct-overflow-after",
             duration(),
@@ -285,8 +285,11 @@ public final class Settings {
             "the most of one request body that waits in the dispatcher");
     public static final Setting<Integer> HTTP_CONNECTION_WINDOW =
             of("http.connection-window", size(64 * 1024, 512 << 20), "1MiB", "the same for a whole connection");
-    public static final Setting<Duration> HTTP_HEAD_TIMEOUT =
-            of("http.head-timeout", duration(), "10s", "for TLS, and for a whole request head, to arrive");
+    public static final Setting<Duration> HTTP_HEAD_TIMEOUT = of(
+            "http.head-timeout",
+            duration(),
+            "10s",
+            "for TLS, for a whole request head, and on the worker port for HELLO, to arrive");
     public static final Setting<Duration> HTTP_IDLE_TIMEOUT =
             of("http.idle-timeout", duration(), "5m", "a client connection without a request is closed after it");
     public static final Setting<Duration> HTTP_WRITE_TIMEOUT = of(

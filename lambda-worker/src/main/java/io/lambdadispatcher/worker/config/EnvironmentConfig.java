@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * A worker's configuration from environment variables: the whole invoke payload in {@value #PAYLOAD}, or one variable each
  * ({@code LAMBDA_DISPATCHER_ADDRESSES=host:port,host:port}, {@code _FUNCTION}, {@code _SECRET} or {@code _TOKEN}, {@code _WORKER_ID},
  * {@code _CONNECTIONS}, {@code _STREAMS}, {@code _TLS=true}, {@code _TLS_FINGERPRINT}, {@code _TLS_TRUST_PEM} or {@code _TRUST}, {@code
- * _TLS_CERTIFICATE}, {@code _TLS_KEY}, {@code _DEADLINE_MILLIS}, {@code _IDLE_TIMEOUT_MILLIS}, {@code _DRAIN_GRACE_MILLIS}, {@code
- * _LONE_TIMEOUT_MILLIS}).
+ * _TLS_CERTIFICATE}, {@code _TLS_KEY}, {@code _DEADLINE_MILLIS}, {@code _DEADLINE_MARGIN_MILLIS}, {@code _IDLE_TIMEOUT_MILLIS}, {@code
+ * _DRAIN_GRACE_MILLIS}, {@code _LONE_TIMEOUT_MILLIS}).
  */
 public final class EnvironmentConfig {
     public static final String PREFIX = "LAMBDA_DISPATCHER_";

@@ -28,7 +28,7 @@ public record WorkerTls(
         PEM,
         /** The authorities given in PEM, as an invoke payload has them, and the host's name. */
         PEM_TEXT,
-        /** Exactly one certificate, whatever its names; for self-signed ones on loopback. */
+        /** Exactly one certificate, whatever its names. */
         FINGERPRINT
     }
 

@@ -18,7 +18,7 @@ public interface Request {
         return method == null ? "" : method;
     }
 
-    /** With the query, as the client sent it; {@code *} for OPTIONS of the server, empty for CONNECT. */
+    /** With the query, as the client sent it; {@code *} for OPTIONS of the server. */
     default String path() {
         CharSequence path = headers().path();
         return path == null ? "" : path.toString();

@@ -55,7 +55,7 @@ public interface Response {
      * Breaks the response off: the client sees an error instead of a head, or a broken response, never a clean end. Does nothing
      * after the end.
      *
-     * @param text for the dispatcher's logs
+     * @param text seen by the client where no head has been sent: nothing secret
      */
     void fail(ErrorCode code, String text);
 }

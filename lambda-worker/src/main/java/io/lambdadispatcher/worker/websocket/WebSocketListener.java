@@ -32,7 +32,7 @@ public interface WebSocketListener {
      * The session has ended; called once, last.
      *
      * @param code the peer's, {@link WebSocketSession#NO_CODE} where it gave none, {@link WebSocketSession#ABNORMAL} where it went without a word;
-     *     this side's where the peer broke the protocol
+     *     this side's where the peer broke the protocol, {@link WebSocketSession#GOING_AWAY} where it answered no ping
      */
     default void onClose(WebSocketSession session, int code, String reason) throws Exception {}
 }

@@ -39,7 +39,7 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Any thread. The stage fails with {@link DispatchException}. Cancelling its future cancels the request.
+     * Any thread. The stage fails with {@link DispatchException}, or with the error of the request's body. Cancelling its future cancels the request.
      *
      * @throws IllegalArgumentException for a CONNECT
      */

@@ -36,7 +36,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ENDED
     }
 
-    /** Sent once, and once more to another worker. */
+    /** Sent once, and once more to a free worker stream, perhaps of the same worker. */
     private static final int MAX_ATTEMPTS = 2;
 
     /** RFC 9110 section 9.2.2. */

@@ -157,7 +157,7 @@ public final class PoolShard implements ExchangeOwner {
         exchange.crossOver(crossing);
     }
 
-    /** Requests that have waited for {@code after} may go {@code way} from now on, if they are safe. Before the first request. */
+    /** Requests that have waited for {@code after} may go {@code way} from now on, if they are idempotent. Before the first request. */
     public void overflow(Duration after, Supplier<@Nullable Carrier> way) {
         overflow = new Overflow(loop, after, way, this::onOverflowDue);
     }
