@@ -9,6 +9,7 @@ import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.TooLongFrameException;
@@ -71,17 +72,14 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private boolean requestEnded;
     private boolean draining;
     private boolean headSlow;
-    private boolean farewellSent;
     private boolean heardLingering;
     private long idleSinceNanos;
 
-    /** Octets of bodies that the socket has not taken yet, also of exchanges that are over for everybody else; and those it has. */
-    private long untaken;
-
+    /** Octets of bodies that the socket has. */
     private long taken;
 
     /** At the last look: the time in which nothing is taken begins at the first that finds something waiting. */
-    private boolean waitingAtWatch;
+    private long waitingAtWatch;
 
     private long takenAtWatch;
     private long stuckSinceNanos;
@@ -158,12 +156,30 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
             ReferenceCountUtil.release(message);
             return;
         }
-        if (!early.isEmpty() || state == State.EXCHANGE && requestEnded) {
+        if (!early.isEmpty() || !isNextTurn()) {
             early.add(object);
             setReading(false);
             return;
         }
         onObject(object);
+    }
+
+    /** Also between requests: a client that asks and asks and takes no answer would fill our memory with answers. */
+    private boolean isNextTurn() {
+        return switch (state) {
+            case IDLE -> ctx().channel().isWritable();
+            case EXCHANGE -> !requestEnded;
+            case LINGERING, CLOSED -> false;
+        };
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext changed) {
+        if (state == State.IDLE && changed.channel().isWritable()) {
+            // Not from inside of a flush, which is where this comes from.
+            changed.executor().execute(this::serveEarly);
+        }
+        changed.fireChannelWritabilityChanged();
     }
 
     private void onObject(HttpObject object) {
@@ -237,6 +253,8 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
                 .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
                 .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         encoder.headRequest = false;
+        // What follows is not known: of the request before all has come, but that says nothing.
+        requestEnded = false;
         ctx().write(response);
         linger();
     }
@@ -269,9 +287,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     /** @param bytes reported to the exchange as taken once the socket has them, or will never have them */
     void writeBody(Object message, int bytes, Http1Exchange from) {
-        untaken += bytes;
         ctx().write(message, ctx().newPromise().addListener(done -> {
-            untaken -= bytes;
             taken += bytes;
             from.onWritten(bytes);
         }));
@@ -313,11 +329,11 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     }
 
     private void serveEarly() {
-        while (!early.isEmpty() && !(state == State.EXCHANGE && requestEnded) && state != State.LINGERING) {
-            if (state == State.CLOSED) {
-                return;
-            }
+        while (!early.isEmpty() && isNextTurn()) {
             onObject(early.remove());
+        }
+        if (state == State.CLOSED) {
+            return;
         }
         if (state == State.LINGERING) {
             dropEarly();
@@ -357,7 +373,6 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         boolean nothingLeft = requestEnded && !decoder.isHolding();
         decoder.drop();
         c.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
-            farewellSent = true;
             if (nothingLeft || !written.isSuccess()) {
                 c.close();
             } else {
@@ -425,8 +440,9 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     }
 
     private void watchIdle() {
-        boolean inside = decoder.isInsideHead();
-        if (untaken > 0) {
+        boolean reading = waitingAtWatch == 0 && early.isEmpty();
+        boolean inside = reading && decoder.isInsideHead();
+        if (!reading) {
             idleSinceNanos = now();
         }
         if (inside && headSlow) {
@@ -440,9 +456,15 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         headSlow = inside;
     }
 
+    /** Written, and not taken by the socket; also of exchanges that are over for everybody else. */
+    private long waitingBytes() {
+        ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
+        return out == null ? 0 : out.totalPendingWriteBytes();
+    }
+
     private void watchWrites() {
-        boolean waiting = untaken > 0 || state == State.LINGERING && !farewellSent;
-        if (!waiting || !waitingAtWatch || taken != takenAtWatch) {
+        long waiting = waitingBytes();
+        if (waiting == 0 || waiting != waitingAtWatch || taken != takenAtWatch) {
             waitingAtWatch = waiting;
             takenAtWatch = taken;
             stuckSinceNanos = now();

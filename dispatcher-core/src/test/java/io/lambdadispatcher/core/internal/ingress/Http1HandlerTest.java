@@ -10,16 +10,13 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOutboundHandlerAdapter;
-import io.netty.channel.ChannelPromise;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -39,13 +36,33 @@ class Http1HandlerTest {
     private static final String GET_BODY = "GET /body HTTP/1.1\r\nhost: a\r\nconnection: %s\r\n\r\n";
     private static final String REFUSED = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n";
 
-    private EmbeddedChannel channel = new EmbeddedChannel();
+    private EmbeddedChannel channel = channel();
+    private boolean full;
+    private int opened;
     private final IngressDrain drain = new IngressDrain();
 
     private void connectAnew() {
         close();
-        channel = new EmbeddedChannel();
+        channel = channel();
         connect();
+    }
+
+    /** Its socket can be full. */
+    private EmbeddedChannel channel() {
+        return new EmbeddedChannel() {
+            @Override
+            protected void doWrite(ChannelOutboundBuffer out) throws Exception {
+                if (!full) {
+                    super.doWrite(out);
+                }
+            }
+        };
+    }
+
+    private void takeAll() {
+        full = false;
+        channel.flush();
+        channel.runPendingTasks();
     }
 
     @BeforeEach
@@ -56,7 +73,7 @@ class Http1HandlerTest {
                 new IngressContext(
                         HttpLimits.defaults(),
                         ForwardingPolicy.defaults(),
-                        Http1HandlerTest::open,
+                        this::open,
                         DispatcherObserver.NONE,
                         drain,
                         "http"));
@@ -64,10 +81,12 @@ class Http1HandlerTest {
 
     @AfterEach
     void close() {
+        full = false;
         channel.finishAndReleaseAll();
     }
 
-    private static RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+    private RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        opened++;
         if (AsciiString.contentEquals(head.path(), "/body")) {
             response.onHead(new DefaultHttp2Headers().status("200"), false);
             response.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), true);
@@ -80,6 +99,15 @@ class Http1HandlerTest {
     private void pass(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         channel.runPendingTasks();
+    }
+
+    private Duration untilClosed() {
+        Duration waited = Duration.ZERO;
+        while (channel.isOpen() && waited.compareTo(WRITE_TIMEOUT.multipliedBy(3)) < 0) {
+            pass(LOOK);
+            waited = waited.plus(LOOK);
+        }
+        return waited;
     }
 
     private void read(String text) {
@@ -118,45 +146,16 @@ class Http1HandlerTest {
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
     }
 
-    /** A socket that takes nothing until it is told to. */
-    private static final class FullSocket extends ChannelOutboundHandlerAdapter {
-        private boolean full = true;
-        private final List<Runnable> held = new ArrayList<>();
-
-        @Override
-        public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
-            if (full) {
-                held.add(() -> ctx.write(message, promise));
-            } else {
-                ctx.write(message, promise);
-            }
-        }
-
-        void takeAll() {
-            full = false;
-            held.forEach(Runnable::run);
-            held.clear();
-        }
-    }
-
-    private FullSocket fill() {
-        FullSocket socket = new FullSocket();
-        channel.pipeline().addFirst(socket);
-        return socket;
-    }
-
     @Test
     void should_not_take_a_connection_for_idle_while_a_response_waits() {
-        FullSocket socket = fill();
+        full = true;
         read(GET_BODY.formatted("keep-alive"));
         drain.begin();
         for (int i = 0; i < 10; i++) {
             pass(LINGER);
         }
         assertThat(channel.isOpen()).isTrue();
-        socket.takeAll();
-        channel.flush();
-        channel.runPendingTasks();
+        takeAll();
         assertThat(sent()).contains("body");
         assertThat(channel.isOpen()).isFalse();
     }
@@ -164,15 +163,9 @@ class Http1HandlerTest {
     @Test
     void should_cut_a_client_that_does_not_take_the_last_response() {
         for (String connection : List.of("close", "keep-alive")) {
-            FullSocket socket = fill();
+            full = true;
             read(GET_BODY.formatted(connection));
-            Duration waited = Duration.ZERO;
-            while (channel.isOpen() && waited.compareTo(WRITE_TIMEOUT.multipliedBy(3)) < 0) {
-                pass(LOOK);
-                waited = waited.plus(LOOK);
-            }
-            assertThat(waited).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
-            socket.takeAll();
+            assertThat(untilClosed()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
             connectAnew();
         }
     }
@@ -209,5 +202,53 @@ class Http1HandlerTest {
         read("x");
         pass(LINGER);
         assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** Answers without a body have no window that would hold them back. */
+    @Test
+    void should_serve_no_more_to_a_client_that_takes_no_answers() {
+        full = true;
+        String requests = "HEAD / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000);
+        int rounds = 0;
+        while (channel.config().isAutoRead() && rounds < 100) {
+            read(requests);
+            rounds++;
+        }
+        assertThat(rounds).isLessThan(50);
+        int asked = opened;
+        assertThat(asked).isLessThan(rounds * 1_000);
+        pass(LOOK.multipliedBy(3));
+        assertThat(opened).isEqualTo(asked);
+        takeAll();
+        assertThat(opened).isEqualTo(rounds * 1_000);
+        assertThat(sent().split("HTTP/1.1 204 ", -1)).hasSize(rounds * 1_000 + 1);
+        assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    @Test
+    void should_cut_a_client_that_asks_on_and_takes_no_answers() {
+        full = true;
+        while (channel.config().isAutoRead()) {
+            read("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000));
+        }
+        assertThat(untilClosed()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+    }
+
+    @Test
+    void should_linger_after_a_refused_head_though_the_request_before_was_whole() {
+        read("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        read("no request\r\n\r\n");
+        assertThat(sent()).contains("HTTP/1.1 204 ", "HTTP/1.1 400 ");
+        assertThat(channel.isOpen()).isTrue();
+        pass(LINGER);
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** The decoder gives it a body of 8 octets. */
+    @Test
+    void should_refuse_a_websocket_handshake_of_a_draft() {
+        read("GET / HTTP/1.1\r\nhost: a\r\nsec-websocket-key1: 1\r\nsec-websocket-key2: 2\r\n\r\n");
+        assertThat(sent()).contains("HTTP/1.1 400 ", "connection: close");
     }
 }
