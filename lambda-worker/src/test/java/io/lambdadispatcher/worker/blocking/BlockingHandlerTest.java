@@ -103,7 +103,7 @@ class BlockingHandlerTest {
         try (Harness harness = new Harness(handler.asHandler())) {
             ScriptedStream stream = harness.stream();
             stream.request(get("/throw"), 0, true);
-            assertThat(stream.take(ScriptedStream.Reset.class).text()).contains("boom");
+            assertThat(stream.take(ScriptedStream.Reset.class).text()).isEqualTo("java.io.IOException");
             stream.request(get("/"), 0, true);
             assertThat(stream.take(ScriptedStream.Reset.class).text()).contains("expected head()");
         }

@@ -116,7 +116,9 @@ class WebAppTest {
                 Thread.sleep(1);
             }
             app.stop();
-            assertThatThrownBy(() -> await(ready)).hasMessageContaining("the app at").hasMessageContaining("has been stopped");
+            assertThatThrownBy(() -> await(ready))
+                    .hasMessageContaining("the app at")
+                    .hasMessageContaining("has been stopped");
             int asked;
             do {
                 asked = busy.connections();

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.engine;
 
+import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.DispatcherObserver.Outcome;
-import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;

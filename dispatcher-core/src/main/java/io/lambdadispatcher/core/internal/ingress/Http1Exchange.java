@@ -177,8 +177,10 @@ final class Http1Exchange implements ResponseSink {
                         HttpResponseStatus.NOT_IMPLEMENTED, "transfer-encoding " + codings + ", expected chunked");
             }
         }
-        if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1) && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
-            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of 8 octets that nobody announces.
+        if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
+                && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
+            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of 8 octets that nobody
+            // announces.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
         List<String> hosts = fields.getAll(HttpHeaderNames.HOST);
