@@ -4,12 +4,16 @@ import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A response body for one subscriber. What it has not asked for waits here, and is charged to the worker's window. State is confined to the
  * exchange's event loop, on which the subscriber is called.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
+    private static final Logger log = LoggerFactory.getLogger(ResponseBody.class);
+
     private final EmbeddedExchange exchange;
     private final ArrayDeque<ByteBuf> waiting = new ArrayDeque<>(4);
     private Flow.@Nullable Subscriber<? super ByteBuf> subscriber;
@@ -88,7 +92,7 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
             ByteBuf next = waiting.remove();
             int bytes = next.readableBytes();
             demand--;
-            to.onNext(next);
+            pass(next, to);
             exchange.taken(bytes);
         }
         delivering = false;
@@ -99,6 +103,17 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
             } else {
                 to.onError(error);
             }
+        }
+    }
+
+    /** A subscriber that throws, which it must not, has cancelled (Reactive Streams 2.13); others are on this event loop, too. */
+    private void pass(ByteBuf next, Flow.Subscriber<? super ByteBuf> to) {
+        try {
+            to.onNext(next);
+        } catch (RuntimeException e) {
+            log.error("the subscriber of a response body failed", e);
+            close();
+            exchange.cancel();
         }
     }
 

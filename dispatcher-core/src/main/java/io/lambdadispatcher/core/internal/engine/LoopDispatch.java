@@ -14,9 +14,12 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Finds the function for a request. One per event loop, confined to it. */
 final class LoopDispatch implements ExchangeOpener {
+    private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
 
     private final RequestRouter router;
@@ -45,13 +48,28 @@ final class LoopDispatch implements ExchangeOpener {
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
-        String function = router.route(head);
-        ExchangeOpener opener = function == null ? null : functions.get(function);
-        if (opener != null && closed == null) {
-            return opener.open(head, end, response);
+        String function;
+        try {
+            function = router.route(head);
+        } catch (RuntimeException e) {
+            log.error("the router failed for {} {}", head.method(), head.path(), e);
+            return fail(null, head, response, new Failure(Failure.Kind.ROUTER_FAILED, "the router failed"));
         }
-        Failure failure =
-                closed != null ? closed : new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path());
+        ExchangeOpener opener = function == null ? null : functions.get(function);
+        if (closed != null) {
+            return fail(function, head, response, closed);
+        }
+        if (opener == null) {
+            return fail(
+                    function,
+                    head,
+                    response,
+                    new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path()));
+        }
+        return opener.open(head, end, response);
+    }
+
+    private RequestSink fail(@Nullable String function, Http2Headers head, ResponseSink response, Failure failure) {
         reportUnopened(function, head, failure);
         response.onFailure(failure);
         return NOWHERE;

@@ -15,6 +15,8 @@ public record Failure(Kind kind, String detail) {
         BAD_REQUEST(HttpResponseStatus.BAD_REQUEST, false),
         /** The direct path: an event has no place for a tunnel. */
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false),
+        /** The program's own router threw. */
+        ROUTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         HANDLER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         /** The handler broke its response off as one that nobody wants, e.g. because the server that it relays to did. */
         HANDLER_CANCELLED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),

@@ -6,7 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /** A client that takes whatever comes. */
-class SilentClient implements ResponseSink {
+public class SilentClient implements ResponseSink {
     @Override
     public void onInterim(Http2Headers head) {}
 

@@ -150,6 +150,42 @@ class WorkerSideTest {
         }
     }
 
+    /** Others are on the same event loop, and on the same worker connection. */
+    @Test
+    void should_bear_a_subscriber_that_throws() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> broken = get("/broken");
+            worker.expect("5 REQUEST_HEAD /broken end");
+            CompletableFuture<DispatchResponse> whole = get("/whole");
+            worker.expect("3 REQUEST_HEAD /whole end");
+            worker.respond(5, ok(), false);
+            broken.get(10, TimeUnit.SECONDS).body().subscribe(new Flow.Subscriber<>() {
+                @Override
+                public void onSubscribe(Flow.Subscription subscription) {
+                    subscription.request(1);
+                }
+
+                @Override
+                public void onNext(ByteBuf octets) {
+                    octets.release();
+                    throw new IllegalStateException("a subscriber that throws");
+                }
+
+                @Override
+                public void onError(Throwable error) {}
+
+                @Override
+                public void onComplete() {}
+            });
+            worker.data(5, 10, false);
+            worker.expect("5 CANCEL " + ErrorCode.CANCELLED.code());
+            worker.respond(3, ok(), false);
+            worker.data(3, 10, true);
+            assertThat(count(whole.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(10);
+        }
+    }
+
     @Test
     void should_end_the_request_when_the_response_ends_first() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1);

@@ -1,0 +1,49 @@
+package io.lambdadispatcher.core.internal.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class LoopDispatchTest {
+    private final List<String> failures = new ArrayList<>();
+    private final ResponseSink client = new SilentClient() {
+        @Override
+        public void onFailure(Failure failure) {
+            failures.add(failure.kind().status().code() + " " + failure.detail());
+        }
+    };
+
+    private void ask(RequestRouter router) {
+        LoopDispatch dispatch = new LoopDispatch(router, Map.of(), List.of(), DispatcherObserver.NONE);
+        ByteBuf body = Unpooled.buffer().writeZero(1);
+        dispatch.open(new DefaultHttp2Headers().method("POST").path("/a"), false, client)
+                .data(body, true);
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @Test
+    void should_answer_404_where_no_function_serves() {
+        ask(head -> null);
+        ask(head -> "of another dispatcher");
+        assertThat(failures).containsExactly("404 no function serves /a", "404 no function serves /a");
+    }
+
+    @Test
+    void should_answer_500_where_the_router_throws() {
+        ask(head -> {
+            throw new IllegalStateException("a router that throws");
+        });
+        assertThat(failures).containsExactly("500 the router failed");
+    }
+}
