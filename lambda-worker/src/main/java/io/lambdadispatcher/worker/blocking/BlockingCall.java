@@ -87,21 +87,27 @@ final class BlockingCall implements BlockingRequest, Runnable {
     private void serve() {
         try {
             handler.handle(this, new Answer());
-            finish();
-        } catch (Throwable e) {
-            if (request.cancellation() == null) {
-                FailureLog.report("blocking handler", request, e);
-                // The message is for the log only: this text gets as far as the client.
-                response.fail(ErrorCode.HANDLER_FAILED, e.getClass().getName());
+            output.flush();
+            if (headSent) {
+                finish();
+            } else {
+                String text = "handler returned without a response, expected head()";
+                fail(new IllegalStateException(text), text);
             }
+        } catch (Throwable e) {
+            // The message is for the log only: this text gets as far as the client.
+            fail(e, e.getClass().getName());
         }
     }
 
-    private void finish() throws IOException {
-        output.flush();
-        if (!headSent) {
-            throw new IllegalStateException("handler returned without a response, expected head()");
+    private void fail(Throwable cause, String text) {
+        if (request.cancellation() == null) {
+            FailureLog.report("blocking handler", request, cause);
+            response.fail(ErrorCode.HANDLER_FAILED, text);
         }
+    }
+
+    private void finish() {
         if (trailers == null) {
             response.end();
         } else {
