@@ -24,6 +24,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
@@ -36,7 +38,7 @@ import tools.jackson.core.json.JsonFactory;
  * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that
  * opens a socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each
  * invoke. A handler that is a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the
- * first invoke, of whatever kind, waits for the rest.
+ * first invoke, of whatever kind, waits for the rest. Where the start fails then, the process ends.
  */
 public class LambdaHandler implements RequestStreamHandler {
     /** Lambda starts an initialisation that takes over 10 s anew. */
@@ -48,7 +50,12 @@ public class LambdaHandler implements RequestStreamHandler {
     /** For a deadline that is over: zero would be none. */
     private static final Duration NEXT_TO_NOTHING = Duration.ofMillis(1);
 
+    private static final int FAILED = 1;
+
+    private static final Logger log = LoggerFactory.getLogger(LambdaHandler.class);
+
     private final Handler handler;
+    private final Runnable endOfProcess;
     private final CompletableFuture<Void> started;
 
     /** @throws IllegalArgumentException if the environment chooses no handler */
@@ -57,11 +64,13 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     protected LambdaHandler(Handler handler) {
-        this(handler, LONGEST_INIT_MILLIS);
+        this(handler, LONGEST_INIT_MILLIS, () -> Runtime.getRuntime().halt(FAILED));
     }
 
-    LambdaHandler(Handler handler, long longestInitMillis) {
+    /** @param endOfProcess ends it; one of a test returns */
+    LambdaHandler(Handler handler, long longestInitMillis, Runnable endOfProcess) {
         this.handler = handler;
+        this.endOfProcess = endOfProcess;
         if (handler instanceof SnapshotListener listener) {
             Snapshots.ofProcess().register(listener);
         }
@@ -151,11 +160,20 @@ public class LambdaHandler implements RequestStreamHandler {
         } catch (TimeoutException e) {
             throw new IOException("the handler cannot start: it is not ready after " + longestMillis + " ms", e);
         } catch (ExecutionException e) {
-            throw new IOException(cannotStart(e), e.getCause());
+            throw startFailed(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted while the handler starts", e);
         }
+    }
+
+    /** An error of the invoke alone would not do: Lambda keeps the environment, and prefers it, and all further invokes would fail in it at once. */
+    private IOException startFailed(ExecutionException e) {
+        String why = cannotStart(e);
+        log.error("{}; the process ends, so that Lambda replaces this environment", WorkerMain.oneLine(why));
+        log.debug("the handler cannot start", e.getCause());
+        endOfProcess.run();
+        return new IOException(why, e.getCause());
     }
 
     /** The payload's counts from the event; the invoke's own end holds, whatever the payload says. */

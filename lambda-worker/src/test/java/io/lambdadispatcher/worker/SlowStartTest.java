@@ -30,12 +30,16 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A handler that takes longer to start than Lambda's initialisation may last. */
 @Timeout(180)
 class SlowStartTest {
+    private static final String WARM_UP = "{\"warmUp\":true}";
     private static final String QUEUE = "{\"Records\":[1]}";
 
     private static final class Slow implements Handler, Lifecycle, RequestStreamHandler {
@@ -63,7 +67,8 @@ class SlowStartTest {
 
     private final Slow slow = new Slow();
     private final CountDownLatch invoked = new CountDownLatch(1);
-    private final LambdaHandler handler = new LambdaHandler(slow, 0);
+    private final AtomicInteger ends = new AtomicInteger();
+    private final LambdaHandler handler = new LambdaHandler(slow, 0, ends::incrementAndGet);
 
     private Context remaining(int millis) {
         return (Context) Proxy.newProxyInstance(
@@ -110,11 +115,11 @@ class SlowStartTest {
 
     @Test
     void should_be_warm_only_when_the_handler_has_started() throws Exception {
-        assertThatThrownBy(() -> answer("{\"warmUp\":true}", 201))
+        assertThatThrownBy(() -> answer(WARM_UP, 201))
                 .isInstanceOf(IOException.class)
                 .hasMessage("the handler cannot start: it is not ready after 1 ms");
         slow.started.complete(null);
-        assertThat(answer("{\"warmUp\":true}", 201)).isEqualTo("{\"warm\":true}");
+        assertThat(answer(WARM_UP, 201)).isEqualTo("{\"warm\":true}");
     }
 
     @Test
@@ -131,6 +136,25 @@ class SlowStartTest {
         assertThatThrownBy(() -> outcome(answer))
                 .isInstanceOf(ExecutionException.class)
                 .hasStackTraceContaining("the handler cannot start: port 1 is not open");
+    }
+
+    /** Lambda would go on giving it invokes, each of which would fail at once. */
+    @ParameterizedTest
+    @ValueSource(strings = {QUEUE, WARM_UP, "{\"workerId\":\"w\",\"addresses\":[\"127.0.0.1:1\"]}"})
+    void should_end_the_process_that_cannot_serve_any_more(String event) {
+        slow.started.completeExceptionally(new IllegalStateException("port 1 is not open"));
+        assertThatThrownBy(() -> answer(event, 60_000))
+                .isInstanceOf(IOException.class)
+                .hasMessage("the handler cannot start: port 1 is not open");
+        assertThat(ends).hasValue(1);
+    }
+
+    @Test
+    void should_not_end_a_process_that_is_only_slow() throws Exception {
+        assertThatThrownBy(() -> answer(QUEUE, 201)).isInstanceOf(IOException.class);
+        slow.started.complete(null);
+        assertThat(answer(QUEUE, 60_000)).isEqualTo("served");
+        assertThat(ends).hasValue(0);
     }
 
     private static Duration deadline(long payloadMillis, long waitedMillis, int remainingMillis) {

@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The children and what waits for them: first come, first served, up to a number and a sum of octets. A child takes an invocation when it has asked for one and
- * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that.
+ * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that: then
+ * all that waits fails with it, and all that still comes.
  *
  * <p>{@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be called from any thread; everything else is confined to the loop.
  */
@@ -39,6 +40,7 @@ final class RuntimePool {
     private final List<RuntimeChild> children = new ArrayList<>();
     private final Set<Invocation> waiting = new LinkedHashSet<>();
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private @Nullable String startFailure;
     private long waitingBytes;
     private int turn;
 
@@ -95,6 +97,10 @@ final class RuntimePool {
 
     private void onSubmit(Invocation invocation) {
         if (!invocation.isWanted()) {
+            return;
+        }
+        if (startFailure != null) {
+            invocation.endFailed(Failure.CHILD_FAILED, startFailure);
             return;
         }
         RuntimeChild child = freest();
@@ -156,9 +162,18 @@ final class RuntimePool {
     boolean onStartFailed(String why) {
         boolean starting = ready.completeExceptionally(new IllegalStateException(why));
         if (starting) {
+            startFailure = why;
             children.forEach(RuntimeChild::stop);
+            failWaiting(why);
         }
         return starting;
+    }
+
+    private void failWaiting(String why) {
+        List<Invocation> all = List.copyOf(waiting);
+        waiting.clear();
+        waitingBytes = 0;
+        all.forEach(invocation -> invocation.endFailed(Failure.CHILD_FAILED, why));
     }
 
     private void sweep() {

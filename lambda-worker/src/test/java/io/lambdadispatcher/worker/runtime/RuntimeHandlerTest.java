@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.runtime;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.ErrorCode;
@@ -30,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -768,6 +770,40 @@ class RuntimeHandlerTest {
             assertThat(runtime.harness().summary().reason())
                     .contains("cannot start", "Runtime.ImportModuleError", "no module named app");
         }
+    }
+
+    /** None of them waits for its deadline. */
+    @Test
+    void should_fail_ordinary_invokes_when_the_runtime_cannot_start() throws Exception {
+        Path told = directory.resolve("told");
+        String command = "while [ ! -e '" + told + "' ]; do sleep 0.02; done; exit 9";
+        RuntimeHandler handler = RuntimeHandler.of(Map.of("LAMBDA_DISPATCHER_RUNTIME", command));
+        try {
+            handler.start();
+            CompletableFuture<byte[]> waits = CompletableFuture.supplyAsync(() -> invoke(handler));
+            Files.createFile(told);
+            String why = "died before it asked for an invocation: exit code 9";
+            assertThatThrownBy(() -> waits.get(60, TimeUnit.SECONDS)).hasStackTraceContaining(why);
+            assertThatThrownBy(() -> invoke(handler)).hasStackTraceContaining(why);
+        } finally {
+            handler.stop();
+        }
+    }
+
+    /** Its deadline is far away. */
+    private static byte[] invoke(RuntimeHandler handler) {
+        ByteArrayOutputStream answer = new ByteArrayOutputStream();
+        Context context = (Context) Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) ->
+                        method.getName().equals("getRemainingTimeInMillis") ? (Object) 900_000 : "id");
+        try {
+            handler.handleRequest(new ByteArrayInputStream("{}".getBytes(StandardCharsets.UTF_8)), answer, context);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return answer.toByteArray();
     }
 
     @Test
