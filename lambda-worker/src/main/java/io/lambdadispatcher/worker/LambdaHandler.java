@@ -41,8 +41,17 @@ import tools.jackson.core.json.JsonFactory;
  * first invoke, of whatever kind, waits for the rest. Where the start fails then, the process ends.
  */
 public class LambdaHandler implements RequestStreamHandler {
-    /** Lambda starts an initialisation that takes over 10 s anew. */
-    private static final long LONGEST_INIT_MILLIS = 9_500;
+    private static final String INITIALIZATION_TYPE = "AWS_LAMBDA_INITIALIZATION_TYPE";
+    private static final String ON_DEMAND = "on-demand";
+
+    /** Lambda starts an initialisation that takes over 10 s anew (AWS Lambda developer guide, execution environment lifecycle). */
+    private static final long LONGEST_ON_DEMAND_MILLIS = 9_500;
+
+    /**
+     * With SnapStart, with provisioned concurrency and on managed instances it may take 130 s, or the function's timeout if that is longer (same
+     * place). What is not ready by then would be half started in all copies of the snapshot.
+     */
+    private static final long LONGEST_AHEAD_MILLIS = 125_000;
 
     /** What of an invoke's remaining time is left for saying that it was not enough. */
     private static final int MARGIN_MILLIS = 200;
@@ -64,7 +73,10 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     protected LambdaHandler(Handler handler) {
-        this(handler, LONGEST_INIT_MILLIS, () -> Runtime.getRuntime().halt(FAILED));
+        this(
+                handler,
+                longestInitMillis(System.getenv()),
+                () -> Runtime.getRuntime().halt(FAILED));
     }
 
     /** @param endOfProcess ends it; one of a test returns */
@@ -79,6 +91,12 @@ public class LambdaHandler implements RequestStreamHandler {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycle.stop(handler), "handler-stop"));
         }
         awaitInit(longestInitMillis);
+    }
+
+    static long longestInitMillis(Map<String, String> variables) {
+        boolean onDemand =
+                variables.getOrDefault(INITIALIZATION_TYPE, ON_DEMAND).equals(ON_DEMAND);
+        return onDemand ? LONGEST_ON_DEMAND_MILLIS : LONGEST_AHEAD_MILLIS;
     }
 
     private void awaitInit(long longestMillis) {

@@ -25,6 +25,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -34,6 +35,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A handler that takes longer to start than Lambda's initialisation may last. */
@@ -149,6 +151,23 @@ class SlowStartTest {
         assertThat(ends).hasValue(1);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "on-demand, 9500",
+        "snap-start, 125000",
+        "provisioned-concurrency, 125000",
+        "lambda-managed-instances, 125000"
+    })
+    void should_wait_as_long_as_the_kind_of_initialisation_allows(String type, long millis) {
+        assertThat(LambdaHandler.longestInitMillis(Map.of("AWS_LAMBDA_INITIALIZATION_TYPE", type)))
+                .isEqualTo(millis);
+    }
+
+    @Test
+    void should_not_rely_on_lambda_to_say_how_it_initialises() {
+        assertThat(LambdaHandler.longestInitMillis(Map.of())).isEqualTo(9_500);
+    }
+
     @Test
     void should_not_end_a_process_that_is_only_slow() throws Exception {
         assertThatThrownBy(() -> answer(QUEUE, 201)).isInstanceOf(IOException.class);
@@ -182,8 +201,9 @@ class SlowStartTest {
     @Test
     void should_serve_a_launch_that_has_waited() throws Exception {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
-            String launch = "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"addresses\":[\"127.0.0.1:"
-                    + dispatcher.address().getPort() + "\"],\"connections\":1,\"streams\":1}";
+            String launch =
+                    "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"addresses\":[\"127.0.0.1:"
+                            + dispatcher.address().getPort() + "\"],\"connections\":1,\"streams\":1}";
             CompletableFuture<String> answer = invoke(launch);
             assertThat(dispatcher.links()).isEmpty();
             slow.started.complete(null);
