@@ -24,8 +24,8 @@ import tools.jackson.core.json.JsonFactory;
  * </pre>
  *
  * <p>The first four fields are required (a {@code secret} may stand for the token). {@code dialBack} and {@code streamsPerConnection} are other names of
- * {@code addresses} and {@code streams}. With {@code tls}, {@code tlsTrustPem} holds the certificates to trust, in PEM; {@code tlsCertificate} and
- * {@code tlsKey} name files. Unknown fields are skipped: a newer dispatcher may send more.
+ * {@code addresses} and {@code streams}. {@code tlsTrustPem} holds the certificates to trust, in PEM; {@code tlsCertificate} and
+ * {@code tlsKey} name files; each of them switches TLS on. Unknown fields are skipped: a newer dispatcher may send more.
  */
 public final class InvokePayload {
     private static final JsonFactory JSON = new JsonFactory();
@@ -90,6 +90,7 @@ public final class InvokePayload {
             parser.nextToken();
             readField(name);
         }
+        settings.requireBoth("tlsCertificate", "tlsKey");
         return settings.toConfig();
     }
 

@@ -4,6 +4,8 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +53,7 @@ final class Settings {
     @Nullable
     Duration loneTimeout;
 
+    /** Nobody needs to say so who says how: whatever else is set about TLS switches it on, for a token must not go in clear text by mistake. */
     boolean tls;
 
     @Nullable
@@ -86,6 +89,15 @@ final class Settings {
         throw bad(name, "'" + text + "'", "host:port");
     }
 
+    /** A certificate is no use without its key, nor is a key. */
+    void requireBoth(String certificateName, String keyName) {
+        if ((tlsCertificate == null) != (tlsKey == null)) {
+            String missing = tlsKey == null ? keyName : certificateName;
+            String given = tlsKey == null ? certificateName : keyName;
+            throw bad(missing, "not set", "a PEM file, for " + given + " is set");
+        }
+    }
+
     WorkerConfig toConfig() {
         String named = required("function", function);
         String id = required("workerId", workerId);
@@ -113,7 +125,7 @@ final class Settings {
     }
 
     private @Nullable WorkerTls tlsOrNull() {
-        if (!tls) {
+        if (!tls && Stream.of(tlsFingerprint, tlsTrustPem, tlsTrustFile, tlsCertificate).allMatch(Objects::isNull)) {
             return null;
         }
         WorkerTls trust = WorkerTls.system();

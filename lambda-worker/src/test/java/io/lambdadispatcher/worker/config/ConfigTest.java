@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -46,6 +48,74 @@ class ConfigTest {
         assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + "," + field + "}"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message);
+    }
+
+    private static Map<String, String> environment(String... more) {
+        Map<String, String> variables = new HashMap<>(Map.of(
+                "LAMBDA_DISPATCHER_ADDRESSES", "a:1",
+                "LAMBDA_DISPATCHER_FUNCTION", "f",
+                "LAMBDA_DISPATCHER_TOKEN", "t"));
+        for (int i = 0; i < more.length; i += 2) {
+            variables.put("LAMBDA_DISPATCHER_" + more[i], more[i + 1]);
+        }
+        return variables;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"TLS_CERTIFICATE, TLS_KEY", "TLS_KEY, TLS_CERTIFICATE"})
+    void should_refuse_half_a_client_certificate_in_the_environment(String given, String missing) {
+        for (String tls : new String[] {"true", "false"}) {
+            assertThatThrownBy(() -> EnvironmentConfig.read(environment("TLS", tls, given, "x.pem")))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("LAMBDA_DISPATCHER_" + missing + " is not set, expected a PEM file, for LAMBDA_DISPATCHER_"
+                            + given + " is set");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"tlsCertificate, tlsKey", "tlsKey, tlsCertificate"})
+    void should_refuse_half_a_client_certificate_in_a_payload(String given, String missing) {
+        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"tls\":true,\"" + given + "\":\"x.pem\"}"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(missing + " is not set, expected a PEM file, for " + given + " is set");
+    }
+
+    /** The token would go in clear text. */
+    @Test
+    void should_not_dial_in_clear_text_where_anything_of_tls_is_set() {
+        WorkerTls certified = WorkerTls.system().withClientCertificate(Path.of("c.pem"), Path.of("k.pem"));
+        assertThat(EnvironmentConfig.read(environment("TLS_CERTIFICATE", "c.pem", "TLS_KEY", "k.pem"))
+                        .tls())
+                .isEqualTo(certified);
+        assertThat(EnvironmentConfig.read(environment("TLS_TRUST_PEM", "trust.pem")).tls())
+                .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
+        assertThat(InvokePayload.read("{" + REQUIRED + ",\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"}")
+                        .tls())
+                .isEqualTo(certified);
+        String fingerprint = "ab".repeat(32);
+        assertThat(InvokePayload.read("{" + REQUIRED + ",\"tlsFingerprint\":\"" + fingerprint + "\"}")
+                        .tls())
+                .isEqualTo(WorkerTls.fingerprint(fingerprint));
+        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"tlsTrustPem\":\"/etc/trust.pem\"}"))
+                .hasMessageContaining("trust by PEM of 14 characters");
+        assertThat(InvokePayload.read("{" + REQUIRED + "}").tls()).isNull();
+    }
+
+    @Test
+    void should_use_the_file_of_authorities_with_whatever_payload() {
+        String certificate = ",\"tls\":true,\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"";
+        WorkerTls trust = WorkerTls.pem(Path.of("trust.pem"));
+        assertThat(launched("")).isEqualTo(trust);
+        assertThat(launched(certificate)).isEqualTo(trust.withClientCertificate(Path.of("c.pem"), Path.of("k.pem")));
+    }
+
+    private static @Nullable WorkerTls launched(String fields) {
+        return EnvironmentConfig.read(Map.of(
+                        "LAMBDA_DISPATCHER_PAYLOAD",
+                        "{" + REQUIRED + fields + "}",
+                        "LAMBDA_DISPATCHER_TRUST",
+                        "trust.pem"))
+                .tls();
     }
 
     @Test
