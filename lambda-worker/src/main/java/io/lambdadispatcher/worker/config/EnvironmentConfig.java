@@ -113,13 +113,13 @@ public final class EnvironmentConfig {
     private @Nullable Duration millis(String name) {
         String value = text(name);
         try {
-            if (value == null || Long.parseLong(value) >= 0) {
+            if (value == null || Settings.isMillis(Long.parseLong(value))) {
                 return value == null ? null : Duration.ofMillis(Long.parseLong(value));
             }
         } catch (NumberFormatException e) {
-            // As bad as a negative one.
+            // As bad as one out of range.
         }
-        throw Settings.bad(PREFIX + name, "'" + value + "'", "milliseconds, zero or more");
+        throw Settings.bad(PREFIX + name, "'" + value + "'", Settings.MILLIS);
     }
 
     private boolean flag(String name) {

@@ -140,8 +140,8 @@ public final class InvokePayload {
     }
 
     private Duration millis(String name) {
-        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT || parser.getLongValue() < 0) {
-            throw Settings.bad(name, parser.currentToken(), "milliseconds, zero or more");
+        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT || !Settings.isMillis(parser.getLongValue())) {
+            throw Settings.bad(name, parser.currentToken(), Settings.MILLIS);
         }
         return Duration.ofMillis(parser.getLongValue());
     }

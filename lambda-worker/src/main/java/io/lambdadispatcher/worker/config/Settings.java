@@ -18,6 +18,12 @@ final class Settings {
         return new IllegalArgumentException(name + " is " + value + ", expected " + expected);
     }
 
+    static final String MILLIS = "milliseconds, 0 to " + WorkerConfig.LONGEST.toMillis();
+
+    static boolean isMillis(long value) {
+        return value >= 0 && value <= WorkerConfig.LONGEST.toMillis();
+    }
+
     @Nullable
     String function;
 
@@ -125,7 +131,9 @@ final class Settings {
     }
 
     private @Nullable WorkerTls tlsOrNull() {
-        if (!tls && Stream.of(tlsFingerprint, tlsTrustPem, tlsTrustFile, tlsCertificate).allMatch(Objects::isNull)) {
+        if (!tls
+                && Stream.of(tlsFingerprint, tlsTrustPem, tlsTrustFile, tlsCertificate)
+                        .allMatch(Objects::isNull)) {
             return null;
         }
         WorkerTls trust = WorkerTls.system();

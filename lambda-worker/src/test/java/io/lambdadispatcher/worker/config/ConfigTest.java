@@ -101,6 +101,31 @@ class ConfigTest {
         assertThat(InvokePayload.read("{" + REQUIRED + "}").tls()).isNull();
     }
 
+    /** Their nanoseconds would not fit, which a worker finds out when it starts, or with its watch. */
+    @ParameterizedTest
+    @CsvSource({"DEADLINE, deadline", "DEADLINE_MARGIN, deadlineMargin", "IDLE_TIMEOUT, idleTimeout", "DRAIN_GRACE, drainGrace", "LONE_TIMEOUT, loneTimeout"})
+    void should_refuse_a_duration_that_is_too_long_to_count(String variable, String field) {
+        String expected = ", expected milliseconds, 0 to 31622400000";
+        for (String value : new String[] {"9223372036854775807", "31622400001", "-1"}) {
+            assertThatThrownBy(() -> EnvironmentConfig.read(environment(variable + "_MILLIS", value)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("LAMBDA_DISPATCHER_" + variable + "_MILLIS is '" + value + "'" + expected);
+            assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"" + field + "Millis\":" + value + "}"))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith(field + "Millis is ")
+                    .hasMessageEndingWith(expected);
+        }
+        EnvironmentConfig.read(environment(variable + "_MILLIS", "31622400000"));
+    }
+
+    @Test
+    void should_refuse_such_a_duration_in_the_record_too() {
+        WorkerConfig config = EnvironmentConfig.read(environment());
+        assertThatThrownBy(() -> config.withDeadline(Duration.ofDays(367), Duration.ZERO))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("deadline is PT8808H, expected zero to 366 days");
+    }
+
     @Test
     void should_use_the_file_of_authorities_with_whatever_payload() {
         String certificate = ",\"tls\":true,\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"";
