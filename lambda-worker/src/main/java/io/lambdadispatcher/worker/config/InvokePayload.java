@@ -30,6 +30,9 @@ import tools.jackson.core.json.JsonFactory;
 public final class InvokePayload {
     private static final JsonFactory JSON = new JsonFactory();
 
+    /** Fields that no message shows. */
+    private static final Set<String> SECRETS = Set.of("token", "secret");
+
     private final JsonParser parser;
     private final Settings settings = new Settings();
 
@@ -83,7 +86,7 @@ public final class InvokePayload {
 
     private WorkerConfig read() {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
-            throw Settings.bad("invoke payload", parser.currentToken(), "a JSON object");
+            throw bad("invoke payload", "a JSON object");
         }
         while (parser.nextToken() != JsonToken.END_OBJECT) {
             String name = parser.currentName();
@@ -126,22 +129,21 @@ public final class InvokePayload {
 
     private String text(String name) {
         if (parser.currentToken() != JsonToken.VALUE_STRING) {
-            throw Settings.bad(name, parser.currentToken(), "a string");
+            throw bad(name, "a string");
         }
         return parser.getString();
     }
 
     private int number(String name) {
-        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT
-                || parser.getLongValue() != (int) parser.getLongValue()) {
-            throw Settings.bad(name, parser.currentToken(), "a 32-bit number");
+        if (!isLong() || parser.getLongValue() != (int) parser.getLongValue()) {
+            throw bad(name, "a 32-bit number");
         }
         return parser.getIntValue();
     }
 
     private Duration millis(String name) {
-        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT || !Settings.isMillis(parser.getLongValue())) {
-            throw Settings.bad(name, parser.currentToken(), Settings.MILLIS);
+        if (!isLong() || !Settings.isMillis(parser.getLongValue())) {
+            throw bad(name, Settings.MILLIS);
         }
         return Duration.ofMillis(parser.getLongValue());
     }
@@ -150,12 +152,37 @@ public final class InvokePayload {
         if (parser.currentToken() == JsonToken.VALUE_TRUE || parser.currentToken() == JsonToken.VALUE_FALSE) {
             return parser.getBooleanValue();
         }
-        throw Settings.bad(name, parser.currentToken(), "true or false");
+        throw bad(name, "true or false");
+    }
+
+    /** One that has no more than 64 bits. */
+    private boolean isLong() {
+        return parser.currentToken() == JsonToken.VALUE_NUMBER_INT
+                && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
+    }
+
+    private IllegalArgumentException bad(String name, String expected) {
+        return Settings.bad(name, SECRETS.contains(name) ? "something else" : shown(), expected);
+    }
+
+    /** The value where it cannot be a token or a secret in the wrong place; else what kind of value it is. */
+    private String shown() {
+        JsonToken token = parser.currentToken();
+        if (token == null) {
+            return "empty";
+        }
+        return switch (token) {
+            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT, VALUE_TRUE, VALUE_FALSE, VALUE_NULL -> parser.getString();
+            case VALUE_STRING -> "a string";
+            case START_OBJECT -> "an object";
+            case START_ARRAY -> "an array";
+            default -> token.toString();
+        };
     }
 
     private List<InetSocketAddress> addresses(String name) {
         if (parser.currentToken() != JsonToken.START_ARRAY) {
-            throw Settings.bad(name, parser.currentToken(), "an array of host:port");
+            throw bad(name, "an array of host:port");
         }
         List<InetSocketAddress> found = new ArrayList<>();
         while (parser.nextToken() != JsonToken.END_ARRAY) {
