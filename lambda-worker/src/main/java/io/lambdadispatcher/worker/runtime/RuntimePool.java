@@ -29,6 +29,11 @@ final class RuntimePool {
     /** How late a child that hangs is found out. */
     private static final long SWEEP_MILLIS = 100;
 
+    private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(SWEEP_MILLIS);
+
+    /** Between two sweeps; more than that, and everything has stood still: Lambda freezes the environment between invokes. */
+    private static final long LONGEST_GAP_NANOS = 10 * SWEEP_NANOS;
+
     private static final long STOP_SECONDS = 4;
 
     private static final Logger log = LoggerFactory.getLogger(RuntimePool.class);
@@ -42,6 +47,7 @@ final class RuntimePool {
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
     private @Nullable String startFailure;
     private long waitingBytes;
+    private long sweptNanos;
     private int turn;
 
     RuntimePool(RuntimeConfig config) {
@@ -58,7 +64,10 @@ final class RuntimePool {
     CompletionStage<Void> start() {
         loop.execute(() -> {
             children.forEach(child -> child.start(transport));
-            loop.scheduleAtFixedRate(this::sweep, SWEEP_MILLIS, SWEEP_MILLIS, TimeUnit.MILLISECONDS);
+            sweptNanos = System.nanoTime();
+            // Not at a fixed rate: all sweeps of a freeze would come at once.
+            loop.scheduleWithFixedDelay(
+                    () -> sweep(System.nanoTime()), SWEEP_MILLIS, SWEEP_MILLIS, TimeUnit.MILLISECONDS);
         });
         return ready;
     }
@@ -176,8 +185,12 @@ final class RuntimePool {
         all.forEach(invocation -> invocation.endFailed(Failure.CHILD_FAILED, why));
     }
 
-    private void sweep() {
-        long now = System.nanoTime();
+    void sweep(long now) {
+        long gapNanos = now - sweptNanos;
+        sweptNanos = now;
+        if (gapNanos > LONGEST_GAP_NANOS) {
+            children.forEach(child -> child.onFrozen(gapNanos - SWEEP_NANOS));
+        }
         children.forEach(child -> child.sweep(now));
         waiting.removeIf(invocation -> {
             boolean overdue = invocation.head.isOverdue(now);

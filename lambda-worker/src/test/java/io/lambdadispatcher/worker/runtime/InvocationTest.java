@@ -66,6 +66,14 @@ class InvocationTest {
     }
 
     @Test
+    void should_not_count_a_freeze_as_time_to_hang() {
+        invocation.onGiven(0);
+        invocation.onFrozen(100 * SECOND);
+        assertThat(invocation.isHanging(110 * SECOND - 1)).isFalse();
+        assertThat(invocation.isHanging(110 * SECOND)).isTrue();
+    }
+
+    @Test
     void should_leave_a_child_a_second_where_the_request_had_less() {
         Invocation late = new Invocation(InvokeHead.of("id", "arn", null, 1), new byte[0], asker);
         late.onGiven(0);

@@ -772,6 +772,55 @@ class RuntimeHandlerTest {
         }
     }
 
+    /** The client has left, the invoke has returned, and Lambda has frozen the environment for an hour. */
+    @Test
+    void should_leave_a_child_that_was_frozen_the_time_it_had() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 60_000, true);
+            String id = ScriptedRuntime.id(next.get());
+            stream.cancel(ErrorCode.CANCELLED);
+            stream.take(Reset.class);
+            long pid = runtime.pid();
+
+            sweepAfterAnHour(runtime.handler.shared().pool(), 300);
+            assertThat(runtime.post("invocation/" + id + "/response", "{\"statusCode\":200}")
+                            .statusCode())
+                    .isEqualTo(202);
+            stream.request(get("/"), 0, true);
+            runtime.serve("next");
+            assertThat(stream.gather().text()).isEqualTo("next");
+            assertThat(ProcessHandle.of(pid)).isPresent();
+        }
+    }
+
+    @Test
+    void should_kill_a_child_that_has_hung_since_it_was_frozen() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 60_000, true);
+            next.get();
+            long pid = runtime.pid();
+
+            sweepAfterAnHour(runtime.handler.shared().pool(), 700);
+            assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
+            runtime.awaitReplaced(pid);
+        }
+    }
+
+    /** Ten times a second of a clock that is ahead. */
+    private static void sweepAfterAnHour(RuntimePool pool, int times) throws InterruptedException {
+        long thawedNanos = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
+        Runnable sweeps = () -> {
+            for (int i = 0; i < times; i++) {
+                pool.sweep(thawedNanos + TimeUnit.MILLISECONDS.toNanos(100L * i));
+            }
+        };
+        pool.loop().submit(sweeps).sync();
+    }
+
     /** None of them waits for its deadline. */
     @Test
     void should_fail_ordinary_invokes_when_the_runtime_cannot_start() throws Exception {
