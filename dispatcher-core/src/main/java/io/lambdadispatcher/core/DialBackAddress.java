@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core;
 
+import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
@@ -52,7 +53,10 @@ public final class DialBackAddress {
         this.timeoutMillis = timeoutMillis;
     }
 
-    /** @throws IllegalStateException if this machine has nothing but a loopback */
+    /**
+     * @throws IllegalArgumentException if the environment variable holds no host
+     * @throws IllegalStateException if this machine has nothing but a loopback
+     */
     public static Found find() {
         return find(System.getenv(), EC2, TIMEOUT_MILLIS);
     }
@@ -73,8 +77,21 @@ public final class DialBackAddress {
 
     private Optional<Found> variable() {
         return Optional.ofNullable(environment.get(VARIABLE))
-                .filter(host -> !host.isBlank())
-                .map(host -> new Found(host, "environment variable " + VARIABLE));
+                .map(String::strip)
+                .filter(host -> !host.isEmpty())
+                .map(host -> new Found(verified(host), "environment variable " + VARIABLE));
+    }
+
+    /** Colons are those of an IPv6 address; the port is that of the worker port. */
+    private static String verified(String host) {
+        if (host.indexOf(':') < 0) {
+            return host;
+        }
+        if (!NetUtil.isValidIpV6Address(host)) {
+            throw new IllegalArgumentException(
+                    VARIABLE + " is '" + host + "', expected a host name or an IP address, without a port");
+        }
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
     }
 
     private Optional<Found> ecs() {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -17,6 +18,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** With a metadata service on the loopback. */
 @Timeout(60)
@@ -87,6 +91,22 @@ class DialBackAddressTest {
         assertThat(host(Map.of(DialBackAddress.VARIABLE, "dispatcher.internal", ECS, metadata + "/v4/1")))
                 .isEqualTo("dispatcher.internal");
         assertThat(asked).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"10.0.0.7,10.0.0.7", "' host ',host", "fd00::7,fd00::7", "[fd00::7],fd00::7"})
+    void should_take_a_host_of_any_kind(String value, String host) {
+        assertThat(host(Map.of(DialBackAddress.VARIABLE, value))).isEqualTo(host);
+    }
+
+    /** It would be taken for an IPv6 address, and put into brackets. */
+    @ParameterizedTest
+    @ValueSource(strings = {"10.0.0.7:8444", "dispatcher.internal:8444", "[fd00::7]:8444", "http://dispatcher", ":"})
+    void should_refuse_a_host_with_a_port(String value) {
+        assertThatThrownBy(() -> host(Map.of(DialBackAddress.VARIABLE, value)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("LAMBDA_DISPATCHER_DIAL_BACK_HOST is '" + value
+                        + "', expected a host name or an IP address, without a port");
     }
 
     @Test

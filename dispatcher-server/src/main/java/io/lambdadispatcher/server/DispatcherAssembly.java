@@ -32,6 +32,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -43,10 +44,17 @@ final class DispatcherAssembly {
     private static final Logger log = LoggerFactory.getLogger(DispatcherAssembly.class);
 
     private final Configuration configuration;
+    private final Supplier<DialBackAddress.Found> ownAddress;
     private final List<FunctionConfiguration> functions;
 
     DispatcherAssembly(Configuration configuration) {
+        this(configuration, DialBackAddress::find);
+    }
+
+    /** @param ownAddress asked where workers are to be launched that are told no other; throws if there is none */
+    DispatcherAssembly(Configuration configuration, Supplier<DialBackAddress.Found> ownAddress) {
         this.configuration = configuration;
+        this.ownAddress = ownAddress;
         functions = configuration.functions();
     }
 
@@ -109,8 +117,7 @@ final class DispatcherAssembly {
         }
         List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
         if (dialBack.isEmpty() && any(LauncherKind.LAMBDA)) {
-            dialBack = List.of(
-                    InetSocketAddress.createUnresolved(DialBackAddress.find().host(), 0));
+            dialBack = List.of(InetSocketAddress.createUnresolved(ownHost(), 0));
         }
         builder.dialBack(dialBack);
         if (any(LauncherKind.LOCAL)) {
@@ -118,6 +125,14 @@ final class DispatcherAssembly {
         }
         if (any(LauncherKind.LAMBDA)) {
             launch(LauncherKind.LAMBDA, lambdaLauncher(), builder);
+        }
+    }
+
+    private String ownHost() throws StartException {
+        try {
+            return ownAddress.get().host();
+        } catch (IllegalStateException e) {
+            throw new StartException(e.getMessage(), e);
         }
     }
 

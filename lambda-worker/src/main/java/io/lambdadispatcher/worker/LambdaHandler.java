@@ -24,6 +24,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
@@ -36,13 +38,33 @@ import tools.jackson.core.json.JsonFactory;
  * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that
  * opens a socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each
  * invoke. A handler that is a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the
- * first invoke waits for the rest.
+ * first invoke, of whatever kind, waits for the rest. Where the start fails then, the process ends.
  */
 public class LambdaHandler implements RequestStreamHandler {
-    /** Lambda starts an initialisation that takes over 10 s anew. */
-    private static final long LONGEST_INIT_MILLIS = 9_500;
+    private static final String INITIALIZATION_TYPE = "AWS_LAMBDA_INITIALIZATION_TYPE";
+    private static final String ON_DEMAND = "on-demand";
+
+    /** Lambda starts an initialisation that takes over 10 s anew (AWS Lambda developer guide, execution environment lifecycle). */
+    private static final long LONGEST_ON_DEMAND_MILLIS = 9_500;
+
+    /**
+     * With SnapStart, with provisioned concurrency and on managed instances it may take 130 s, or the function's timeout if that is longer (same
+     * place). What is not ready by then would be half started in all copies of the snapshot.
+     */
+    private static final long LONGEST_AHEAD_MILLIS = 125_000;
+
+    /** What of an invoke's remaining time is left for saying that it was not enough. */
+    private static final int MARGIN_MILLIS = 200;
+
+    /** For a deadline that is over: zero would be none. */
+    private static final Duration NEXT_TO_NOTHING = Duration.ofMillis(1);
+
+    private static final int FAILED = 1;
+
+    private static final Logger log = LoggerFactory.getLogger(LambdaHandler.class);
 
     private final Handler handler;
+    private final Runnable endOfProcess;
     private final CompletableFuture<Void> started;
 
     /** @throws IllegalArgumentException if the environment chooses no handler */
@@ -51,7 +73,16 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     protected LambdaHandler(Handler handler) {
+        this(
+                handler,
+                longestInitMillis(System.getenv()),
+                () -> Runtime.getRuntime().halt(FAILED));
+    }
+
+    /** @param endOfProcess ends it; one of a test returns */
+    LambdaHandler(Handler handler, long longestInitMillis, Runnable endOfProcess) {
         this.handler = handler;
+        this.endOfProcess = endOfProcess;
         if (handler instanceof SnapshotListener listener) {
             Snapshots.ofProcess().register(listener);
         }
@@ -59,20 +90,30 @@ public class LambdaHandler implements RequestStreamHandler {
         if (handler instanceof Lifecycle) {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycle.stop(handler), "handler-stop"));
         }
-        awaitInit();
+        awaitInit(longestInitMillis);
     }
 
-    private void awaitInit() {
+    static long longestInitMillis(Map<String, String> variables) {
+        boolean onDemand =
+                variables.getOrDefault(INITIALIZATION_TYPE, ON_DEMAND).equals(ON_DEMAND);
+        return onDemand ? LONGEST_ON_DEMAND_MILLIS : LONGEST_AHEAD_MILLIS;
+    }
+
+    private void awaitInit(long longestMillis) {
         try {
-            started.get(LONGEST_INIT_MILLIS, TimeUnit.MILLISECONDS);
+            started.get(longestMillis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             // The first invoke goes on waiting.
         } catch (ExecutionException e) {
-            Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw new IllegalStateException("the handler cannot start: " + cause.getMessage(), cause);
+            throw new IllegalStateException(cannotStart(e), e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private static String cannotStart(ExecutionException e) {
+        Throwable cause = e.getCause() == null ? e : e.getCause();
+        return "the handler cannot start: " + cause.getMessage();
     }
 
     private static Handler chosen(Map<String, String> variables) {
@@ -90,17 +131,22 @@ public class LambdaHandler implements RequestStreamHandler {
 
     /**
      * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A
-     * handler that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes.
+     * handler that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes. Whatever the
+     * event, it waits for the handler's start first.
      *
      * @throws IllegalArgumentException if the payload is not as expected, named field by field
-     * @throws IOException if the summary cannot be written, or the worker reached no dispatcher, or none let it in
+     * @throws IOException if the handler has not started in time, the summary cannot be written, or the worker reached no dispatcher, or none
+     *     let it in
      */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         byte[] event = input.readAllBytes();
         WarmUp warmUp = WarmUp.read(event);
+        long arrivedNanos = System.nanoTime();
+        awaitStart(usableMillis(context));
+        Duration waited = Duration.ofNanos(System.nanoTime() - arrivedNanos);
         if (warmUp != null) {
-            warmUp.hold(output);
+            warmUp.hold(output, usableMillis(context));
             return;
         }
         if (handler instanceof RequestStreamHandler ordinary && !InvokePayload.isLaunch(event)) {
@@ -110,12 +156,9 @@ public class LambdaHandler implements RequestStreamHandler {
         if (handler instanceof FunctionHandler function) {
             function.onInvoke(context);
         }
-        WorkerConfig config = withDeadline(
-                InvokePayload.read(new String(event, StandardCharsets.UTF_8)), context.getRemainingTimeInMillis());
+        WorkerConfig config = InvokePayload.read(new String(event, StandardCharsets.UTF_8));
+        config = withDeadline(config, waited, context.getRemainingTimeInMillis());
         WorkerSummary summary = serve(new Worker(config, handler).start());
-        if (started.isCompletedExceptionally()) {
-            throw new IOException(summary.reason());
-        }
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());
         }
@@ -125,11 +168,39 @@ public class LambdaHandler implements RequestStreamHandler {
         write(summary, output);
     }
 
-    /** The invoke's own end holds, whatever the payload says. */
-    private static WorkerConfig withDeadline(WorkerConfig config, int remainingMillis) {
+    private static int usableMillis(Context context) {
+        return Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MILLIS);
+    }
+
+    private void awaitStart(int longestMillis) throws IOException {
+        try {
+            started.get(longestMillis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new IOException("the handler cannot start: it is not ready after " + longestMillis + " ms", e);
+        } catch (ExecutionException e) {
+            throw startFailed(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while the handler starts", e);
+        }
+    }
+
+    /** An error of the invoke alone would not do: Lambda keeps the environment, and prefers it, and all further invokes would fail in it at once. */
+    private IOException startFailed(ExecutionException e) {
+        String why = cannotStart(e);
+        log.error("{}; the process ends, so that Lambda replaces this environment", WorkerMain.oneLine(why));
+        log.debug("the handler cannot start", e.getCause());
+        endOfProcess.run();
+        return new IOException(why, e.getCause());
+    }
+
+    /** The payload's counts from the event; the invoke's own end holds, whatever the payload says. */
+    static WorkerConfig withDeadline(WorkerConfig config, Duration waited, int remainingMillis) {
         Duration left = Duration.ofMillis(remainingMillis);
-        boolean earlier = !config.deadline().isZero() && config.deadline().compareTo(left) < 0;
-        return config.withDeadline(earlier ? config.deadline() : left, config.deadlineMargin());
+        Duration own = config.deadline().isZero() ? left : config.deadline().minus(waited);
+        Duration earlier = own.compareTo(left) < 0 ? own : left;
+        return config.withDeadline(
+                earlier.compareTo(NEXT_TO_NOTHING) < 0 ? NEXT_TO_NOTHING : earlier, config.deadlineMargin());
     }
 
     private static WorkerSummary serve(Worker worker) throws IOException {

@@ -44,9 +44,10 @@ record WarmUp(int holdMillis) {
         return asked ? new WarmUp((int) Math.max(0, Math.min(LONGEST_MILLIS, holdMillis))) : null;
     }
 
-    void hold(OutputStream output) throws IOException {
+    /** @param mostMillis what the invoke has left for it */
+    void hold(OutputStream output, int mostMillis) throws IOException {
         try {
-            Thread.sleep(holdMillis);
+            Thread.sleep(Math.min(holdMillis, mostMillis));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -70,7 +70,7 @@ public final class WorkerMain {
     }
 
     /** Who has started us may show the last line only. */
-    private static String oneLine(String text) {
+    static String oneLine(String text) {
         return text.replaceAll("\\s*\\R\\s*", " ");
     }
 

@@ -126,6 +126,21 @@ class LambdaHandlerTest {
         assertThat(WarmUp.read(event("{\"warmUp\":true"))).isNull();
     }
 
+    @Test
+    void should_not_hold_a_warm_up_beyond_the_invoke() throws Exception {
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        long startNanos = System.nanoTime();
+
+        new Demo()
+                .handleRequest(
+                        new ByteArrayInputStream(event("{\"warmUp\":true,\"holdMillis\":10000}")),
+                        output,
+                        remaining(201));
+
+        assertThat(output.toString(StandardCharsets.UTF_8)).isEqualTo("{\"warm\":true}");
+        assertThat(System.nanoTime() - startNanos).isLessThan(TimeUnit.SECONDS.toNanos(9));
+    }
+
     private static byte[] event(String json) {
         return json.getBytes(StandardCharsets.UTF_8);
     }

@@ -107,13 +107,18 @@ final class YamlFile {
 
     private void readScalar(
             JsonParser parser, JsonToken token, String name, Source source, Map<String, RawValue> into) {
-        if (parser instanceof YAMLParser yaml && yaml.isCurrentAlias()) {
+        if (isAlias(parser)) {
             problems.accept(source + ": " + name + ": expected a value, aliases are not supported");
         } else if (token == JsonToken.VALUE_NULL) {
             problems.accept(source + ": " + name + ": has no value");
         } else {
             put(into, name, RawValue.of(parser.getString(), source));
         }
+    }
+
+    /** It would be read as its own name. */
+    private static boolean isAlias(JsonParser parser) {
+        return parser instanceof YAMLParser yaml && yaml.isCurrentAlias();
     }
 
     private void put(Map<String, RawValue> into, String name, RawValue value) {
@@ -126,7 +131,9 @@ final class YamlFile {
     private List<String> readItems(JsonParser parser, String name) {
         List<String> items = new ArrayList<>();
         for (JsonToken token = parser.nextToken(); token != JsonToken.END_ARRAY; token = parser.nextToken()) {
-            if (token.isScalarValue() && token != JsonToken.VALUE_NULL) {
+            if (isAlias(parser)) {
+                problems.accept(here(parser) + ": " + name + ": expected a value, aliases are not supported");
+            } else if (token.isScalarValue() && token != JsonToken.VALUE_NULL) {
                 items.add(parser.getString());
             } else {
                 problems.accept(here(parser) + ": " + name + ": expected a list of plain values");

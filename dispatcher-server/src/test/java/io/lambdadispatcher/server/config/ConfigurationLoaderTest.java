@@ -223,6 +223,22 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_refuse_an_alias_for_a_value_and_in_a_list() throws Exception {
+        write(
+                "log.level: &level info",
+                "local.command: &flag -Xmx64m",
+                "workers.host: *level",
+                "local.jvm-flags:",
+                "  - *flag");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly(
+                        file + " line 3: workers.host: expected a value, aliases are not supported",
+                        file + " line 5: local.jvm-flags: expected a value, aliases are not supported");
+    }
+
+    @Test
     void should_refuse_a_list_where_one_value_is_meant() throws Exception {
         write("workers.port: [1, 2]");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);

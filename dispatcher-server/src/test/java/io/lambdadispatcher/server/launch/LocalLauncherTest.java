@@ -77,7 +77,7 @@ class LocalLauncherTest {
         assertThat(environment)
                 .contains(
                         "LAMBDA_DISPATCHER_HANDLER=a.Handler",
-                        "LAMBDA_DISPATCHER_EXIT_WITH_PARENT=1",
+                        "LAMBDA_DISPATCHER_EXIT_WITH_PARENT=stdin",
                         "LAMBDA_DISPATCHER_WEB_PORT=8080",
                         "SOME=a b")
                 .noneMatch(line -> line.startsWith("LAMBDA_DISPATCHER_TRUST"));

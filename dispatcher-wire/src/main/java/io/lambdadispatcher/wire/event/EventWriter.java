@@ -15,7 +15,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
@@ -191,13 +190,9 @@ public abstract class EventWriter {
         return TIME.format(at);
     }
 
-    /** A new one tells requests apart in logs; nobody relies on its being hard to guess. */
+    /** A new one tells requests apart, of all environments restored from one snapshot too: their SecureRandom is seeded anew, other generators are not. */
     static String orNew(@Nullable String requestId) {
-        if (requestId != null) {
-            return requestId;
-        }
-        ThreadLocalRandom random = ThreadLocalRandom.current();
-        return new UUID(random.nextLong(), random.nextLong()).toString();
+        return requestId == null ? UUID.randomUUID().toString() : requestId;
     }
 
     /** Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours. */

@@ -9,6 +9,7 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -229,5 +230,14 @@ class EventWriterTest {
         Http2Headers head = head("GET", "/").authority(authority).set("x-forwarded-proto", scheme);
 
         assertThat(event(alb, head).at("/headers/x-forwarded-port").asString()).isEqualTo(port);
+    }
+
+    /** Version 4 is what SecureRandom makes. */
+    @Test
+    void should_make_request_ids_that_no_snapshot_repeats() {
+        for (int i = 0; i < 20; i++) {
+            assertThat(UUID.fromString(EventWriter.orNew(null)).version()).isEqualTo(4);
+        }
+        assertThat(EventWriter.orNew("given")).isEqualTo("given");
     }
 }

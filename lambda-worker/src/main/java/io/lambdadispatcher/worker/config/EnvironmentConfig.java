@@ -37,8 +37,13 @@ public final class EnvironmentConfig {
     private WorkerConfig withTrust(WorkerConfig launched) {
         String file = trustFile();
         WorkerTls tls = launched.tls();
-        boolean named = file != null && tls != null && tls.trust() == WorkerTls.Trust.SYSTEM;
-        return named ? launched.withTls(WorkerTls.pem(Path.of(file))) : launched;
+        boolean open = tls == null || tls.trust() == WorkerTls.Trust.SYSTEM;
+        if (file == null || !open) {
+            return launched;
+        }
+        WorkerTls trust = WorkerTls.pem(Path.of(file));
+        boolean certified = tls != null && tls.certificate() != null && tls.key() != null;
+        return launched.withTls(certified ? trust.withClientCertificate(tls.certificate(), tls.key()) : trust);
     }
 
     private @Nullable String trustFile() {
@@ -69,7 +74,8 @@ public final class EnvironmentConfig {
         settings.tlsTrustFile = trustFile();
         settings.tlsCertificate = text("TLS_CERTIFICATE");
         settings.tlsKey = text("TLS_KEY");
-        settings.tls = flag("TLS") || settings.tlsFingerprint != null || settings.tlsTrustFile != null;
+        settings.requireBoth(PREFIX + "TLS_CERTIFICATE", PREFIX + "TLS_KEY");
+        settings.tls = flag("TLS");
         settings.deadline = millis("DEADLINE_MILLIS");
         settings.deadlineMargin = millis("DEADLINE_MARGIN_MILLIS");
         settings.idleTimeout = millis("IDLE_TIMEOUT_MILLIS");
@@ -107,13 +113,13 @@ public final class EnvironmentConfig {
     private @Nullable Duration millis(String name) {
         String value = text(name);
         try {
-            if (value == null || Long.parseLong(value) >= 0) {
+            if (value == null || Settings.isMillis(Long.parseLong(value))) {
                 return value == null ? null : Duration.ofMillis(Long.parseLong(value));
             }
         } catch (NumberFormatException e) {
-            // As bad as a negative one.
+            // As bad as one out of range.
         }
-        throw Settings.bad(PREFIX + name, "'" + value + "'", "milliseconds, zero or more");
+        throw Settings.bad(PREFIX + name, "'" + value + "'", Settings.MILLIS);
     }
 
     private boolean flag(String name) {

@@ -24,11 +24,14 @@ import tools.jackson.core.json.JsonFactory;
  * </pre>
  *
  * <p>The first four fields are required (a {@code secret} may stand for the token). {@code dialBack} and {@code streamsPerConnection} are other names of
- * {@code addresses} and {@code streams}. With {@code tls}, {@code tlsTrustPem} holds the certificates to trust, in PEM; {@code tlsCertificate} and
- * {@code tlsKey} name files. Unknown fields are skipped: a newer dispatcher may send more.
+ * {@code addresses} and {@code streams}. {@code tlsTrustPem} holds the certificates to trust, in PEM; {@code tlsCertificate} and
+ * {@code tlsKey} name files; each of them switches TLS on. Unknown fields are skipped: a newer dispatcher may send more.
  */
 public final class InvokePayload {
     private static final JsonFactory JSON = new JsonFactory();
+
+    /** Fields that no message shows. */
+    private static final Set<String> SECRETS = Set.of("token", "secret");
 
     private final JsonParser parser;
     private final Settings settings = new Settings();
@@ -83,13 +86,14 @@ public final class InvokePayload {
 
     private WorkerConfig read() {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
-            throw Settings.bad("invoke payload", parser.currentToken(), "a JSON object");
+            throw bad("invoke payload", "a JSON object");
         }
         while (parser.nextToken() != JsonToken.END_OBJECT) {
             String name = parser.currentName();
             parser.nextToken();
             readField(name);
         }
+        settings.requireBoth("tlsCertificate", "tlsKey");
         return settings.toConfig();
     }
 
@@ -125,22 +129,21 @@ public final class InvokePayload {
 
     private String text(String name) {
         if (parser.currentToken() != JsonToken.VALUE_STRING) {
-            throw Settings.bad(name, parser.currentToken(), "a string");
+            throw bad(name, "a string");
         }
         return parser.getString();
     }
 
     private int number(String name) {
-        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT
-                || parser.getLongValue() != (int) parser.getLongValue()) {
-            throw Settings.bad(name, parser.currentToken(), "a 32-bit number");
+        if (!isLong() || parser.getLongValue() != (int) parser.getLongValue()) {
+            throw bad(name, "a 32-bit number");
         }
         return parser.getIntValue();
     }
 
     private Duration millis(String name) {
-        if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT || parser.getLongValue() < 0) {
-            throw Settings.bad(name, parser.currentToken(), "milliseconds, zero or more");
+        if (!isLong() || !Settings.isMillis(parser.getLongValue())) {
+            throw bad(name, Settings.MILLIS);
         }
         return Duration.ofMillis(parser.getLongValue());
     }
@@ -149,12 +152,37 @@ public final class InvokePayload {
         if (parser.currentToken() == JsonToken.VALUE_TRUE || parser.currentToken() == JsonToken.VALUE_FALSE) {
             return parser.getBooleanValue();
         }
-        throw Settings.bad(name, parser.currentToken(), "true or false");
+        throw bad(name, "true or false");
+    }
+
+    /** One that has no more than 64 bits. */
+    private boolean isLong() {
+        return parser.currentToken() == JsonToken.VALUE_NUMBER_INT
+                && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
+    }
+
+    private IllegalArgumentException bad(String name, String expected) {
+        return Settings.bad(name, SECRETS.contains(name) ? "something else" : shown(), expected);
+    }
+
+    /** The value where it cannot be a token or a secret in the wrong place; else what kind of value it is. */
+    private String shown() {
+        JsonToken token = parser.currentToken();
+        if (token == null) {
+            return "empty";
+        }
+        return switch (token) {
+            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT, VALUE_TRUE, VALUE_FALSE, VALUE_NULL -> parser.getString();
+            case VALUE_STRING -> "a string";
+            case START_OBJECT -> "an object";
+            case START_ARRAY -> "an array";
+            default -> token.toString();
+        };
     }
 
     private List<InetSocketAddress> addresses(String name) {
         if (parser.currentToken() != JsonToken.START_ARRAY) {
-            throw Settings.bad(name, parser.currentToken(), "an array of host:port");
+            throw bad(name, "an array of host:port");
         }
         List<InetSocketAddress> found = new ArrayList<>();
         while (parser.nextToken() != JsonToken.END_ARRAY) {

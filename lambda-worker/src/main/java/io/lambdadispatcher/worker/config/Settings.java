@@ -4,6 +4,8 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +16,12 @@ final class Settings {
     /** What somebody wrote as the field {@code name} cannot be used. */
     static IllegalArgumentException bad(String name, Object value, String expected) {
         return new IllegalArgumentException(name + " is " + value + ", expected " + expected);
+    }
+
+    static final String MILLIS = "milliseconds, 0 to " + WorkerConfig.LONGEST.toMillis();
+
+    static boolean isMillis(long value) {
+        return value >= 0 && value <= WorkerConfig.LONGEST.toMillis();
     }
 
     @Nullable
@@ -51,6 +59,7 @@ final class Settings {
     @Nullable
     Duration loneTimeout;
 
+    /** Nobody needs to say so who says how: whatever else is set about TLS switches it on, for a token must not go in clear text by mistake. */
     boolean tls;
 
     @Nullable
@@ -86,6 +95,15 @@ final class Settings {
         throw bad(name, "'" + text + "'", "host:port");
     }
 
+    /** A certificate is no use without its key, nor is a key. */
+    void requireBoth(String certificateName, String keyName) {
+        if ((tlsCertificate == null) != (tlsKey == null)) {
+            String missing = tlsKey == null ? keyName : certificateName;
+            String given = tlsKey == null ? certificateName : keyName;
+            throw bad(missing, "not set", "a PEM file, for " + given + " is set");
+        }
+    }
+
     WorkerConfig toConfig() {
         String named = required("function", function);
         String id = required("workerId", workerId);
@@ -113,7 +131,9 @@ final class Settings {
     }
 
     private @Nullable WorkerTls tlsOrNull() {
-        if (!tls) {
+        if (!tls
+                && Stream.of(tlsFingerprint, tlsTrustPem, tlsTrustFile, tlsCertificate)
+                        .allMatch(Objects::isNull)) {
             return null;
         }
         WorkerTls trust = WorkerTls.system();

@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker is to do.
+ * What a worker is to do. Durations are 366 days at most.
  *
  * @param function whose requests it serves
  * @param workerId unique among the workers of all time
@@ -36,6 +36,9 @@ public record WorkerConfig(
         Duration drainGrace,
         Duration loneTimeout,
         int streamWindowBytes) {
+    /** Of all durations, as of the dispatcher's: nanoseconds of it can be added to each other. */
+    static final Duration LONGEST = Duration.ofDays(366);
+
     private static final int MIN_WINDOW_BYTES = 65_535;
 
     public WorkerConfig {
@@ -44,11 +47,11 @@ public record WorkerConfig(
         require(!addresses.isEmpty(), "addresses", addresses, "at least one host:port");
         requireWithin("connections", connections, 1, WireLimits.MAX_CONNECTIONS_PER_WORKER);
         requireWithin("streams", streams, 1, WireLimits.MAX_STREAMS_PER_CONNECTION);
-        requireNotNegative("deadline", deadline);
-        requireNotNegative("deadlineMargin", deadlineMargin);
-        requireNotNegative("idleTimeout", idleTimeout);
-        requireNotNegative("drainGrace", drainGrace);
-        requireNotNegative("loneTimeout", loneTimeout);
+        requireDuration("deadline", deadline);
+        requireDuration("deadlineMargin", deadlineMargin);
+        requireDuration("idleTimeout", idleTimeout);
+        requireDuration("drainGrace", drainGrace);
+        requireDuration("loneTimeout", loneTimeout);
         requireWithin("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, Integer.MAX_VALUE / 2);
         addresses = List.copyOf(addresses);
     }
@@ -163,8 +166,9 @@ public record WorkerConfig(
         require(value >= least && value <= most, what, value, least + " to " + most);
     }
 
-    private static void requireNotNegative(String what, Duration value) {
-        require(!value.isNegative(), what, value, "zero or more");
+    private static void requireDuration(String what, Duration value) {
+        boolean fits = !value.isNegative() && value.compareTo(LONGEST) <= 0;
+        require(fits, what, value, "zero to " + LONGEST.toDays() + " days");
     }
 
     private static void require(boolean holds, String what, Object value, String expected) {

@@ -2,7 +2,6 @@ package io.lambdadispatcher.worker.runtime;
 
 import java.util.HexFormat;
 import java.util.UUID;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +26,7 @@ record InvokeHead(
 
     /** @param traceId {@code null} = a new one */
     static InvokeHead ofRequest(String functionArn, @Nullable String traceId, long millisLeft) {
-        // These tell requests apart; nobody relies on their being hard to guess.
-        ThreadLocalRandom random = ThreadLocalRandom.current();
-        String id = new UUID(random.nextLong(), random.nextLong()).toString();
-        return of(id, functionArn, traceId == null ? newTraceId(random) : traceId, millisLeft);
+        return of(UUID.randomUUID().toString(), functionArn, traceId == null ? newTraceId() : traceId, millisLeft);
     }
 
     static InvokeHead of(String id, String functionArn, @Nullable String traceId, long millisLeft) {
@@ -44,11 +40,17 @@ record InvokeHead(
                 timeoutNanos);
     }
 
-    /** As X-Ray writes them; not sampled. */
-    private static String newTraceId(ThreadLocalRandom random) {
+    /**
+     * As X-Ray writes them; not sampled. Out of a UUID: other than a thread's generator, SecureRandom is seeded anew in each environment that is
+     * restored from a snapshot (AWS Lambda developer guide, SnapStart and uniqueness).
+     */
+    private static String newTraceId() {
+        UUID unique = UUID.randomUUID();
+        long parent = UUID.randomUUID().getLeastSignificantBits();
         String seconds = HEX.toHexDigits((int) TimeUnit.MILLISECONDS.toSeconds(System.currentTimeMillis()));
-        String unique = HEX.toHexDigits(random.nextLong()) + HEX.toHexDigits(random.nextInt());
-        return "Root=1-" + seconds + "-" + unique + ";Parent=" + HEX.toHexDigits(random.nextLong()) + ";Sampled=0";
+        String root = HEX.toHexDigits(unique.getMostSignificantBits())
+                + HEX.toHexDigits((int) unique.getLeastSignificantBits());
+        return "Root=1-" + seconds + "-" + root + ";Parent=" + HEX.toHexDigits(parent) + ";Sampled=0";
     }
 
     boolean isOverdue(long nowNanos) {

@@ -252,6 +252,11 @@ final class RuntimeChild implements ChildListener {
         });
     }
 
+    /** Nor has it worked meanwhile. */
+    void onFrozen(long nanos) {
+        given.values().forEach(invocation -> invocation.onFrozen(nanos));
+    }
+
     /**
      * A child of which all it may hold hangs does not come back; Lambda ends it, too. Nor does one of which all it holds hangs while it asks for no more: its client takes
      * fewer than it might. But between an answer and the next question nobody asks, so it is watched for a while.

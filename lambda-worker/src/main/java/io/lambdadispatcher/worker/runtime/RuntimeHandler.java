@@ -69,7 +69,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
         }
     }
 
-    private RequestExchange.Shared shared() {
+    RequestExchange.Shared shared() {
         RequestExchange.Shared started = shared;
         if (started == null) {
             throw new IllegalStateException("not started");

@@ -20,13 +20,19 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The children and what waits for them: first come, first served, up to a number and a sum of octets. A child takes an invocation when it has asked for one and
- * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that.
+ * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that: then
+ * all that waits fails with it, and all that still comes.
  *
  * <p>{@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be called from any thread; everything else is confined to the loop.
  */
 final class RuntimePool {
     /** How late a child that hangs is found out. */
     private static final long SWEEP_MILLIS = 100;
+
+    private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(SWEEP_MILLIS);
+
+    /** Between two sweeps; more than that, and everything has stood still: Lambda freezes the environment between invokes. */
+    private static final long LONGEST_GAP_NANOS = 10 * SWEEP_NANOS;
 
     private static final long STOP_SECONDS = 4;
 
@@ -39,7 +45,9 @@ final class RuntimePool {
     private final List<RuntimeChild> children = new ArrayList<>();
     private final Set<Invocation> waiting = new LinkedHashSet<>();
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private @Nullable String startFailure;
     private long waitingBytes;
+    private long sweptNanos;
     private int turn;
 
     RuntimePool(RuntimeConfig config) {
@@ -56,7 +64,10 @@ final class RuntimePool {
     CompletionStage<Void> start() {
         loop.execute(() -> {
             children.forEach(child -> child.start(transport));
-            loop.scheduleAtFixedRate(this::sweep, SWEEP_MILLIS, SWEEP_MILLIS, TimeUnit.MILLISECONDS);
+            sweptNanos = System.nanoTime();
+            // Not at a fixed rate: all sweeps of a freeze would come at once.
+            loop.scheduleWithFixedDelay(
+                    () -> sweep(System.nanoTime()), SWEEP_MILLIS, SWEEP_MILLIS, TimeUnit.MILLISECONDS);
         });
         return ready;
     }
@@ -95,6 +106,10 @@ final class RuntimePool {
 
     private void onSubmit(Invocation invocation) {
         if (!invocation.isWanted()) {
+            return;
+        }
+        if (startFailure != null) {
+            invocation.endFailed(Failure.CHILD_FAILED, startFailure);
             return;
         }
         RuntimeChild child = freest();
@@ -156,13 +171,26 @@ final class RuntimePool {
     boolean onStartFailed(String why) {
         boolean starting = ready.completeExceptionally(new IllegalStateException(why));
         if (starting) {
+            startFailure = why;
             children.forEach(RuntimeChild::stop);
+            failWaiting(why);
         }
         return starting;
     }
 
-    private void sweep() {
-        long now = System.nanoTime();
+    private void failWaiting(String why) {
+        List<Invocation> all = List.copyOf(waiting);
+        waiting.clear();
+        waitingBytes = 0;
+        all.forEach(invocation -> invocation.endFailed(Failure.CHILD_FAILED, why));
+    }
+
+    void sweep(long now) {
+        long gapNanos = now - sweptNanos;
+        sweptNanos = now;
+        if (gapNanos > LONGEST_GAP_NANOS) {
+            children.forEach(child -> child.onFrozen(gapNanos - SWEEP_NANOS));
+        }
         children.forEach(child -> child.sweep(now));
         waiting.removeIf(invocation -> {
             boolean overdue = invocation.head.isOverdue(now);

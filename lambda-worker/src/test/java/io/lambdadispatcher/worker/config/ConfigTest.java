@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,12 +36,22 @@ class ConfigTest {
             delimiter = '|',
             value = {
                 "\"connections\":0|connections is 0, expected 1 to 64",
-                "\"streams\":\"many\"|streams is VALUE_STRING, expected a 32-bit number",
-                "\"tls\":1|tls is VALUE_NUMBER_INT, expected true or false",
+                "\"streams\":\"many\"|streams is a string, expected a 32-bit number",
+                "\"streams\":4294967297|streams is 4294967297, expected a 32-bit number",
+                "\"streams\":99999999999999999999|streams is 99999999999999999999, expected a 32-bit number",
+                "\"streams\":1.5|streams is 1.5, expected a 32-bit number",
+                "\"function\":7|function is 7, expected a string",
+                "\"function\":null|function is null, expected a string",
+                "\"function\":{}|function is an object, expected a string",
+                "\"addresses\":true|addresses is true, expected an array of host:port",
+                "\"addresses\":[8444]|addresses is 8444, expected a string",
+                "\"tls\":1|tls is 1, expected true or false",
                 "\"protocolVersion\":9|protocolVersion is 9, expected 1",
                 "\"addresses\":[\"nohost\"]|addresses is 'nohost', expected host:port",
                 "\"addresses\":[\"h:70000\"]|addresses is 'h:70000', expected host:port",
-                "\"deadlineMillis\":-1|deadlineMillis is",
+                "\"deadlineMillis\":-5|deadlineMillis is -5, expected milliseconds, 0 to 31622400000",
+                "\"deadlineMillis\":99999999999999999999|deadlineMillis is 99999999999999999999, expected milliseconds",
+                "\"deadlineMillis\":false|deadlineMillis is false, expected milliseconds",
                 "\"tls\":true,\"tlsTrustPem\":\"/etc/trust.pem\"|trust by PEM of 14 characters, expected '-----BEGIN",
             })
     void should_name_the_bad_field_its_value_and_what_was_expected(String field, String message) {
@@ -48,11 +60,117 @@ class ConfigTest {
                 .hasMessageContaining(message);
     }
 
+    private static Map<String, String> environment(String... more) {
+        Map<String, String> variables = new HashMap<>(Map.of(
+                "LAMBDA_DISPATCHER_ADDRESSES", "a:1",
+                "LAMBDA_DISPATCHER_FUNCTION", "f",
+                "LAMBDA_DISPATCHER_TOKEN", "t"));
+        for (int i = 0; i < more.length; i += 2) {
+            variables.put("LAMBDA_DISPATCHER_" + more[i], more[i + 1]);
+        }
+        return variables;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"TLS_CERTIFICATE, TLS_KEY", "TLS_KEY, TLS_CERTIFICATE"})
+    void should_refuse_half_a_client_certificate_in_the_environment(String given, String missing) {
+        for (String tls : new String[] {"true", "false"}) {
+            assertThatThrownBy(() -> EnvironmentConfig.read(environment("TLS", tls, given, "x.pem")))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("LAMBDA_DISPATCHER_" + missing
+                            + " is not set, expected a PEM file, for LAMBDA_DISPATCHER_" + given + " is set");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"tlsCertificate, tlsKey", "tlsKey, tlsCertificate"})
+    void should_refuse_half_a_client_certificate_in_a_payload(String given, String missing) {
+        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"tls\":true,\"" + given + "\":\"x.pem\"}"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(missing + " is not set, expected a PEM file, for " + given + " is set");
+    }
+
+    /** The token would go in clear text. */
+    @Test
+    void should_not_dial_in_clear_text_where_anything_of_tls_is_set() {
+        WorkerTls certified = WorkerTls.system().withClientCertificate(Path.of("c.pem"), Path.of("k.pem"));
+        assertThat(EnvironmentConfig.read(environment("TLS_CERTIFICATE", "c.pem", "TLS_KEY", "k.pem"))
+                        .tls())
+                .isEqualTo(certified);
+        assertThat(EnvironmentConfig.read(environment("TLS_TRUST_PEM", "trust.pem"))
+                        .tls())
+                .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
+        assertThat(InvokePayload.read("{" + REQUIRED + ",\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"}")
+                        .tls())
+                .isEqualTo(certified);
+        String fingerprint = "ab".repeat(32);
+        assertThat(InvokePayload.read("{" + REQUIRED + ",\"tlsFingerprint\":\"" + fingerprint + "\"}")
+                        .tls())
+                .isEqualTo(WorkerTls.fingerprint(fingerprint));
+        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"tlsTrustPem\":\"/etc/trust.pem\"}"))
+                .hasMessageContaining("trust by PEM of 14 characters");
+        assertThat(InvokePayload.read("{" + REQUIRED + "}").tls()).isNull();
+    }
+
+    /** Their nanoseconds would not fit, which a worker finds out when it starts, or with its watch. */
+    @ParameterizedTest
+    @CsvSource({
+        "DEADLINE, deadline",
+        "DEADLINE_MARGIN, deadlineMargin",
+        "IDLE_TIMEOUT, idleTimeout",
+        "DRAIN_GRACE, drainGrace",
+        "LONE_TIMEOUT, loneTimeout"
+    })
+    void should_refuse_a_duration_that_is_too_long_to_count(String variable, String field) {
+        String expected = ", expected milliseconds, 0 to 31622400000";
+        for (String value : new String[] {"9223372036854775807", "31622400001", "-1"}) {
+            assertThatThrownBy(() -> EnvironmentConfig.read(environment(variable + "_MILLIS", value)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("LAMBDA_DISPATCHER_" + variable + "_MILLIS is '" + value + "'" + expected);
+            assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"" + field + "Millis\":" + value + "}"))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(field + "Millis is " + value + expected);
+        }
+        EnvironmentConfig.read(environment(variable + "_MILLIS", "31622400000"));
+    }
+
+    @Test
+    void should_refuse_such_a_duration_in_the_record_too() {
+        WorkerConfig config = EnvironmentConfig.read(environment());
+        assertThatThrownBy(() -> config.withDeadline(Duration.ofDays(367), Duration.ZERO))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("deadline is PT8808H, expected zero to 366 days");
+    }
+
+    @Test
+    void should_use_the_file_of_authorities_with_whatever_payload() {
+        String certificate = ",\"tls\":true,\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"";
+        WorkerTls trust = WorkerTls.pem(Path.of("trust.pem"));
+        assertThat(launched("")).isEqualTo(trust);
+        assertThat(launched(certificate)).isEqualTo(trust.withClientCertificate(Path.of("c.pem"), Path.of("k.pem")));
+    }
+
+    private static @Nullable WorkerTls launched(String fields) {
+        return EnvironmentConfig.read(Map.of(
+                        "LAMBDA_DISPATCHER_PAYLOAD",
+                        "{" + REQUIRED + fields + "}",
+                        "LAMBDA_DISPATCHER_TRUST",
+                        "trust.pem"))
+                .tls();
+    }
+
     @Test
     void should_name_the_missing_field_and_never_show_the_token() {
         assertThatThrownBy(() -> InvokePayload.read("{\"function\":\"f\"}"))
                 .hasMessageContaining("workerId is missing");
-        assertThatThrownBy(() -> InvokePayload.read("[]")).hasMessageContaining("JSON object");
+        assertThatThrownBy(() -> InvokePayload.read("[]"))
+                .hasMessage("invoke payload is an array, expected a JSON object");
+        assertThatThrownBy(() -> InvokePayload.read("")).hasMessage("invoke payload is empty, expected a JSON object");
+        for (String name : new String[] {"token", "secret"}) {
+            assertThatThrownBy(() -> InvokePayload.read("{\"" + name + "\":4711}"))
+                    .hasMessageStartingWith(name + " is ")
+                    .hasMessageNotContaining("4711");
+        }
         assertThatThrownBy(() -> InvokePayload.read("{\"token\":\"s3cret\" oops"))
                 .hasMessageContaining("not JSON")
                 .hasMessageNotContaining("s3cret");

@@ -7,6 +7,7 @@ import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -65,11 +66,30 @@ class InvocationTest {
     }
 
     @Test
+    void should_not_count_a_freeze_as_time_to_hang() {
+        invocation.onGiven(0);
+        invocation.onFrozen(100 * SECOND);
+        assertThat(invocation.isHanging(110 * SECOND - 1)).isFalse();
+        assertThat(invocation.isHanging(110 * SECOND)).isTrue();
+    }
+
+    @Test
     void should_leave_a_child_a_second_where_the_request_had_less() {
         Invocation late = new Invocation(InvokeHead.of("id", "arn", null, 1), new byte[0], asker);
         late.onGiven(0);
         assertThat(late.isHanging(SECOND - 1)).isFalse();
         assertThat(late.isHanging(SECOND)).isTrue();
+    }
+
+    /** Version 4 is what SecureRandom makes: a snapshot holds the state of every other generator, and all environments restored from it would repeat it. */
+    @Test
+    void should_make_ids_that_no_snapshot_repeats() {
+        for (int i = 0; i < 20; i++) {
+            InvokeHead head = InvokeHead.ofRequest("arn", null, 10_000);
+            assertThat(UUID.fromString(head.id()).version()).isEqualTo(4);
+            assertThat(head.traceId())
+                    .matches("Root=1-[0-9a-f]{8}-[0-9a-f]{12}4[0-9a-f]{11};Parent=[89ab][0-9a-f]{15};Sampled=0");
+        }
     }
 
     @Test

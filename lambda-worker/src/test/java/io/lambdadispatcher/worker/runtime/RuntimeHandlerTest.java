@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.runtime;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.ErrorCode;
@@ -30,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -768,6 +770,89 @@ class RuntimeHandlerTest {
             assertThat(runtime.harness().summary().reason())
                     .contains("cannot start", "Runtime.ImportModuleError", "no module named app");
         }
+    }
+
+    /** The client has left, the invoke has returned, and Lambda has frozen the environment for an hour. */
+    @Test
+    void should_leave_a_child_that_was_frozen_the_time_it_had() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 60_000, true);
+            String id = ScriptedRuntime.id(next.get());
+            stream.cancel(ErrorCode.CANCELLED);
+            stream.take(Reset.class);
+            long pid = runtime.pid();
+
+            sweepAfterAnHour(runtime.handler.shared().pool(), 300);
+            assertThat(runtime.post("invocation/" + id + "/response", "{\"statusCode\":200}")
+                            .statusCode())
+                    .isEqualTo(202);
+            stream.request(get("/"), 0, true);
+            runtime.serve("next");
+            assertThat(stream.gather().text()).isEqualTo("next");
+            assertThat(ProcessHandle.of(pid)).isPresent();
+        }
+    }
+
+    @Test
+    void should_kill_a_child_that_has_hung_since_it_was_frozen() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 60_000, true);
+            next.get();
+            long pid = runtime.pid();
+
+            sweepAfterAnHour(runtime.handler.shared().pool(), 700);
+            assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
+            runtime.awaitReplaced(pid);
+        }
+    }
+
+    /** Ten times a second of a clock that is ahead. */
+    private static void sweepAfterAnHour(RuntimePool pool, int times) throws InterruptedException {
+        long thawedNanos = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
+        Runnable sweeps = () -> {
+            for (int i = 0; i < times; i++) {
+                pool.sweep(thawedNanos + TimeUnit.MILLISECONDS.toNanos(100L * i));
+            }
+        };
+        pool.loop().submit(sweeps).sync();
+    }
+
+    /** None of them waits for its deadline. */
+    @Test
+    void should_fail_ordinary_invokes_when_the_runtime_cannot_start() throws Exception {
+        Path told = directory.resolve("told");
+        String command = "while [ ! -e '" + told + "' ]; do sleep 0.02; done; exit 9";
+        RuntimeHandler handler = RuntimeHandler.of(Map.of("LAMBDA_DISPATCHER_RUNTIME", command));
+        try {
+            handler.start();
+            CompletableFuture<byte[]> waits = CompletableFuture.supplyAsync(() -> invoke(handler));
+            Files.createFile(told);
+            String why = "died before it asked for an invocation: exit code 9";
+            assertThatThrownBy(() -> waits.get(60, TimeUnit.SECONDS)).hasStackTraceContaining(why);
+            assertThatThrownBy(() -> invoke(handler)).hasStackTraceContaining(why);
+        } finally {
+            handler.stop();
+        }
+    }
+
+    /** Its deadline is far away. */
+    private static byte[] invoke(RuntimeHandler handler) {
+        ByteArrayOutputStream answer = new ByteArrayOutputStream();
+        Context context = (Context) Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) ->
+                        method.getName().equals("getRemainingTimeInMillis") ? (Object) 900_000 : "id");
+        try {
+            handler.handleRequest(new ByteArrayInputStream("{}".getBytes(StandardCharsets.UTF_8)), answer, context);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return answer.toByteArray();
     }
 
     @Test

@@ -1,0 +1,35 @@
+package io.lambdadispatcher.server;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.Settings;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class DispatcherAssemblyTest {
+    /** As on a machine without a network. */
+    @Test
+    void should_say_in_one_line_that_there_is_no_address_for_workers_to_dial() throws Exception {
+        Configuration configuration = ConfigurationLoader.load(
+                Map.of(
+                        Settings.FUNCTION_LAUNCHER, "lambda",
+                        Settings.FUNCTION_LAMBDA, "images",
+                        Settings.FUNCTION_MAX_WORKERS, "1"),
+                null,
+                Map.of(),
+                Map.of(),
+                List.of());
+        DispatcherAssembly assembly = new DispatcherAssembly(configuration, () -> {
+            throw new IllegalStateException("no address that workers could dial");
+        });
+
+        assertThatThrownBy(() -> assembly.builder(Transport.nio(), DispatcherObserver.NONE))
+                .isInstanceOf(StartException.class)
+                .hasMessage("no address that workers could dial");
+    }
+}
