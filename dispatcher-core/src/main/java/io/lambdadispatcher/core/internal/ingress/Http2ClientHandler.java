@@ -43,6 +43,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable Frames frames;
     private @Nullable HeadRules rules;
+    private @Nullable WriteWatch writes;
     private @Nullable Future<?> watch;
     private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
@@ -108,6 +109,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             decoder().flowController().incrementWindowSize(connection().connectionStream(), more);
         }
         idleSinceNanos = now(ctx);
+        writes = new WriteWatch(ctx.channel());
         long period = context.limits().headTimeout().toNanos();
         watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
         context.drain().register(ctx.channel(), this);
@@ -175,6 +177,14 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
 
     // Once every head time-out.
     private void onWatch(ChannelHandlerContext ctx) {
+        if (takesNothing(ctx)) {
+            // A stream's reset would wait behind all that the client does not take, and the stream stay open.
+            log.debug(
+                    "client {}: took nothing within the write time-out",
+                    ctx.channel().remoteAddress());
+            Http1Handler.cut(ctx.channel());
+            return;
+        }
         boolean active = connection().numActiveStreams() > 0;
         if (!active && (!decoder().prefaceReceived() || isIdleTooLong(ctx))) {
             ctx.channel().close();
@@ -191,6 +201,11 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
         }
         finishedAtWatch = reader.isUnfinished() ? reader.finished() : -1;
         streamErrors = 0;
+    }
+
+    private boolean takesNothing(ChannelHandlerContext ctx) {
+        return Objects.requireNonNull(writes)
+                .isStuck(now(ctx), context.limits().writeTimeout().toNanos());
     }
 
     private boolean isIdleTooLong(ChannelHandlerContext ctx) {

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
@@ -32,11 +33,45 @@ class Http2ClientHandlerTest {
     private static final String NO_WINDOW = "000006 04 00 00000000 0004 00000000";
     private static final String GET_BEGUN = "000006 01 05 00000001";
     private static final String GET_REST = "828684 010161";
+    private static final String PING = "000008 06 00 00000000 0000000000000000";
     private static final String WINDOW = "000004 08 00 00000001 00000001";
 
-    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final SlowSocket channel = new SlowSocket();
     private final List<ResponseSink> responses = new ArrayList<>();
     private int takenBytes;
+
+    /** Takes all it is given, or octet by octet. */
+    private static final class SlowSocket extends EmbeddedChannel {
+        private boolean slow;
+        private int room;
+
+        @Override
+        protected void doWrite(ChannelOutboundBuffer queue) throws Exception {
+            if (!slow) {
+                super.doWrite(queue);
+                return;
+            }
+            for (int left = room; left > 0 && queue.current() instanceof ByteBuf some; room = left) {
+                int taken = Math.min(left, some.readableBytes());
+                queue.removeBytes(taken);
+                left -= taken;
+            }
+        }
+
+        void fill() {
+            slow = true;
+        }
+
+        void empty() {
+            slow = false;
+            flush();
+        }
+
+        void take(int octets) {
+            room += octets;
+            flush();
+        }
+    }
 
     /** When the process is an hour old: nothing may be taken to have stood still since the clock's zero. */
     @BeforeEach
@@ -59,6 +94,7 @@ class Http2ClientHandlerTest {
 
     @AfterEach
     void close() {
+        channel.empty();
         channel.finishAndReleaseAll();
     }
 
@@ -122,6 +158,47 @@ class Http2ClientHandlerTest {
         pass(LOOK);
         assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
         assertThat(takenBytes).as("dropped").isEqualTo(2);
+    }
+
+    private Duration timeToClose() {
+        channel.runPendingTasks();
+        Duration waited = Duration.ZERO;
+        while (channel.isOpen() && waited.compareTo(WRITE_TIMEOUT.multipliedBy(3)) < 0) {
+            pass(LOOK);
+            waited = waited.plus(LOOK);
+        }
+        return waited;
+    }
+
+    /** To reset the stream alone would be of no use: the reset would wait as well, and the stream count as open until then. */
+    @Test
+    void should_cut_a_client_whose_socket_takes_nothing_for_the_write_timeout() {
+        channel.fill();
+        read(GET_BEGUN + GET_REST);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(timeToClose()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+    }
+
+    @Test
+    void should_cut_a_client_that_takes_nothing_though_its_streams_have_ended() {
+        channel.fill();
+        read(PING);
+        assertThat(timeToClose()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+    }
+
+    @Test
+    void should_keep_a_client_whose_socket_takes_an_octet_now_and_then() {
+        read(GET_BEGUN + GET_REST);
+        channel.fill();
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200").set("a", "b".repeat(100)), true);
+        channel.runPendingTasks();
+        for (int octets = 0; octets < 5; octets++) {
+            for (Duration time = LOOK; time.compareTo(WRITE_TIMEOUT) < 0; time = time.plus(LOOK)) {
+                pass(LOOK);
+            }
+            channel.take(1);
+        }
+        assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
