@@ -35,6 +35,11 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
             Http2Settings settings) {
         super(decoder, encoder, settings);
         this.frames = frames;
+        Long mostStreams = settings.maxConcurrentStreams();
+        if (mostStreams != null) {
+            // Netty waits for the peer to acknowledge our settings, which is the peer's to do or not.
+            connection().remote().maxActiveStreams((int) Math.min(mostStreams, Integer.MAX_VALUE));
+        }
     }
 
     final GatheringFrameWriter frames() {

@@ -57,16 +57,23 @@ class CoalescingHttp2HandlerTest {
 
     private static final class Handler extends CoalescingHttp2Handler {
         Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames) {
-            this(connection, new DefaultHttp2ConnectionEncoder(connection, frames), frames);
+            this(connection, frames, new Http2Settings());
+        }
+
+        Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames, Http2Settings settings) {
+            this(connection, new DefaultHttp2ConnectionEncoder(connection, frames), frames, settings);
         }
 
         private Handler(
-                DefaultHttp2Connection connection, Http2ConnectionEncoder encoder, GatheringFrameWriter frames) {
+                DefaultHttp2Connection connection,
+                Http2ConnectionEncoder encoder,
+                GatheringFrameWriter frames,
+                Http2Settings settings) {
             super(
                     new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader()),
                     encoder,
                     frames,
-                    new Http2Settings());
+                    settings);
             decoder().frameListener(new Http2EventAdapter() {});
             gracefulShutdownTimeoutMillis(-1);
         }
@@ -90,6 +97,27 @@ class CoalescingHttp2HandlerTest {
         channel.runScheduledPendingTasks();
         assertThat(channel.isOpen()).isFalse();
         channel.finishAndReleaseAll();
+    }
+
+    @Test
+    void should_hold_a_peer_to_its_streams_before_it_acknowledges_the_settings() {
+        DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
+        EmbeddedChannel channel = new EmbeddedChannel(
+                new Handler(connection, new GatheringFrameWriter(), new Http2Settings().maxConcurrentStreams(2)));
+        channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0), get(1), get(3), get(5));
+        assertThat(connection.stream(3)).isNotNull();
+        assertThat(connection.stream(5)).isNull();
+        assertThat(connection.numActiveStreams()).isEqualTo(2);
+        channel.finishAndReleaseAll();
+    }
+
+    private static ByteBuf get(int stream) {
+        return Unpooled.buffer()
+                .writeMedium(3)
+                .writeByte(1)
+                .writeByte(0x5)
+                .writeInt(stream)
+                .writeBytes(new byte[] {(byte) 0x82, (byte) 0x86, (byte) 0x84});
     }
 
     private static ByteBuf frame(int type, int stream) {

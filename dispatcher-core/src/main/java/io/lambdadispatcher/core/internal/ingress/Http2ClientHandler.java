@@ -34,9 +34,6 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
-    /** PING and SETTINGS that a client may send while it does not read our answers (CVE-2019-9512, CVE-2019-9515). */
-    private static final int MAX_UNREAD_ANSWERS = 1000;
-
     private final IngressContext context;
     private final EagerFrameReader reader;
     private final Http2Connection.PropertyKey streamKey;
@@ -52,7 +49,6 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     private long finishedAtWatch;
 
     private boolean draining;
-    private int unreadAnswers;
     private int streamErrors;
 
     Http2ClientHandler(
@@ -307,25 +303,6 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             }
             if (connection().numActiveStreams() <= 1) {
                 idleSinceNanos = now(ctx);
-            }
-        }
-
-        @Override
-        public void onPingRead(ChannelHandlerContext c, long data) throws Http2Exception {
-            onAnswerOwed(c);
-        }
-
-        @Override
-        public void onSettingsRead(ChannelHandlerContext c, Http2Settings settings) throws Http2Exception {
-            onAnswerOwed(c);
-        }
-
-        private void onAnswerOwed(ChannelHandlerContext c) throws Http2Exception {
-            if (c.channel().isWritable()) {
-                unreadAnswers = 0;
-            } else if (++unreadAnswers > MAX_UNREAD_ANSWERS) {
-                throw Http2Exception.connectionError(
-                        Http2Error.ENHANCE_YOUR_CALM, "%d PING or SETTINGS frames without reading", unreadAnswers);
             }
         }
     }
