@@ -34,6 +34,9 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
+    /** A host's name and port are shorter (RFC 1035 section 2.3.4). */
+    private static final int MOST_REMEMBERED_CHARS = 300;
+
     private final IngressContext context;
     private final EagerFrameReader reader;
     private final Http2Connection.PropertyKey streamKey;
@@ -240,7 +243,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             return true;
         }
         boolean valid = Targets.isAuthority(text);
-        lastAuthority = valid ? text : null;
+        lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
         return valid;
     }
 

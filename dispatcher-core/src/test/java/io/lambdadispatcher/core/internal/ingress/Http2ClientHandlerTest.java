@@ -170,6 +170,18 @@ class Http2ClientHandlerTest {
         return waited;
     }
 
+    /** It would be kept as long as the connection; what is remembered shows by a text that changes behind its back. */
+    @Test
+    void should_remember_no_long_authority() {
+        Http2ClientHandler handler = channel.pipeline().get(Http2ClientHandler.class);
+        StringBuilder known = new StringBuilder("a");
+        StringBuilder large = new StringBuilder("a".repeat(60_000));
+        assertThat(handler.isAuthority(known)).isTrue();
+        assertThat(handler.isAuthority(known.append(' '))).isTrue();
+        assertThat(handler.isAuthority(large)).isTrue();
+        assertThat(handler.isAuthority(large.append(' '))).isFalse();
+    }
+
     /** To reset the stream alone would be of no use: the reset would wait as well, and the stream count as open until then. */
     @Test
     void should_cut_a_client_whose_socket_takes_nothing_for_the_write_timeout() {
