@@ -171,7 +171,17 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
         }
         goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
         ctx.flush();
-        ctx.executor().schedule(() -> ctx.channel().close(), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** A client may send again elsewhere what is later than the last stream that we name. Netty's close() sends no GOAWAY after another. */
+    private void endDrain(ChannelHandlerContext ctx) {
+        if (!ctx.channel().isActive()) {
+            return;
+        }
+        int last = connection().remote().lastStreamCreated();
+        goAway(ctx, last, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
+        ctx.channel().close();
     }
 
     // Once every head time-out.

@@ -33,11 +33,14 @@ class Http2ClientHandlerTest {
     private static final String NO_WINDOW = "000006 04 00 00000000 0004 00000000";
     private static final String GET_BEGUN = "000006 01 05 00000001";
     private static final String GET_REST = "828684 010161";
+    private static final String GET_LATER = "000006 01 05 00000003 828684 010161";
+    private static final String GET_TOO_LATE = "000006 01 05 00000005 828684 010161";
     private static final String PING = "000008 06 00 00000000 0000000000000000";
     private static final String WINDOW = "000004 08 00 00000001 00000001";
 
     private final SlowSocket channel = new SlowSocket();
     private final List<ResponseSink> responses = new ArrayList<>();
+    private final IngressDrain drain = new IngressDrain();
     private int takenBytes;
 
     /** Takes all it is given, or octet by octet. */
@@ -85,7 +88,7 @@ class Http2ClientHandlerTest {
                         ForwardingPolicy.defaults(),
                         this::open,
                         DispatcherObserver.NONE,
-                        new IngressDrain(),
+                        drain,
                         "http"));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         read(NO_WINDOW);
@@ -115,6 +118,20 @@ class Http2ClientHandlerTest {
 
     private void read(String hex) {
         channel.writeInbound(Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex.replace(" ", ""))));
+    }
+
+    /** @return of the one GOAWAY among the frames sent since the last call */
+    private int lastStreamOfGoAway() {
+        channel.runPendingTasks();
+        int last = -1;
+        for (ByteBuf frame = channel.readOutbound(); frame != null; frame = channel.readOutbound()) {
+            if (frame.readableBytes() > 9 && frame.getByte(3) == Http2FrameTypes.GO_AWAY) {
+                assertThat(last).isEqualTo(-1);
+                last = frame.getInt(9);
+            }
+            frame.release();
+        }
+        return last;
     }
 
     /** @return the types of the frames of {@code stream} among those sent since the last call */
@@ -180,6 +197,25 @@ class Http2ClientHandlerTest {
         assertThat(handler.isAuthority(known.append(' '))).isTrue();
         assertThat(handler.isAuthority(large)).isTrue();
         assertThat(handler.isAuthority(large.append(' '))).isFalse();
+    }
+
+    /** RFC 9113 section 6.8: what is later than the last stream that is named was not processed, and may be sent again elsewhere. */
+    @Test
+    void should_name_the_last_stream_before_it_closes_for_a_drain() {
+        read(GET_BEGUN + GET_REST);
+        drain.begin();
+        assertThat(lastStreamOfGoAway()).isEqualTo(Integer.MAX_VALUE);
+        read(GET_LATER);
+        assertThat(responses).hasSize(2);
+
+        pass(Duration.ofSeconds(1));
+        assertThat(lastStreamOfGoAway()).isEqualTo(3);
+        read(GET_TOO_LATE);
+        assertThat(responses).hasSize(2);
+        assertThat(channel.isOpen()).isTrue();
+        responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
+        channel.runPendingTasks();
+        assertThat(channel.isOpen()).isFalse();
     }
 
     /** To reset the stream alone would be of no use: the reset would wait as well, and the stream count as open until then. */
