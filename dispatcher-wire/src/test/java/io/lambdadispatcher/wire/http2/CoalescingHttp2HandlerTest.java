@@ -17,6 +17,7 @@ import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -37,6 +38,13 @@ class CoalescingHttp2HandlerTest {
     private static final class FullSocket extends ChannelOutboundHandlerAdapter {
         final List<ChannelPromise> unfinished = new ArrayList<>();
         boolean full;
+        int reads;
+
+        @Override
+        public void read(ChannelHandlerContext ctx) {
+            reads++;
+            ctx.read();
+        }
 
         @Override
         public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
@@ -97,6 +105,34 @@ class CoalescingHttp2HandlerTest {
         channel.runScheduledPendingTasks();
         assertThat(channel.isOpen()).isFalse();
         channel.finishAndReleaseAll();
+    }
+
+    /** Not an error that the reader has found, which reads nothing more after one. */
+    @Test
+    void should_neither_read_nor_answer_after_an_error_of_the_connection() throws Exception {
+        Served served = new Served();
+        served.read(ping());
+        assertThat(served.frames()).endsWith("6 on 0");
+        served.socket.full = true;
+
+        served.handler.onError(
+                served.ctx, false, Http2Exception.connectionError(Http2Error.ENHANCE_YOUR_CALM, "too much"));
+        int readsBefore = served.socket.reads;
+        int writesBefore = served.socket.unfinished.size();
+        served.read(ping(), ping());
+        assertThat(served.socket.reads).isEqualTo(readsBefore);
+        assertThat(served.socket.unfinished).hasSize(writesBefore);
+        served.channel.unsafe().closeForcibly();
+        served.finish();
+    }
+
+    private static ByteBuf ping() {
+        return Unpooled.buffer()
+                .writeMedium(Long.BYTES)
+                .writeByte(6)
+                .writeByte(0)
+                .writeInt(0)
+                .writeLong(0);
     }
 
     @Test
