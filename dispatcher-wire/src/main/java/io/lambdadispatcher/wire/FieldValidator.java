@@ -5,14 +5,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses field names and values that HTTP/2 forbids (RFC 9113 section 8.2.1). What HPACK finds in its tables are the very objects of the head
- * before, and a peer's heads are much alike: a field that is identical to the one which stood in the same place need not be read again. One for
- * each HPACK decoder; confined to its event loop.
+ * before, and a peer's heads are much alike: a field that is identical to the one which stood in the same place need not be read again. Large ones are
+ * not remembered, for that would keep them as long as the connection. One for each HPACK decoder; confined to its event loop.
  */
 final class FieldValidator {
     /** Belongs to nobody. */
     static final FieldValidator WITHOUT_MEMORY = new FieldValidator(0);
 
     private static final int REMEMBERED_SLOTS = 64;
+
+    /** Name and value: times fields, what an idle connection can hold here. HPACK's tables hold little that is larger (RFC 7541 section 4). */
+    private static final int MOST_REMEMBERED_CHARS = 512;
 
     private final @Nullable CharSequence[] valid;
 
@@ -38,8 +41,10 @@ final class FieldValidator {
             return;
         }
         verify(name, value);
-        valid[place] = name;
-        valid[place + 1] = value;
+        if (name.length() + value.length() <= MOST_REMEMBERED_CHARS) {
+            valid[place] = name;
+            valid[place + 1] = value;
+        }
     }
 
     private static void verify(CharSequence name, CharSequence value) {

@@ -15,6 +15,7 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
@@ -24,6 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -203,7 +206,11 @@ class HostileIT {
         private final OutputStream out;
 
         Http2() throws IOException {
-            socket = new Socket("127.0.0.1", rig.plainPort());
+            this(new Socket("127.0.0.1", rig.plainPort()));
+        }
+
+        Http2(Socket socket) throws IOException {
+            this.socket = socket;
             socket.setTcpNoDelay(true);
             socket.setSoTimeout(30_000);
             out = socket.getOutputStream();
@@ -304,6 +311,18 @@ class HostileIT {
         public void close() throws IOException {
             socket.close();
         }
+    }
+
+    private static Socket tlsSocket() throws IOException {
+        URI to = rig.https("/");
+        SSLSocket socket = (SSLSocket) rig.client(HttpClient.Version.HTTP_2)
+                .sslContext()
+                .getSocketFactory()
+                .createSocket(to.getHost(), to.getPort());
+        SSLParameters parameters = socket.getSSLParameters();
+        parameters.setApplicationProtocols(new String[] {"h2"});
+        socket.setSSLParameters(parameters);
+        return socket;
     }
 
     private static final int PROTOCOL_ERROR = 0x1;
@@ -427,6 +446,26 @@ class HostileIT {
                         }
                     }))
                     .isInstanceOf(SocketException.class);
+        }
+    }
+
+    /** Its windows are wide, and its socket is full: nothing that is queued for it can leave, the reset of a stream no more than the rest. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_cut_an_http2_client_that_does_not_read(boolean tls) throws Exception {
+        try (Http2 client = tls ? new Http2(tlsSocket()) : new Http2()) {
+            client.frame(4, 0, 0, 0, 4, 0x40, 0, 0, 0); // SETTINGS_INITIAL_WINDOW_SIZE
+            client.frame(8, 0, 0, 0x40, 0, 0, 0);
+            for (int i = 0; i < 200; i++) {
+                client.get(1 + 2 * i, "/public/silly-test-image.jpg", END_HEADERS | END_STREAM);
+            }
+            assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
+                        for (int i = 0; i < 3_000; i++) {
+                            client.frame(2, 0, 1, 0, 0, 0, 0, 0); // PRIORITY, which nobody answers
+                            TimeUnit.MILLISECONDS.sleep(10);
+                        }
+                    }))
+                    .isInstanceOf(IOException.class);
         }
     }
 

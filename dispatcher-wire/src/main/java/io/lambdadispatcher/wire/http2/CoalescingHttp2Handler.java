@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.http2;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
@@ -9,6 +10,7 @@ import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     private @Nullable ChannelPromise written;
     private @Nullable CoalescedFlush flush;
     private boolean readCompleting;
+    private boolean broken;
 
     /** @param frames which {@code encoder} writes to */
     protected CoalescingHttp2Handler(
@@ -35,6 +38,11 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
             Http2Settings settings) {
         super(decoder, encoder, settings);
         this.frames = frames;
+        Long mostStreams = settings.maxConcurrentStreams();
+        if (mostStreams != null) {
+            // Netty waits for the peer to acknowledge our settings, which is the peer's to do or not.
+            connection().remote().maxActiveStreams((int) Math.min(mostStreams, Integer.MAX_VALUE));
+        }
     }
 
     final GatheringFrameWriter frames() {
@@ -78,11 +86,26 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
+        if (broken) {
+            // Netty's would read on, for it does so where nothing is read by itself.
+            ctx.fireChannelReadComplete();
+            flushSoon();
+            return;
+        }
         readCompleting = true;
         try {
             super.channelReadComplete(ctx);
         } finally {
             readCompleting = false;
+        }
+    }
+
+    @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
+        if (broken) {
+            in.skipBytes(in.readableBytes());
+        } else {
+            super.decode(ctx, in, out);
         }
     }
 
@@ -93,6 +116,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     @Override
     protected void onConnectionError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        broken = true;
         frames.completeWhenSent();
         super.onConnectionError(ctx, outbound, cause, error);
         if (ctx.channel().isActive()) {

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an HTTP/2 PING (RFC 9113 section 6.7),
  * and when nothing has been read for the timeout after that, the peer is gone. Any octet counts as a sign of life. Where it is the event loop that was held up, by a
- * pause of the JVM or of the machine, what the peer has sent meanwhile is read first. Sits before the HTTP/2 handler. Event loop only.
+ * pause of the JVM or of the machine, what the peer has sent meanwhile is read first, and the peer, which may have been held up as well, has the time of the pause
+ * again, but no more than the timeout. Sits before the HTTP/2 handler. Event loop only.
  */
 public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     /** Of the timeout. An event loop reads between two timers of which one sets the other. */
@@ -41,6 +42,7 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     private long intervalNanos;
     private long timeoutNanos;
     private long lastReadNanos;
+    private long dueNanos;
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable Future<?> timer;
 
@@ -67,7 +69,8 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
         long silentNanos = now(ctx) - lastReadNanos;
         if (state == State.PROBING) {
             state = State.LAST_LOOK;
-            schedule(ctx, lastLookNanos());
+            long lateNanos = now(ctx) - dueNanos;
+            schedule(ctx, Math.max(lastLookNanos(), Math.min(lateNanos, timeoutNanos)));
         } else if (state == State.LAST_LOOK) {
             end();
             listener.onSilent(TimeUnit.NANOSECONDS.toMillis(silentNanos));
@@ -94,6 +97,7 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
     }
 
     private void schedule(ChannelHandlerContext on, long nanos) {
+        dueNanos = now(on) + nanos;
         timer = on.executor().schedule(this::onTimer, nanos, TimeUnit.NANOSECONDS);
     }
 

@@ -17,6 +17,7 @@ import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -37,6 +38,13 @@ class CoalescingHttp2HandlerTest {
     private static final class FullSocket extends ChannelOutboundHandlerAdapter {
         final List<ChannelPromise> unfinished = new ArrayList<>();
         boolean full;
+        int reads;
+
+        @Override
+        public void read(ChannelHandlerContext ctx) {
+            reads++;
+            ctx.read();
+        }
 
         @Override
         public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
@@ -57,16 +65,23 @@ class CoalescingHttp2HandlerTest {
 
     private static final class Handler extends CoalescingHttp2Handler {
         Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames) {
-            this(connection, new DefaultHttp2ConnectionEncoder(connection, frames), frames);
+            this(connection, frames, new Http2Settings());
+        }
+
+        Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames, Http2Settings settings) {
+            this(connection, new DefaultHttp2ConnectionEncoder(connection, frames), frames, settings);
         }
 
         private Handler(
-                DefaultHttp2Connection connection, Http2ConnectionEncoder encoder, GatheringFrameWriter frames) {
+                DefaultHttp2Connection connection,
+                Http2ConnectionEncoder encoder,
+                GatheringFrameWriter frames,
+                Http2Settings settings) {
             super(
                     new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader()),
                     encoder,
                     frames,
-                    new Http2Settings());
+                    settings);
             decoder().frameListener(new Http2EventAdapter() {});
             gracefulShutdownTimeoutMillis(-1);
         }
@@ -90,6 +105,55 @@ class CoalescingHttp2HandlerTest {
         channel.runScheduledPendingTasks();
         assertThat(channel.isOpen()).isFalse();
         channel.finishAndReleaseAll();
+    }
+
+    /** Not an error that the reader has found, which reads nothing more after one. */
+    @Test
+    void should_neither_read_nor_answer_after_an_error_of_the_connection() throws Exception {
+        Served served = new Served();
+        served.read(ping());
+        assertThat(served.frames()).endsWith("6 on 0");
+        served.socket.full = true;
+
+        served.handler.onError(
+                served.ctx, false, Http2Exception.connectionError(Http2Error.ENHANCE_YOUR_CALM, "too much"));
+        int readsBefore = served.socket.reads;
+        int writesBefore = served.socket.unfinished.size();
+        served.read(ping(), ping());
+        assertThat(served.socket.reads).isEqualTo(readsBefore);
+        assertThat(served.socket.unfinished).hasSize(writesBefore);
+        served.channel.unsafe().closeForcibly();
+        served.finish();
+    }
+
+    private static ByteBuf ping() {
+        return Unpooled.buffer()
+                .writeMedium(Long.BYTES)
+                .writeByte(6)
+                .writeByte(0)
+                .writeInt(0)
+                .writeLong(0);
+    }
+
+    @Test
+    void should_hold_a_peer_to_its_streams_before_it_acknowledges_the_settings() {
+        DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
+        EmbeddedChannel channel = new EmbeddedChannel(
+                new Handler(connection, new GatheringFrameWriter(), new Http2Settings().maxConcurrentStreams(2)));
+        channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0), get(1), get(3), get(5));
+        assertThat(connection.stream(3)).isNotNull();
+        assertThat(connection.stream(5)).isNull();
+        assertThat(connection.numActiveStreams()).isEqualTo(2);
+        channel.finishAndReleaseAll();
+    }
+
+    private static ByteBuf get(int stream) {
+        return Unpooled.buffer()
+                .writeMedium(3)
+                .writeByte(1)
+                .writeByte(0x5)
+                .writeInt(stream)
+                .writeBytes(new byte[] {(byte) 0x82, (byte) 0x86, (byte) 0x84});
     }
 
     private static ByteBuf frame(int type, int stream) {

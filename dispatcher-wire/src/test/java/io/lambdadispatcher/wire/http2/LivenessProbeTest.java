@@ -108,6 +108,18 @@ class LivenessProbeTest {
         assertThat(events).containsExactly("probe");
     }
 
+    /** Which may have been held up as well, or not have got the probe before. */
+    @Test
+    void should_give_the_peer_time_again_when_the_event_loop_was_held_up() {
+        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        pass(INTERVAL_MILLIS);
+        pass(10 * TIMEOUT_MILLIS);
+        pass(TIMEOUT_MILLIS - 1);
+        assertThat(events).containsExactly("probe");
+        pass(1);
+        assertThat(events).containsExactly("probe", "silent for 35000");
+    }
+
     @Test
     void should_not_probe_a_peer_that_is_heard_of() {
         probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);

@@ -7,6 +7,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -141,7 +142,8 @@ final class H2cConnection extends Http2Client.Owner {
     }
 
     @Override
-    public void onSettingsRead(ChannelHandlerContext reading, Http2Settings settings) {
+    public void onSettingsRead(ChannelHandlerContext reading, Http2Settings settings) throws Http2Exception {
+        super.onSettingsRead(reading, settings);
         Long enabled = settings.get(ENABLE_CONNECT_PROTOCOL);
         webSockets |= enabled != null && enabled == 1;
         if (!ready) {

@@ -34,8 +34,8 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
-    /** PING and SETTINGS that a client may send while it does not read our answers (CVE-2019-9512, CVE-2019-9515). */
-    private static final int MAX_UNREAD_ANSWERS = 1000;
+    /** A host's name and port are shorter (RFC 1035 section 2.3.4). */
+    private static final int MOST_REMEMBERED_CHARS = 300;
 
     private final IngressContext context;
     private final EagerFrameReader reader;
@@ -43,6 +43,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable Frames frames;
     private @Nullable HeadRules rules;
+    private @Nullable WriteWatch writes;
     private @Nullable Future<?> watch;
     private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
@@ -51,7 +52,6 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
     private long finishedAtWatch;
 
     private boolean draining;
-    private int unreadAnswers;
     private int streamErrors;
 
     Http2ClientHandler(
@@ -108,6 +108,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             decoder().flowController().incrementWindowSize(connection().connectionStream(), more);
         }
         idleSinceNanos = now(ctx);
+        writes = new WriteWatch(ctx.channel());
         long period = context.limits().headTimeout().toNanos();
         watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
         context.drain().register(ctx.channel(), this);
@@ -170,11 +171,29 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
         }
         goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
         ctx.flush();
-        ctx.executor().schedule(() -> ctx.channel().close(), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** A client may send again elsewhere what is later than the last stream that we name. Netty's close() sends no GOAWAY after another. */
+    private void endDrain(ChannelHandlerContext ctx) {
+        if (!ctx.channel().isActive()) {
+            return;
+        }
+        int last = connection().remote().lastStreamCreated();
+        goAway(ctx, last, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
+        ctx.channel().close();
     }
 
     // Once every head time-out.
     private void onWatch(ChannelHandlerContext ctx) {
+        if (takesNothing(ctx)) {
+            // A stream's reset would wait behind all that the client does not take, and the stream stay open.
+            log.debug(
+                    "client {}: took nothing within the write time-out",
+                    ctx.channel().remoteAddress());
+            Http1Handler.cut(ctx.channel());
+            return;
+        }
         boolean active = connection().numActiveStreams() > 0;
         if (!active && (!decoder().prefaceReceived() || isIdleTooLong(ctx))) {
             ctx.channel().close();
@@ -191,6 +210,11 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
         }
         finishedAtWatch = reader.isUnfinished() ? reader.finished() : -1;
         streamErrors = 0;
+    }
+
+    private boolean takesNothing(ChannelHandlerContext ctx) {
+        return Objects.requireNonNull(writes)
+                .isStuck(now(ctx), context.limits().writeTimeout().toNanos());
     }
 
     private boolean isIdleTooLong(ChannelHandlerContext ctx) {
@@ -229,7 +253,7 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             return true;
         }
         boolean valid = Targets.isAuthority(text);
-        lastAuthority = valid ? text : null;
+        lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
         return valid;
     }
 
@@ -292,25 +316,6 @@ final class Http2ClientHandler extends CoalescingHttp2Handler implements Ingress
             }
             if (connection().numActiveStreams() <= 1) {
                 idleSinceNanos = now(ctx);
-            }
-        }
-
-        @Override
-        public void onPingRead(ChannelHandlerContext c, long data) throws Http2Exception {
-            onAnswerOwed(c);
-        }
-
-        @Override
-        public void onSettingsRead(ChannelHandlerContext c, Http2Settings settings) throws Http2Exception {
-            onAnswerOwed(c);
-        }
-
-        private void onAnswerOwed(ChannelHandlerContext c) throws Http2Exception {
-            if (c.channel().isWritable()) {
-                unreadAnswers = 0;
-            } else if (++unreadAnswers > MAX_UNREAD_ANSWERS) {
-                throw Http2Exception.connectionError(
-                        Http2Error.ENHANCE_YOUR_CALM, "%d PING or SETTINGS frames without reading", unreadAnswers);
             }
         }
     }

@@ -105,6 +105,11 @@ public final class WorkerConnection extends Http2Events implements LivenessProbe
 
     // Who it is. Fixed once admitted.
 
+    /** Its token was good. */
+    boolean isAdmitted() {
+        return shard != null;
+    }
+
     public String workerId() {
         return workerId;
     }

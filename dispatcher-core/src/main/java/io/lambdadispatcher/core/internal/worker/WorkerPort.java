@@ -19,6 +19,7 @@ import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.ssl.SslContext;
 import java.net.SocketAddress;
@@ -114,6 +115,21 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             connection = new WorkerConnection(WorkerPort.this, this, ctx, liveness);
             decoder().frameListener(connection);
             super.handlerAdded(ctx);
+        }
+
+        /** To whoever is not let in we answer nothing that can be asked for without end. */
+        @Override
+        protected void onStreamError(
+                ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {
+            if (outbound || connection != null && connection.isAdmitted()) {
+                super.onStreamError(ctx, outbound, cause, error);
+            } else {
+                onConnectionError(
+                        ctx,
+                        false,
+                        cause,
+                        Http2Exception.connectionError(error.error(), "not admitted: %s", error.getMessage()));
+            }
         }
 
         @Override

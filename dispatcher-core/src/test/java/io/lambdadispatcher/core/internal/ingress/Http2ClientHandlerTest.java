@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
@@ -32,11 +33,48 @@ class Http2ClientHandlerTest {
     private static final String NO_WINDOW = "000006 04 00 00000000 0004 00000000";
     private static final String GET_BEGUN = "000006 01 05 00000001";
     private static final String GET_REST = "828684 010161";
+    private static final String GET_LATER = "000006 01 05 00000003 828684 010161";
+    private static final String GET_TOO_LATE = "000006 01 05 00000005 828684 010161";
+    private static final String PING = "000008 06 00 00000000 0000000000000000";
     private static final String WINDOW = "000004 08 00 00000001 00000001";
 
-    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final SlowSocket channel = new SlowSocket();
     private final List<ResponseSink> responses = new ArrayList<>();
+    private final IngressDrain drain = new IngressDrain();
     private int takenBytes;
+
+    /** Takes all it is given, or octet by octet. */
+    private static final class SlowSocket extends EmbeddedChannel {
+        private boolean slow;
+        private int room;
+
+        @Override
+        protected void doWrite(ChannelOutboundBuffer queue) throws Exception {
+            if (!slow) {
+                super.doWrite(queue);
+                return;
+            }
+            for (int left = room; left > 0 && queue.current() instanceof ByteBuf some; room = left) {
+                int taken = Math.min(left, some.readableBytes());
+                queue.removeBytes(taken);
+                left -= taken;
+            }
+        }
+
+        void fill() {
+            slow = true;
+        }
+
+        void empty() {
+            slow = false;
+            flush();
+        }
+
+        void take(int octets) {
+            room += octets;
+            flush();
+        }
+    }
 
     /** When the process is an hour old: nothing may be taken to have stood still since the clock's zero. */
     @BeforeEach
@@ -50,7 +88,7 @@ class Http2ClientHandlerTest {
                         ForwardingPolicy.defaults(),
                         this::open,
                         DispatcherObserver.NONE,
-                        new IngressDrain(),
+                        drain,
                         "http"));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         read(NO_WINDOW);
@@ -59,6 +97,7 @@ class Http2ClientHandlerTest {
 
     @AfterEach
     void close() {
+        channel.empty();
         channel.finishAndReleaseAll();
     }
 
@@ -79,6 +118,20 @@ class Http2ClientHandlerTest {
 
     private void read(String hex) {
         channel.writeInbound(Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex.replace(" ", ""))));
+    }
+
+    /** @return of the one GOAWAY among the frames sent since the last call */
+    private int lastStreamOfGoAway() {
+        channel.runPendingTasks();
+        int last = -1;
+        for (ByteBuf frame = channel.readOutbound(); frame != null; frame = channel.readOutbound()) {
+            if (frame.readableBytes() > 9 && frame.getByte(3) == Http2FrameTypes.GO_AWAY) {
+                assertThat(last).isEqualTo(-1);
+                last = frame.getInt(9);
+            }
+            frame.release();
+        }
+        return last;
     }
 
     /** @return the types of the frames of {@code stream} among those sent since the last call */
@@ -122,6 +175,78 @@ class Http2ClientHandlerTest {
         pass(LOOK);
         assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
         assertThat(takenBytes).as("dropped").isEqualTo(2);
+    }
+
+    private Duration timeToClose() {
+        channel.runPendingTasks();
+        Duration waited = Duration.ZERO;
+        while (channel.isOpen() && waited.compareTo(WRITE_TIMEOUT.multipliedBy(3)) < 0) {
+            pass(LOOK);
+            waited = waited.plus(LOOK);
+        }
+        return waited;
+    }
+
+    /** It would be kept as long as the connection; what is remembered shows by a text that changes behind its back. */
+    @Test
+    void should_remember_no_long_authority() {
+        Http2ClientHandler handler = channel.pipeline().get(Http2ClientHandler.class);
+        StringBuilder known = new StringBuilder("a");
+        StringBuilder large = new StringBuilder("a".repeat(60_000));
+        assertThat(handler.isAuthority(known)).isTrue();
+        assertThat(handler.isAuthority(known.append(' '))).isTrue();
+        assertThat(handler.isAuthority(large)).isTrue();
+        assertThat(handler.isAuthority(large.append(' '))).isFalse();
+    }
+
+    /** RFC 9113 section 6.8: what is later than the last stream that is named was not processed, and may be sent again elsewhere. */
+    @Test
+    void should_name_the_last_stream_before_it_closes_for_a_drain() {
+        read(GET_BEGUN + GET_REST);
+        drain.begin();
+        assertThat(lastStreamOfGoAway()).isEqualTo(Integer.MAX_VALUE);
+        read(GET_LATER);
+        assertThat(responses).hasSize(2);
+
+        pass(Duration.ofSeconds(1));
+        assertThat(lastStreamOfGoAway()).isEqualTo(3);
+        read(GET_TOO_LATE);
+        assertThat(responses).hasSize(2);
+        assertThat(channel.isOpen()).isTrue();
+        responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
+        channel.runPendingTasks();
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** To reset the stream alone would be of no use: the reset would wait as well, and the stream count as open until then. */
+    @Test
+    void should_cut_a_client_whose_socket_takes_nothing_for_the_write_timeout() {
+        channel.fill();
+        read(GET_BEGUN + GET_REST);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(timeToClose()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+    }
+
+    @Test
+    void should_cut_a_client_that_takes_nothing_though_its_streams_have_ended() {
+        channel.fill();
+        read(PING);
+        assertThat(timeToClose()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+    }
+
+    @Test
+    void should_keep_a_client_whose_socket_takes_an_octet_now_and_then() {
+        read(GET_BEGUN + GET_REST);
+        channel.fill();
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200").set("a", "b".repeat(100)), true);
+        channel.runPendingTasks();
+        for (int octets = 0; octets < 5; octets++) {
+            for (Duration time = LOOK; time.compareTo(WRITE_TIMEOUT) < 0; time = time.plus(LOOK)) {
+                pass(LOOK);
+            }
+            channel.take(1);
+        }
+        assertThat(channel.isOpen()).isTrue();
     }
 
     @Test

@@ -1,0 +1,95 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.wire.ControlMessage;
+import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.LaunchToken;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Whoever can reach the port, and has no token. The time for the handshake is never over here. */
+class WorkerPortTest {
+    private static final Duration NEVER = Duration.ofDays(1);
+    private static final int END_STREAM_AND_HEADERS = 0x5;
+
+    private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
+            Map.of(),
+            Map.of(),
+            "sixteen octets at least".getBytes(StandardCharsets.UTF_8),
+            new NoEvents(),
+            DispatcherObserver.NONE,
+            null,
+            NEVER,
+            NEVER,
+            NEVER));
+
+    private static final class NoEvents implements WorkerEvents {
+        @Override
+        public String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+            return "nobody";
+        }
+
+        @Override
+        public void onReadiness(WorkerConnection connection, boolean ready) {}
+
+        @Override
+        public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
+
+        @Override
+        public void onDrain(WorkerConnection connection, DrainReason reason) {}
+
+        @Override
+        public void onGone(WorkerConnection connection, boolean clean, String reason) {}
+    }
+
+    @BeforeEach
+    void connect() {
+        channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(Http2FrameTypes.SETTINGS, 0, 0));
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @AfterEach
+    void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    private static ByteBuf frame(int type, int flags, int stream, int... payload) {
+        ByteBuf frame = Unpooled.buffer();
+        frame.writeMedium(payload.length).writeByte(type).writeByte(flags).writeInt(stream);
+        for (int octet : payload) {
+            frame.writeByte(octet);
+        }
+        return frame;
+    }
+
+    @Test
+    void should_end_a_connection_that_pings_and_does_not_read() {
+        channel.unsafe().outboundBuffer().setUserDefinedWritability(1, false);
+        for (int i = 0; i < 1000; i++) {
+            channel.writeInbound(frame(Http2FrameTypes.PING, 0, 0, new int[8]));
+        }
+        assertThat(channel.isOpen()).isTrue();
+        channel.writeInbound(frame(Http2FrameTypes.PING, 0, 0, new int[8]));
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** Each would cost us a frame or two, and the peer one. */
+    @Test
+    void should_end_a_connection_that_makes_us_reset_streams() {
+        // A field whose name is not lower case, which is wrong with the head only.
+        channel.writeInbound(frame(
+                Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, 1, 0x83, 0x86, 0x84, 0x00, 0x01, 'A', 0x01, 'b'));
+        assertThat(channel.isOpen()).isFalse();
+    }
+}
