@@ -75,18 +75,10 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private boolean heardLingering;
     private long idleSinceNanos;
 
-    /** Octets of bodies that the socket has. */
-    private long taken;
-
-    /** At the last look: the time in which nothing is taken begins at the first that finds something waiting. */
-    private long waitingAtWatch;
-
-    private long takenAtWatch;
-    private long stuckSinceNanos;
-
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable CoalescedFlush flush;
     private @Nullable HeadRules rules;
+    private @Nullable WriteWatch writes;
     private @Nullable Future<?> watch;
 
     private Http1Handler(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
@@ -119,6 +111,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
         rules = new HeadRules(
                 context.forwarding(), context.scheme(), added.channel().remoteAddress());
         idleSinceNanos = now();
+        writes = new WriteWatch(added.channel());
         long period = context.limits().headTimeout().toNanos();
         watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
         context.drain().register(added.channel(), this);
@@ -287,10 +280,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     /** @param bytes reported to the exchange as taken once the socket has them, or will never have them */
     void writeBody(Object message, int bytes, Http1Exchange from) {
-        ctx().write(message, ctx().newPromise().addListener(done -> {
-            taken += bytes;
-            from.onWritten(bytes);
-        }));
+        ctx().write(message, ctx().newPromise().addListener(done -> from.onWritten(bytes)));
         flushSoon();
     }
 
@@ -431,8 +421,9 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     // Once every head time-out.
     private void onWatch() {
-        watchWrites();
-        if (state == State.IDLE) {
+        if (writes != null && writes.isStuck(now(), context.limits().writeTimeout().toNanos())) {
+            cut();
+        } else if (state == State.IDLE) {
             watchIdle();
         } else {
             headSlow = false;
@@ -440,7 +431,7 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     }
 
     private void watchIdle() {
-        boolean reading = waitingAtWatch == 0 && early.isEmpty();
+        boolean reading = early.isEmpty() && waitingBytes() == 0;
         boolean inside = reading && decoder.isInsideHead();
         if (!reading) {
             idleSinceNanos = now();
@@ -460,17 +451,6 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
     private long waitingBytes() {
         ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
         return out == null ? 0 : out.totalPendingWriteBytes();
-    }
-
-    private void watchWrites() {
-        long waiting = waitingBytes();
-        if (waiting == 0 || waiting != waitingAtWatch || taken != takenAtWatch) {
-            waitingAtWatch = waiting;
-            takenAtWatch = taken;
-            stuckSinceNanos = now();
-        } else if (now() - stuckSinceNanos > context.limits().writeTimeout().toNanos()) {
-            cut();
-        }
     }
 
     // What the exchange needs to know.
