@@ -41,8 +41,8 @@ final class H2cUpstream implements Upstream {
     }
 
     @Override
-    public void relay(Request request, Response response) {
-        new H2cExchange(this, request, response).start();
+    public void relay(Request request, Response response, Origin origin) {
+        new H2cExchange(this, request, response, origin).start();
     }
 
     /** For a WebSocket that the application does not take over HTTP/2. */

@@ -41,6 +41,10 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
 
+    Origin origin() {
+        return kind == Kind.PASS_THROUGH ? Origin.EVENT : Origin.HTTP_EVENT;
+    }
+
     static WebEvent of(byte[] json, WebConfig config, Context context) {
         Map<?, ?> event = object(json);
         Object requestContext = event.get("requestContext");
