@@ -83,6 +83,11 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         }
     }
 
+    /** Not, if it has been cancelled meanwhile. */
+    boolean isWaiting() {
+        return state == State.WAITING;
+    }
+
     void onConnected(H2cConnection to) {
         if (state != State.WAITING) {
             return;
