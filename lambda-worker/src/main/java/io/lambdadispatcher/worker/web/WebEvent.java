@@ -77,7 +77,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     }
 
     private static WebEvent joined(Map<?, ?> event, Map<?, ?> http) {
-        String path = text(event.get("rawPath"), "/");
+        String path = EventPath.escaped(text(event.get("rawPath"), "/"));
         String query = text(event.get("rawQueryString"), "");
         Http2Headers head = head(text(http.get("method"), "GET"), query.isEmpty() ? path : path + "?" + query);
         if (event.get("headers") instanceof Map<?, ?> fields) {
@@ -92,7 +92,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     private static WebEvent listed(Map<?, ?> event, String method, boolean balancer) {
         boolean multi = event.get("multiValueHeaders") instanceof Map<?, ?>;
         String query = query(event, balancer);
-        String path = text(event.get("path"), "/");
+        String path = EventPath.escaped(text(event.get("path"), "/"));
         Http2Headers head = head(method, query.isEmpty() ? path : path + "?" + query);
         Object fields = multi ? event.get("multiValueHeaders") : event.get("headers");
         if (fields instanceof Map<?, ?> map) {

@@ -124,6 +124,22 @@ class WebInvocationsTest {
         }
     }
 
+    /** As API Gateway's HTTP APIs do. */
+    @Test
+    void should_serve_events_with_a_decoded_path() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(
+                    app.config(),
+                    "{\"version\":\"2.0\",\"rawPath\":\"/AWS Lambda/A\u00f1o#1\",\"rawQueryString\":\"q=a%20b\","
+                            + "\"requestContext\":{\"http\":{\"method\":\"GET\"}}}");
+            assertThat(app.takeHeard()).startsWith("GET /AWS%20Lambda/A%C3%B1o%231?q=a%20b HTTP/1.1\r\n");
+            invoke(
+                    app.config(),
+                    "{\"version\":\"1.0\",\"httpMethod\":\"GET\",\"path\":\"/100%?x\",\"requestContext\":{}}");
+            assertThat(app.takeHeard()).startsWith("GET /100%25%3Fx HTTP/1.1\r\n");
+        }
+    }
+
     @Test
     void should_encode_what_is_no_text() throws Exception {
         String event = "{\"httpMethod\":\"GET\",\"path\":\"/\",\"requestContext\":{}}";
