@@ -68,12 +68,10 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
         }
     }
 
-    /** A client claims to be the worker. What hands fields on as variables, as CGI does, does not tell _ from -. */
+    /** A client claims to be the worker. */
     static boolean isClaimedBy(Http2Headers head) {
         for (Map.Entry<CharSequence, CharSequence> field : head) {
-            CharSequence name = field.getKey();
-            if (name.length() == REASON.length()
-                    && REASON.contentEquals(name.toString().replace('_', '-'))) {
+            if (Fields.passesFor(field.getKey(), REASON)) {
                 return true;
             }
         }

@@ -154,7 +154,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private void copy(CharSequence name, CharSequence value, FlatHeaders to) throws BadMessageException {
         Fields.verify(name, value);
         AsciiString source = upstream.config().authorizationSource();
-        if (Fields.isHopByHop(name) || AsciiString.contentEquals(name, HttpHeaderNames.HOST)) {
+        if (Fields.isHopByHop(name) || AsciiString.contentEquals(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
             return;
         }
         if (AsciiString.contentEquals(name, TE)) {

@@ -116,8 +116,8 @@ final class Http1Exchange implements BodyReader {
             return;
         }
         ByteBuf text = to.newBuffer(HEAD_BYTES);
-        Http1RequestHead head =
-                new Http1RequestHead(text, request.headers(), upstream.config(), key == null ? null : key.text());
+        Http1RequestHead head = new Http1RequestHead(
+                text, request.headers(), origin, upstream.config(), key == null ? null : key.text());
         try {
             head.write(bodyless);
         } catch (BadMessageException e) {

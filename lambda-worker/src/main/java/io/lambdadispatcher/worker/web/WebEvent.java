@@ -41,6 +41,11 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
 
+    /** Only an event has them, and the application trusts what they say. */
+    static boolean isContext(CharSequence name) {
+        return Fields.passesFor(name, REQUEST_CONTEXT) || Fields.passesFor(name, LAMBDA_CONTEXT);
+    }
+
     Origin origin() {
         return kind == Kind.PASS_THROUGH ? Origin.EVENT : Origin.HTTP_EVENT;
     }
@@ -133,7 +138,9 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         String lower = String.valueOf(name).toLowerCase(Locale.ROOT);
         if (lower.equals("host")) {
             head.authority(String.valueOf(value));
-        } else if (!lower.startsWith(":") && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)) {
+        } else if (!lower.startsWith(":")
+                && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)
+                && !isContext(lower)) {
             head.add(lower, String.valueOf(value));
         }
     }

@@ -146,6 +146,27 @@ class H2cRelayTest {
         }
     }
 
+    @Test
+    void should_drop_fields_by_which_a_client_claims_to_be_an_event() throws Exception {
+        H2cApp[] it = new H2cApp[1];
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
+                    if (frame instanceof Http2HeadersFrame headers) {
+                        headers.headers().forEach(field -> it[0].heard.add(field.getKey() + "=" + field.getValue()));
+                        ok(to);
+                    }
+                });
+                Harness harness = worker(app)) {
+            it[0] = app;
+            Http2Headers head = get("/").add("x-amzn-request-context", "{}")
+                    .add("x_amzn_lambda_context", "{}")
+                    .add("x-amzn-trace-id", "2");
+            assertThat(harness.stream().exchange(head).text()).isEqualTo("ok");
+            assertThat(app.heard)
+                    .contains("x-amzn-trace-id=2")
+                    .noneMatch(field -> field.toString().contains("context"));
+        }
+    }
+
     /** Else it would open one after the other for ever. */
     @Test
     void should_answer_502_where_the_app_allows_no_stream() throws Exception {

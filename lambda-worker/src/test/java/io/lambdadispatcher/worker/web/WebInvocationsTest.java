@@ -124,6 +124,19 @@ class WebInvocationsTest {
         }
     }
 
+    @Test
+    void should_not_let_a_client_say_which_invocation_it_is() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(
+                    app.config(),
+                    "{\"httpMethod\":\"GET\",\"path\":\"/\",\"requestContext\":{\"stage\":\"prod\"},\"headers\":{"
+                            + "\"X-Amzn-Request-Context\":\"forged\",\"x_amzn_lambda_context\":\"forged\"}}");
+            assertThat(app.takeHeard())
+                    .contains("x-amzn-request-context: {\"stage\":\"prod\"}\r\n", "x-amzn-lambda-context: {")
+                    .doesNotContain("forged");
+        }
+    }
+
     /** As API Gateway's HTTP APIs do. */
     @Test
     void should_serve_events_with_a_decoded_path() throws Exception {
