@@ -4,7 +4,6 @@ import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.wire.FlatHeaders;
 import io.lambdadispatcher.worker.handler.EventExchange;
-import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -39,7 +38,7 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
      * @param relay to the application
      * @return completes with the answer, or when there will be none
      */
-    CompletionStage<?> send(WebInvocations invocations, Handler relay) {
+    CompletionStage<?> send(WebInvocations invocations, Upstream relay) {
         int timeoutMillis = (int) Math.max(1, Math.min(LONGEST_ANSWER_MILLIS, grace.toMillis()));
         EventExchange exchange =
                 invocations.start(new WebEvent(WebEvent.Kind.PASS_THROUGH, head(), new byte[0]), timeoutMillis, relay);
@@ -69,12 +68,10 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
         }
     }
 
-    /** A client claims to be the worker. What hands fields on as variables, as CGI does, does not tell _ from -. */
+    /** A client claims to be the worker. */
     static boolean isClaimedBy(Http2Headers head) {
         for (Map.Entry<CharSequence, CharSequence> field : head) {
-            CharSequence name = field.getKey();
-            if (name.length() == REASON.length()
-                    && REASON.contentEquals(name.toString().replace('_', '-'))) {
+            if (Fields.passesFor(field.getKey(), REASON)) {
                 return true;
             }
         }

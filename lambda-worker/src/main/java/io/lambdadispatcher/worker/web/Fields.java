@@ -33,6 +33,20 @@ final class Fields {
         return text.length() > 0;
     }
 
+    /** It is that name, or may be taken for it: what hands fields on as variables, as CGI does, knows neither case nor _ from -. */
+    static boolean passesFor(CharSequence name, AsciiString known) {
+        if (name.length() != known.length()) {
+            return false;
+        }
+        for (int i = 0; i < known.length(); i++) {
+            char c = name.charAt(i);
+            if (AsciiString.toLowerCase(c == '_' ? '-' : c) != known.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** A name that is empty is none of these, and no token either. */
     static boolean isPseudo(CharSequence name) {
         return name.length() > 0 && name.charAt(0) == ':';

@@ -72,6 +72,11 @@ final class H2cConnection extends Http2Client.Owner {
         return used;
     }
 
+    /** At once, as the application's settings say. */
+    int mostStreams() {
+        return http2.connection().local().maxActiveStreams();
+    }
+
     /** A closed channel ends its streams before {@link #onInactive}, and each of them may make way for the next request. */
     boolean hasRoom() {
         return !ended
@@ -155,7 +160,7 @@ final class H2cConnection extends Http2Client.Owner {
     }
 
     private void onReady() {
-        if (ended) {
+        if (ended || !ctx().channel().isActive()) {
             upstream.onNotReady(new IOException("the app closed the connection after its settings"));
         } else {
             upstream.onReady(this);

@@ -49,6 +49,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private final H2cUpstream upstream;
     private final Request request;
     private final Response response;
+    private final Origin origin;
     private final boolean bodyless;
 
     private State state = State.WAITING;
@@ -62,10 +63,11 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private boolean requestEnded;
     private int untakenBytes;
 
-    H2cExchange(H2cUpstream upstream, Request request, Response response) {
+    H2cExchange(H2cUpstream upstream, Request request, Response response, Origin origin) {
         this.upstream = upstream;
         this.request = request;
         this.response = response;
+        this.origin = origin;
         this.bodyless = request.body().isEmpty();
     }
 
@@ -81,13 +83,18 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         }
     }
 
+    /** Not, if it has been cancelled meanwhile. */
+    boolean isWaiting() {
+        return state == State.WAITING;
+    }
+
     void onConnected(H2cConnection to) {
         if (state != State.WAITING) {
             return;
         }
         if (RequestTarget.isWebSocket(request.headers()) && !to.takesWebSockets()) {
             state = State.ENDED;
-            upstream.http1().relay(request, response);
+            upstream.http1().relay(request, response, origin);
             return;
         }
         Http2Headers head;
@@ -147,7 +154,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private void copy(CharSequence name, CharSequence value, FlatHeaders to) throws BadMessageException {
         Fields.verify(name, value);
         AsciiString source = upstream.config().authorizationSource();
-        if (Fields.isHopByHop(name) || AsciiString.contentEquals(name, HttpHeaderNames.HOST)) {
+        if (Fields.isHopByHop(name) || AsciiString.contentEquals(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
             return;
         }
         if (AsciiString.contentEquals(name, TE)) {
@@ -375,13 +382,13 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         if (headSent || code == ErrorCode.REFUSED) {
             response.fail(code, why);
         } else {
-            Answers.text(response, status, why, isHead());
+            origin.answer(response, status, why, isHead());
         }
     }
 
     private void answer(HttpResponseStatus status, @Nullable String detail) {
         end();
-        Answers.text(response, status, String.valueOf(detail), isHead());
+        origin.answer(response, status, String.valueOf(detail), isHead());
     }
 
     private boolean isHead() {

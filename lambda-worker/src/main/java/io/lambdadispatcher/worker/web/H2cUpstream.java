@@ -7,6 +7,7 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,8 +42,8 @@ final class H2cUpstream implements Upstream {
     }
 
     @Override
-    public void relay(Request request, Response response) {
-        new H2cExchange(this, request, response).start();
+    public void relay(Request request, Response response, Origin origin) {
+        new H2cExchange(this, request, response, origin).start();
     }
 
     /** For a WebSocket that the application does not take over HTTP/2. */
@@ -91,13 +92,22 @@ final class H2cUpstream implements Upstream {
                 });
     }
 
-    /** The application's settings have come. */
+    /** The application's settings have come. Where they leave room for no stream at all, those of another connection would too. */
     void onReady(H2cConnection connection) {
+        if (!connection.hasRoom()) {
+            connection.close();
+            onNotReady(new IOException("the app allows " + connection.mostStreams()
+                    + " streams on a new connection, expected one at least"));
+            return;
+        }
         connecting = false;
         connections.add(connection);
         int all = waiting.size();
         for (int i = 0; i < all; i++) {
             H2cExchange next = waiting.remove();
+            if (!next.isWaiting()) {
+                continue;
+            }
             if (connection.hasRoom()) {
                 next.onConnected(connection);
             } else {

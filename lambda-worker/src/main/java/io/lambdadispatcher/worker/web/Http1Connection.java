@@ -142,10 +142,13 @@ final class Http1Connection extends ChannelDuplexHandler {
         finished = true;
     }
 
-    /** It has been acquired and then nothing was sent. */
+    /** It has been acquired and then nothing was sent: the application has heard nothing, and its clock for idle connections runs on. */
     void giveBack() {
-        used = true;
-        becomeIdle();
+        if (!used) {
+            used = true;
+            noteIdle();
+        }
+        offer();
     }
 
     void close() {
@@ -156,10 +159,13 @@ final class Http1Connection extends ChannelDuplexHandler {
         }
     }
 
-    private void becomeIdle() {
+    private void noteIdle() {
+        idleSinceNanos = upstream.clocks().nanos();
+        idleSinceMillis = upstream.clocks().wallMillis();
+    }
+
+    private void offer() {
         if (isOpen()) {
-            idleSinceNanos = upstream.clocks().nanos();
-            idleSinceMillis = upstream.clocks().wallMillis();
             upstream.onIdle(this);
         }
     }
@@ -203,7 +209,8 @@ final class Http1Connection extends ChannelDuplexHandler {
         }
         if (finished) {
             finished = false;
-            becomeIdle();
+            noteIdle();
+            offer();
         }
     }
 

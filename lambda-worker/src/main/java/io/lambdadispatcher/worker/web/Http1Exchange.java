@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * Bodies pass by reference. The application's slowness pauses the request's body, the client's stops reading from the application. Whatever
- * goes wrong fails this exchange: 502 before the response's head, a broken response after it. A request that may be repeated (an idempotent
+ * goes wrong fails this exchange: 502 before the response's head (or no answer, see {@link Origin}), a broken response after it. A request that may be repeated (an idempotent
  * method, RFC 9110 section 9.2.2, and no body) and met a connection that the application had just closed is sent once more on a new one
  * (RFC 9112 section 9.3.1). Event loop only.
  */
@@ -56,6 +56,7 @@ final class Http1Exchange implements BodyReader {
     private final Http1Upstream upstream;
     private final Request request;
     private final Response response;
+    private final Origin origin;
     private final boolean bodyless;
     private final boolean replayable;
     private final @Nullable WebSocketKey key;
@@ -79,10 +80,11 @@ final class Http1Exchange implements BodyReader {
     private long keepAliveSeconds = NO_KEEP_ALIVE;
     private boolean interim;
 
-    Http1Exchange(Http1Upstream upstream, Request request, Response response) {
+    Http1Exchange(Http1Upstream upstream, Request request, Response response, Origin origin) {
         this.upstream = upstream;
         this.request = request;
         this.response = response;
+        this.origin = origin;
         this.bodyless = request.body().isEmpty();
         this.key = RequestTarget.isWebSocket(request.headers()) ? WebSocketKey.random() : null;
         this.replayable = bodyless && IDEMPOTENT.contains(request.method().toString());
@@ -114,8 +116,8 @@ final class Http1Exchange implements BodyReader {
             return;
         }
         ByteBuf text = to.newBuffer(HEAD_BYTES);
-        Http1RequestHead head =
-                new Http1RequestHead(text, request.headers(), upstream.config(), key == null ? null : key.text());
+        Http1RequestHead head = new Http1RequestHead(
+                text, request.headers(), origin, upstream.config(), key == null ? null : key.text());
         try {
             head.write(bodyless);
         } catch (BadMessageException e) {
@@ -469,13 +471,13 @@ final class Http1Exchange implements BodyReader {
         if (headSent) {
             response.fail(code, String.valueOf(why));
         } else {
-            Answers.text(response, status, String.valueOf(why), isHead());
+            origin.answer(response, status, String.valueOf(why), isHead());
         }
     }
 
     private void answer(HttpResponseStatus status, @Nullable String detail) {
         end();
-        Answers.text(response, status, String.valueOf(detail), isHead());
+        origin.answer(response, status, String.valueOf(detail), isHead());
     }
 
     private void end() {

@@ -42,6 +42,7 @@ final class Http1RequestHead {
 
     private final ByteBuf out;
     private final Http2Headers head;
+    private final Origin origin;
     private final WebConfig config;
     private final @Nullable CharSequence webSocketKey;
 
@@ -56,9 +57,11 @@ final class Http1RequestHead {
      * @param out for the text; stays the caller's
      * @param webSocketKey {@code null} for an ordinary request
      */
-    Http1RequestHead(ByteBuf out, Http2Headers head, WebConfig config, @Nullable CharSequence webSocketKey) {
+    Http1RequestHead(
+            ByteBuf out, Http2Headers head, Origin origin, WebConfig config, @Nullable CharSequence webSocketKey) {
         this.out = out;
         this.head = head;
+        this.origin = origin;
         this.config = config;
         this.webSocketKey = webSocketKey;
     }
@@ -105,7 +108,7 @@ final class Http1RequestHead {
 
     private void writeField(CharSequence name, CharSequence value, boolean bodyless) throws BadMessageException {
         Fields.verify(name, value);
-        if (Fields.isHopByHop(name) || is(name, HttpHeaderNames.HOST)) {
+        if (Fields.isHopByHop(name) || is(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
             return;
         }
         if (is(name, HttpHeaderNames.CONTENT_LENGTH)) {

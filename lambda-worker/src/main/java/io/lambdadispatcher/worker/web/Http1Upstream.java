@@ -52,8 +52,8 @@ final class Http1Upstream implements Upstream {
     }
 
     @Override
-    public void relay(Request request, Response response) {
-        new Http1Exchange(this, request, response).start();
+    public void relay(Request request, Response response, Origin origin) {
+        new Http1Exchange(this, request, response, origin).start();
     }
 
     /** Calls {@code exchange} back, perhaps at once. */

@@ -41,6 +41,15 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
 
+    /** Only an event has them, and the application trusts what they say. */
+    static boolean isContext(CharSequence name) {
+        return Fields.passesFor(name, REQUEST_CONTEXT) || Fields.passesFor(name, LAMBDA_CONTEXT);
+    }
+
+    Origin origin() {
+        return kind == Kind.PASS_THROUGH ? Origin.EVENT : Origin.HTTP_EVENT;
+    }
+
     static WebEvent of(byte[] json, WebConfig config, Context context) {
         Map<?, ?> event = object(json);
         Object requestContext = event.get("requestContext");
@@ -73,7 +82,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     }
 
     private static WebEvent joined(Map<?, ?> event, Map<?, ?> http) {
-        String path = text(event.get("rawPath"), "/");
+        String path = EventPath.escaped(text(event.get("rawPath"), "/"));
         String query = text(event.get("rawQueryString"), "");
         Http2Headers head = head(text(http.get("method"), "GET"), query.isEmpty() ? path : path + "?" + query);
         if (event.get("headers") instanceof Map<?, ?> fields) {
@@ -88,7 +97,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     private static WebEvent listed(Map<?, ?> event, String method, boolean balancer) {
         boolean multi = event.get("multiValueHeaders") instanceof Map<?, ?>;
         String query = query(event, balancer);
-        String path = text(event.get("path"), "/");
+        String path = EventPath.escaped(text(event.get("path"), "/"));
         Http2Headers head = head(method, query.isEmpty() ? path : path + "?" + query);
         Object fields = multi ? event.get("multiValueHeaders") : event.get("headers");
         if (fields instanceof Map<?, ?> map) {
@@ -129,7 +138,9 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         String lower = String.valueOf(name).toLowerCase(Locale.ROOT);
         if (lower.equals("host")) {
             head.authority(String.valueOf(value));
-        } else if (!lower.startsWith(":") && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)) {
+        } else if (!lower.startsWith(":")
+                && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)
+                && !isContext(lower)) {
             head.add(lower, String.valueOf(value));
         }
     }

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * Passes each request on to a web application on loopback, and its response back, by reference and as both arrive. Called on the event
  * loops of worker connections; each of them has connections to the application of its own.
  *
- * <p>Failure: 502 where the application cannot be reached or breaks off before its head, a broken response after it; the request's deadline
+ * <p>Failure: 502 (of an event that is no HTTP request: a failed invocation) where the application cannot be reached or breaks off before its
+ * head, a broken response after it; the request's deadline
  * closes the connection to the application, as does a client that leaves.
  */
 public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
@@ -43,7 +44,7 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
         this.config = config;
         this.clocks = clocks;
         this.app = new WebApp(config);
-        this.invocations = new WebInvocations(config, this);
+        this.invocations = new WebInvocations(config, this::relayUnclaimed);
     }
 
     /** Starts the application if it is ours to start, and waits until it is ready. */
@@ -82,20 +83,24 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
 
     @Override
     public void handle(Request request, Response response) {
+        relayUnclaimed(request, response, Origin.STREAM);
+    }
+
+    private void relayUnclaimed(Request request, Response response, Origin origin) {
         if (config.drainPath() != null && DrainNotice.isClaimedBy(request.headers())) {
             boolean toHead = AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
-            Answers.text(
+            origin.answer(
                     response,
                     HttpResponseStatus.BAD_REQUEST,
                     "field " + DrainNotice.REASON + " is only for the worker to send",
                     toHead);
         } else {
-            relay(request, response);
+            relay(request, response, origin);
         }
     }
 
-    private void relay(Request request, Response response) {
-        upstream((EventLoop) request.eventLoop()).relay(request, response);
+    private void relay(Request request, Response response, Origin origin) {
+        upstream((EventLoop) request.eventLoop()).relay(request, response, origin);
     }
 
     private Upstream upstream(EventLoop loop) {

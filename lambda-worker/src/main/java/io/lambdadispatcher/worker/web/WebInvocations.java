@@ -5,7 +5,6 @@ import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.handler.EventExchange;
 import io.lambdadispatcher.worker.handler.EventExchange.Answer;
-import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.transport.Transport;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -45,10 +44,10 @@ final class WebInvocations implements RequestStreamHandler {
             "image/svg+xml");
 
     private final WebConfig config;
-    private final Handler relay;
+    private final Upstream relay;
     private @Nullable EventLoopGroup loops;
 
-    WebInvocations(WebConfig config, Handler relay) {
+    WebInvocations(WebConfig config, Upstream relay) {
         this.config = config;
         this.relay = relay;
     }
@@ -76,17 +75,17 @@ final class WebInvocations implements RequestStreamHandler {
     }
 
     /** One request to the application by {@code to}; ends when it is answered or cancelled, whatever the time. */
-    EventExchange start(WebEvent event, int timeoutMillis, Handler to) {
+    EventExchange start(WebEvent event, int timeoutMillis, Upstream to) {
         EventLoop loop = loop();
         EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
-        loop.execute(() -> relay(exchange, to));
+        loop.execute(() -> relay(exchange, to, event.origin()));
         return exchange;
     }
 
-    private static void relay(EventExchange exchange, Handler to) {
+    private static void relay(EventExchange exchange, Upstream to, Origin origin) {
         try {
-            to.handle(exchange, exchange);
-        } catch (Exception e) {
+            to.relay(exchange, exchange, origin);
+        } catch (RuntimeException e) {
             exchange.fail(ErrorCode.HANDLER_FAILED, e.toString());
         }
     }

@@ -8,8 +8,10 @@ import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.ScriptedStream.Gathered;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -25,6 +27,7 @@ import io.netty.handler.codec.http2.Http2StreamChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -140,6 +143,49 @@ class H2cRelayTest {
                 stream.take(ScriptedStream.Head.class);
             }
             assertThat(app.connections).hasSize(3);
+        }
+    }
+
+    @Test
+    void should_drop_fields_by_which_a_client_claims_to_be_an_event() throws Exception {
+        H2cApp[] it = new H2cApp[1];
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
+                    if (frame instanceof Http2HeadersFrame headers) {
+                        headers.headers().forEach(field -> it[0].heard.add(field.getKey() + "=" + field.getValue()));
+                        ok(to);
+                    }
+                });
+                Harness harness = worker(app)) {
+            it[0] = app;
+            Http2Headers head = get("/").add("x-amzn-request-context", "{}")
+                    .add("x_amzn_lambda_context", "{}")
+                    .add("x-amzn-trace-id", "2");
+            assertThat(harness.stream().exchange(head).text()).isEqualTo("ok");
+            assertThat(app.heard)
+                    .contains("x-amzn-trace-id=2")
+                    .noneMatch(field -> field.toString().contains("context"));
+        }
+    }
+
+    /** Else it would open one after the other for ever. */
+    @Test
+    void should_answer_502_where_the_app_allows_no_stream() throws Exception {
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings().maxConcurrentStreams(0), H2cRelayTest::echo);
+                Harness harness = new Harness(new WebHandler(app.config())::handle, c -> c.withStreams(1, 3))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            ScriptedStream gone = link.takeStream();
+            gone.request(get("/"), 0, true);
+            gone.cancel(ErrorCode.CANCELLED);
+            gone.take(ScriptedStream.Reset.class);
+            for (int i = 0; i < 2; i++) {
+                Gathered answer = link.takeStream().exchange(post("/"));
+                assertThat(answer.status()).isEqualTo("502");
+                assertThat(answer.text()).contains("allows 0 streams");
+            }
+            for (Channel connection : app.connections) {
+                assertThat(connection.closeFuture().await(20, TimeUnit.SECONDS)).isTrue();
+            }
+            assertThat(app.connections).hasSizeLessThanOrEqualTo(3);
         }
     }
 

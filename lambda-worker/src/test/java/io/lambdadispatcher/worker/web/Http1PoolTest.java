@@ -75,6 +75,27 @@ class Http1PoolTest {
     }
 
     @Test
+    void should_not_take_a_connection_for_younger_when_nothing_was_sent_on_it() throws Exception {
+        FakeClocks clocks = new FakeClocks();
+        try (RawApp app = answering("");
+                Harness harness = new Harness(new WebHandler(app.config(), clocks)::handle)) {
+            ScriptedStream stream = harness.stream();
+            stream.exchange(get("/"));
+            clocks.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(3_900));
+            assertThat(stream.exchange(get("/").add("content-length", "5")).status())
+                    .isEqualTo("400");
+            stream.exchange(get("/"));
+            assertThat(app.connections()).as("it has been given back").isEqualTo(1);
+            clocks.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(3_900));
+            assertThat(stream.exchange(get("/").add("content-length", "5")).status())
+                    .isEqualTo("400");
+            clocks.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(5));
+            stream.exchange(post("/"));
+            assertThat(app.connections()).as("it has been idle for 3905 ms").isEqualTo(2);
+        }
+    }
+
+    @Test
     void should_go_by_how_long_the_app_says_it_keeps_connections() throws Exception {
         FakeClocks clocks = new FakeClocks();
         try (RawApp app = answering("Keep-Alive: max=100, timeout=2\r\n");

@@ -72,6 +72,24 @@ class Http1RelayTest {
         }
     }
 
+    /** Applications written for the AWS Lambda Web Adapter take them for Lambda's word. */
+    @Test
+    void should_drop_fields_by_which_a_client_claims_to_be_an_event() throws Exception {
+        try (RawApp app = answering(OK);
+                Harness harness = worker(app)) {
+            harness.stream()
+                    .exchange(get("/").add("x-amzn-request-context", "{\"authorizer\":{}}")
+                            .add("x-amzn-lambda-context", "{}")
+                            .add("x_amzn_request-context", "{}")
+                            .add("x-amzn_lambda_context", "{}")
+                            .add("x-amzn-request-contexts", "1")
+                            .add("x-amzn-trace-id", "2"));
+            assertThat(app.takeHeard())
+                    .isEqualTo("GET / HTTP/1.1\r\nhost: example\r\nx-amzn-request-contexts: 1\r\n"
+                            + "x-amzn-trace-id: 2\r\n\r\n");
+        }
+    }
+
     @Test
     void should_keep_its_connection_for_the_next_request() throws Exception {
         try (RawApp app = answering(KEPT);
@@ -307,7 +325,7 @@ class Http1RelayTest {
     private static String textOf(Http2Headers head, boolean bodyless) {
         io.netty.buffer.ByteBuf out = io.netty.buffer.Unpooled.buffer();
         try {
-            new Http1RequestHead(out, head, WebConfig.of(8080), null).write(bodyless);
+            new Http1RequestHead(out, head, Origin.STREAM, WebConfig.of(8080), null).write(bodyless);
             return out.toString(StandardCharsets.ISO_8859_1);
         } catch (BadMessageException e) {
             return "refused: " + e.getMessage();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.netty.handler.codec.http2.Http2Settings;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -13,6 +14,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ordinary invocations: event in, request to the application, answer out. */
 @Timeout(180)
@@ -122,6 +125,35 @@ class WebInvocationsTest {
     }
 
     @Test
+    void should_not_let_a_client_say_which_invocation_it_is() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(
+                    app.config(),
+                    "{\"httpMethod\":\"GET\",\"path\":\"/\",\"requestContext\":{\"stage\":\"prod\"},\"headers\":{"
+                            + "\"X-Amzn-Request-Context\":\"forged\",\"x_amzn_lambda_context\":\"forged\"}}");
+            assertThat(app.takeHeard())
+                    .contains("x-amzn-request-context: {\"stage\":\"prod\"}\r\n", "x-amzn-lambda-context: {")
+                    .doesNotContain("forged");
+        }
+    }
+
+    /** As API Gateway's HTTP APIs do. */
+    @Test
+    void should_serve_events_with_a_decoded_path() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(
+                    app.config(),
+                    "{\"version\":\"2.0\",\"rawPath\":\"/AWS Lambda/A\u00f1o#1\",\"rawQueryString\":\"q=a%20b\","
+                            + "\"requestContext\":{\"http\":{\"method\":\"GET\"}}}");
+            assertThat(app.takeHeard()).startsWith("GET /AWS%20Lambda/A%C3%B1o%231?q=a%20b HTTP/1.1\r\n");
+            invoke(
+                    app.config(),
+                    "{\"version\":\"1.0\",\"httpMethod\":\"GET\",\"path\":\"/100%?x\",\"requestContext\":{}}");
+            assertThat(app.takeHeard()).startsWith("GET /100%25%3Fx HTTP/1.1\r\n");
+        }
+    }
+
+    @Test
     void should_encode_what_is_no_text() throws Exception {
         String event = "{\"httpMethod\":\"GET\",\"path\":\"/\",\"requestContext\":{}}";
         for (String fields : new String[] {
@@ -165,6 +197,52 @@ class WebInvocationsTest {
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("503")
                     .hasMessageContaining("busy");
+        }
+    }
+
+    private static final String QUEUE_EVENT = "{\"Records\":[{\"eventSource\":\"aws:sqs\"}]}";
+    private static final String HTTP_EVENT =
+            "{\"httpMethod\":\"POST\",\"path\":\"/\",\"requestContext\":{},\"body\":\"x\"}";
+
+    /** A success would be the end of a queue's messages, which nobody has seen. */
+    private static void assertUnanswered(WebConfig config, String why) throws IOException {
+        assertThatThrownBy(() -> invoke(config, QUEUE_EVENT))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(why);
+        Map<String, Object> answer = answer(invoke(config, HTTP_EVENT));
+        assertThat(answer.get("statusCode")).hasToString("502");
+        assertThat(answer.get("body")).asString().contains(why);
+        assertThatThrownBy(() -> invoke(config.withEvents("/events", StatusCodes.parse("502")), HTTP_EVENT))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("502");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_fail_the_invocation_where_the_app_is_down(WebConfig.AppProtocol protocol) throws Exception {
+        RawApp gone = new RawApp(RawApp.Connection::awaitEnd);
+        gone.close();
+        assertUnanswered(gone.config().withProtocol(protocol), "no connection to the app");
+    }
+
+    @Test
+    void should_fail_the_invocation_where_the_app_dies_or_answers_no_http() throws Exception {
+        try (RawApp app = new RawApp(RawApp.Connection::readHead)) {
+            assertUnanswered(app.config(), "closed its connection before");
+        }
+        try (H2cApp app = new H2cApp(
+                Http2Settings.defaultSettings(),
+                (stream, frame) -> stream.channel().parent().close())) {
+            assertUnanswered(app.config(), "closed its connection before");
+        }
+        try (RawApp app = answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n")) {
+            assertUnanswered(app.config(), "transfer-encoding [gzip]");
+        }
+        try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhalf")) {
+            WebConfig config = app.config().withEvents("/an event", StatusCodes.NONE);
+            assertThatThrownBy(() -> invoke(config, QUEUE_EVENT))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("malformed path");
         }
     }
 
