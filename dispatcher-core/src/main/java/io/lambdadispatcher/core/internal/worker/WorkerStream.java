@@ -64,7 +64,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     private final HeadDecoder decoder = new HeadDecoder();
 
     private State state = State.IDLE;
-    /** Where the worker's frames go. */
+    /** Where the worker's frames go: SENDING and AWAITING only, and no longer when the last one of the response is passed on, from which we may be called. */
     private @Nullable Attempt attempt;
     /** TUNNEL_ENDING only: whose request goes on, when no frame of the worker may come any more. */
     private @Nullable Attempt ending;
@@ -142,7 +142,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private boolean isRequestOpen() {
-        return state == State.SENDING || state == State.TUNNEL_ENDING;
+        return state == State.SENDING && attempt != null || state == State.TUNNEL_ENDING;
     }
 
     private void sendData(ByteBuf data, boolean end) {
@@ -173,7 +173,7 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     @Override
     public void cancel(ErrorCode code) {
-        if (state == State.SENDING || state == State.AWAITING) {
+        if (attempt != null) {
             sendCancel(code);
             failed |= code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
             forgetExchange();

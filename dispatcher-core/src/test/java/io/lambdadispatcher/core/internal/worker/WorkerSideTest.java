@@ -75,6 +75,16 @@ class WorkerSideTest {
         return send(DispatchRequest.of("GET", "a", path));
     }
 
+    /** Where the requests of the embedding program are on the event loop of its workers. */
+    private static Dispatcher ofOneLoop() {
+        return Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .eventLoops(1)
+                .start();
+    }
+
     private static Http2Headers ok() {
         return new DefaultHttp2Headers().status("200");
     }
@@ -180,6 +190,47 @@ class WorkerSideTest {
         }
     }
 
+    /** The stream has done all it had to do by then, and is not owed an answer. */
+    @Test
+    void should_not_cancel_an_exchange_that_is_over_when_its_last_octets_are_passed_on() throws Exception {
+        try (Dispatcher ofOneLoop = ofOneLoop();
+                ScriptedWorker worker =
+                        new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
+            CompletableFuture<DispatchResponse> response =
+                    ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/a")).toCompletableFuture();
+            worker.expect("3 REQUEST_HEAD /a end");
+            worker.respond(3, ok(), false);
+            CompletableFuture<Void> cancelled = new CompletableFuture<>();
+            response.get(10, TimeUnit.SECONDS).body().subscribe(new CancellingWithin(cancelled));
+            worker.data(3, 10, true);
+            cancelled.get(10, TimeUnit.SECONDS);
+            ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    private static final class CancellingWithin extends Cancelling {
+        private final CompletableFuture<Void> cancelled;
+        private Flow.Subscription subscription;
+
+        CancellingWithin(CompletableFuture<Void> cancelled) {
+            this.cancelled = cancelled;
+        }
+
+        @Override
+        public void onSubscribe(Flow.Subscription given) {
+            subscription = given;
+            given.request(1);
+        }
+
+        @Override
+        public void onNext(ByteBuf part) {
+            super.onNext(part);
+            subscription.cancel();
+            cancelled.complete(null);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "HANDLER_FAILED, HANDLER_FAILED, 500",
@@ -249,12 +300,7 @@ class WorkerSideTest {
 
     @Test
     void should_not_take_a_worker_for_busy_with_a_request_that_could_not_be_sent() throws Exception {
-        try (Dispatcher ofOneLoop = Dispatcher.builder()
-                        .function(FunctionOptions.of("f"))
-                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                        .secret(SECRET)
-                        .eventLoops(1)
-                        .start();
+        try (Dispatcher ofOneLoop = ofOneLoop();
                 ScriptedWorker first =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(2);
                 ScriptedWorker second = new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w2", SECRET)) {
@@ -397,7 +443,7 @@ class WorkerSideTest {
         }
     }
 
-    private static final class Cancelling implements Flow.Subscriber<ByteBuf> {
+    private static class Cancelling implements Flow.Subscriber<ByteBuf> {
         @Override
         public void onSubscribe(Flow.Subscription subscription) {
             subscription.cancel();
