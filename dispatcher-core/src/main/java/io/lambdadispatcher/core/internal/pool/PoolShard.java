@@ -347,6 +347,19 @@ public final class PoolShard implements ExchangeOwner {
         addFree(member, stream);
     }
 
+    /** Its exchange is over in both directions, but it can take no other yet; {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows. */
+    public void onStreamLags(Member member) {
+        member.busy--;
+        settle(member);
+        // A worker at its limit may take one more on another stream now.
+        offerIf(member.offered > 0);
+    }
+
+    /** After {@link #onStreamLags}: it is free. */
+    public void onStreamCaughtUp(Member member, Carrier stream) {
+        addFree(member, stream);
+    }
+
     /** A worker stream has closed. @param wasFree it carried nothing */
     public void onStreamClosed(Member member, Carrier stream, boolean wasFree) {
         pool.streams.decrementAndGet();

@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker stream: carries one exchange after the other. Here is the dispatcher's view of the exchange's two directions
  * ({@code docs/PROTOCOL.md}, "Exchanges"); transitions happen in {@link #carry}, {@link #onRequestEnded}, {@link #endResponse},
- * {@link #onResponseEnded}, {@link #endTunnel}, {@link #onLeft}, {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
+ * {@link #onResponseEnded}, {@link #endTunnel}, {@link #onLeft}, {@link #onOver}, {@link #responseTaken}, {@link #cancel} and {@link #close}
+ * only. Confined to the connection's event loop.
  */
 final class WorkerStream extends DeadlineQueue.Entry
         implements Carrier, RequestSink, FrameReader.Listener, DataOutlet.Listener {
@@ -43,6 +44,8 @@ final class WorkerStream extends DeadlineQueue.Entry
         TUNNEL_ENDING,
         /** Both directions of a tunnel have ended, but the worker has yet to take octets of the client: the next head would wait behind them. */
         LEAVING,
+        /** The exchange is over, but its client has yet to take so much of the response that the next one would find too little room in the window. */
+        LAGGING,
         /** We have sent CANCEL: the exchange is forgotten, but the stream is free only when the worker has ended the response. */
         ABANDONED,
         CLOSED
@@ -53,6 +56,11 @@ final class WorkerStream extends DeadlineQueue.Entry
     private static final AsciiString NO_CONTENT = AsciiString.cached("204");
     private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
     private static final long LENGTH_UNKNOWN = -1;
+    /**
+     * What clients may have yet to take when the next exchange begins. With more, the rest of the window could be used up before the half of it has been taken
+     * upon which HTTP/2's flow controller tells the worker of new room: the next exchange would wait for the client of this one.
+     */
+    private static final int MAX_LAG_BYTES = WorkerPort.STREAM_WINDOW_BYTES / 2;
     /** One exchange in eight is timed: reading the clock costs more than all other counting. */
     private static final int TIMED_MASK = 7;
 
@@ -80,6 +88,9 @@ final class WorkerStream extends DeadlineQueue.Entry
     // Body octets in the outlet: those of the exchange under way come after those of exchanges that are over.
     private int ownUntaken;
     private int staleUntaken;
+
+    /** Octets of responses, of all exchanges so far, that are with their clients' side and still charged to the stream's window. */
+    private int responseUntaken;
 
     // Body octets that nobody wants, within one call of onOctets.
     private int dropped;
@@ -187,8 +198,14 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     @Override
     public void responseTaken(int bytes) {
-        if (state != State.CLOSED) {
-            connection.returnToWindow(stream, bytes);
+        if (state == State.CLOSED) {
+            return;
+        }
+        connection.returnToWindow(stream, bytes);
+        responseUntaken -= bytes;
+        if (state == State.LAGGING && responseUntaken <= MAX_LAG_BYTES) {
+            state = State.IDLE;
+            connection.onStreamCaughtUp(this);
         }
     }
 
@@ -222,8 +239,18 @@ final class WorkerStream extends DeadlineQueue.Entry
     private void onLeft() {
         if (state == State.LEAVING && staleUntaken == 0) {
             connection.onAnswered(this);
+            onOver();
+        }
+    }
+
+    /** Nothing of the exchange is left but, perhaps, what its client has yet to take, which may be for as long as that client likes. */
+    private void onOver() {
+        if (responseUntaken <= MAX_LAG_BYTES) {
             state = State.IDLE;
             connection.onStreamFree(this);
+        } else {
+            state = State.LAGGING;
+            connection.onStreamLags();
         }
     }
 
@@ -279,6 +306,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             failBadLength(current, end);
             return;
         }
+        responseUntaken += part.readableBytes();
         if (!end) {
             current.onData(part, false);
             return;
@@ -507,8 +535,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         if (state == State.SENDING) {
             sendCancel(ErrorCode.NOT_NEEDED);
         }
-        state = State.IDLE;
-        connection.onStreamFree(this);
+        onOver();
     }
 
     /** The stream is no more: reset by either side, or its connection has gone. */
@@ -524,7 +551,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         outlet.close();
         reader.close();
         connection.onAnswered(this);
-        connection.onStreamClosed(this, before == State.IDLE);
+        connection.onStreamClosed(this, before == State.IDLE || before == State.LAGGING);
         if (current != null) {
             connection.onExchangeEnd(true, 0);
             current.onLost(new Failure(Failure.Kind.WORKER_LOST, "the worker was lost: " + reason));

@@ -447,6 +447,32 @@ class PoolTest {
     }
 
     @Test
+    void should_count_no_exchange_for_a_stream_whose_client_lags_behind() {
+        Stream first = new Stream(here);
+        Stream second = new Stream(here, first.member);
+        pool.limit("worker", 1);
+        turn();
+        get(new Client(), "/a");
+        get(new Client(), "/b");
+        assertThat(second.log).containsExactly("/a end");
+        assertThat(first.log).isEmpty();
+
+        Attempt attempt = second.attempt();
+        second.attempt = null;
+        attempt.onHead(new DefaultHttp2Headers().status("200"), true);
+        here.onStreamLags(second.member);
+        assertThat(first.log).containsExactly("/b end");
+        assertThat(first.member.busy()).isEqualTo(1);
+        first.respond();
+        assertThat(pool.free()).isEqualTo(1);
+
+        pool.limit("worker", 2);
+        turn();
+        here.onStreamCaughtUp(second.member, second);
+        assertQuiet();
+    }
+
+    @Test
     void should_give_nothing_to_a_worker_that_is_put_aside_and_count_its_permits_right_afterwards() {
         Stream stream = new Stream(here);
         Client client = new Client();

@@ -443,6 +443,57 @@ class WorkerSideTest {
         }
     }
 
+    /** What its client has not read fills the stream's window: whoever came next would wait for that client. */
+    @Test
+    void should_use_no_stream_whose_last_response_is_for_the_most_part_unread() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> unread = respondUnread(worker, 200_000);
+            get("/b");
+            worker.expect("3 REQUEST_HEAD /b end");
+            assertThat(count(unread.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(200_000);
+            get("/c");
+            worker.expect("5 REQUEST_HEAD /c end");
+        }
+    }
+
+    @Test
+    void should_use_a_stream_again_that_has_half_of_its_window_left() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> unread = respondUnread(worker, WorkerPort.STREAM_WINDOW_BYTES / 2);
+            CompletableFuture<DispatchResponse> next = get("/b");
+            worker.expect("5 REQUEST_HEAD /b end");
+            worker.respond(5, ok(), false);
+            for (int part = 0; part < 16; part++) {
+                worker.data(5, 65_536, part == 15);
+            }
+            assertThat(count(next.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(16 * 65_536);
+            unread.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+        }
+    }
+
+    @Test
+    void should_pass_on_the_rest_of_a_whole_response_when_the_worker_has_gone() throws Exception {
+        CompletableFuture<DispatchResponse> unread;
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            unread = respondUnread(worker, 200_000);
+        }
+        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+        assertThat(count(unread.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                .isEqualTo(200_000);
+    }
+
+    /** A whole response on stream 5, the first one to be used. */
+    private CompletableFuture<DispatchResponse> respondUnread(ScriptedWorker worker, int bytes) throws Exception {
+        CompletableFuture<DispatchResponse> unread = get("/unread");
+        worker.expect("5 REQUEST_HEAD /unread end");
+        worker.respond(5, ok(), false);
+        worker.data(5, bytes, true);
+        worker.awaitRead(7);
+        return unread;
+    }
+
     private static class Cancelling implements Flow.Subscriber<ByteBuf> {
         @Override
         public void onSubscribe(Flow.Subscription subscription) {
