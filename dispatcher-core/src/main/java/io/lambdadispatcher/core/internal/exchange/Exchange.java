@@ -128,7 +128,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /**
      * The next attempt begins: {@link #carryOn} or {@link #crossOver} follows.
      *
-     * @return the time, by the event loop's clock, which is asked as rarely as can be
+     * @return when the first attempt began, by the event loop's clock, which is asked as rarely as can be
      */
     public long onCarrierFound(Carrier found) {
         assert state == State.WAITING : state;
@@ -138,7 +138,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (attempts++ == 0) {
             carriedNanos = lastAttemptNanos;
         }
-        return lastAttemptNanos;
+        return carriedNanos;
+    }
+
+    /** The attempt under way is not the first: what it is given of the request's time is the rest. */
+    public boolean isRetry() {
+        return attempts > 1;
     }
 
     /** No worker stream was free when it came. */

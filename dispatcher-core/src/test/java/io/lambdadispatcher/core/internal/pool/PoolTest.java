@@ -381,6 +381,31 @@ class PoolTest {
         assertThat(client.log).containsExactly("TIMEOUT");
     }
 
+    /** It is what the worker is told, and what the client can count on. */
+    @Test
+    void should_count_the_time_of_the_first_attempt_on_the_second() {
+        Stream first = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        pass(500);
+        Stream other = new Stream(here);
+        Client younger = new Client();
+        get(younger, "/b");
+        pass(200);
+        Stream second = new Stream(here);
+        first.lose();
+        assertThat(second.log).containsExactly("/a end");
+        pass(299);
+        assertThat(client.log).isEmpty();
+        pass(1);
+        assertThat(client.log).containsExactly("TIMEOUT");
+        assertThat(second.log).containsExactly("/a end", "cancel TIMEOUT");
+        assertThat(younger.log).isEmpty();
+        pass(500);
+        assertThat(younger.log).containsExactly("TIMEOUT");
+        assertThat(other.log).containsExactly("/b end", "cancel TIMEOUT");
+    }
+
     @Test
     void should_drop_data_of_a_response_nobody_waits_for_and_give_its_octets_back() {
         Stream stream = new Stream(here);
