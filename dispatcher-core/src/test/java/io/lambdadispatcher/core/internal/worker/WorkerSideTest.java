@@ -526,4 +526,44 @@ class WorkerSideTest {
             worker.expect("3 DATA 0 end");
         }
     }
+
+    /** On the event loop, whenever it is asked: what has been taken is on its way out while it is. */
+    @Test
+    void should_take_a_request_body_whose_publisher_answers_at_once() throws Exception {
+        int parts = 20;
+        int partBytes = 60_000;
+        try (Dispatcher ofOneLoop = ofOneLoop();
+                ScriptedWorker worker =
+                        new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
+            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/a")
+                    .withBody(subscriber -> subscriber.onSubscribe(new Synchronous(subscriber, parts, partBytes))));
+            worker.expect("3 REQUEST_HEAD /a");
+            assertThat(worker.dataBefore(3, "3 DATA 0 end")).isEqualTo(parts * partBytes);
+        }
+    }
+
+    private static final class Synchronous implements Flow.Subscription {
+        private final Flow.Subscriber<? super ByteBuf> subscriber;
+        private final int partBytes;
+        private int left;
+
+        Synchronous(Flow.Subscriber<? super ByteBuf> subscriber, int parts, int partBytes) {
+            this.subscriber = subscriber;
+            this.partBytes = partBytes;
+            this.left = parts;
+        }
+
+        @Override
+        public void request(long n) {
+            assertThat(n).isEqualTo(1);
+            if (--left >= 0) {
+                subscriber.onNext(Unpooled.buffer(partBytes).writeZero(partBytes));
+            } else if (left == -1) {
+                subscriber.onComplete();
+            }
+        }
+
+        @Override
+        public void cancel() {}
+    }
 }
