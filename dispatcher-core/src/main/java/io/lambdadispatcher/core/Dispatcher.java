@@ -209,7 +209,7 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Stops listening, lets exchanges finish and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
+     * Stops listening, lets exchanges finish, those of {@link #dispatch} too, and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
      * tunnels to end them, for the rest of it, fails what is left, and closes the launcher. Completes when all is closed; calling it again returns the same
      * stage.
      */
@@ -223,7 +223,8 @@ public final class Dispatcher implements AutoCloseable {
         long clientsNanos = deadlineNanos - grace.toNanos() / 2;
         within(closePublicPorts(), clientsNanos)
                 .thenCompose(closed -> within(publicSide.begin(), clientsNanos))
-                .thenCompose(gone -> within(
+                .thenCompose(gone -> within(engine.quiet(), clientsNanos))
+                .thenCompose(quiet -> within(
                         engine.registry().drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
                 .whenComplete((drained, error) -> closeRest(done));

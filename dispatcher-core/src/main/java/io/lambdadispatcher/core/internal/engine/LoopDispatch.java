@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.engine;
 
+import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.DispatcherObserver.Outcome;
-import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
@@ -10,14 +10,18 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the function for a request. One per event loop, confined to it. */
 final class LoopDispatch implements ExchangeOpener {
     private static final RequestSink NOWHERE = new DiscardingSink();
+    private static final long LOOK_MILLIS = 20;
 
     private final RequestRouter router;
     private final Map<String, ExchangeOpener> functions;
@@ -35,6 +39,15 @@ final class LoopDispatch implements ExchangeOpener {
         this.functions = functions;
         this.owners = owners;
         this.observer = observer;
+    }
+
+    /** Completes {@code quiet} when no exchange is left but tunnels. It looks now and then, once in the dispatcher's life: exchanges need not tell. */
+    void awaitQuiet(EventLoop loop, CompletableFuture<Void> quiet) {
+        if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
+            quiet.complete(null);
+        } else {
+            loop.schedule(() -> awaitQuiet(loop, quiet), LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     /** Fails all that is left, and what comes from now on. */

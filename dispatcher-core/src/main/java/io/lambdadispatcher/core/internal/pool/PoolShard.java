@@ -263,6 +263,11 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     @Override
+    public boolean isQuiet() {
+        return waiting.size() == 0 && underWay.size() == 0;
+    }
+
+    @Override
     public void failAll(Failure failure) {
         assert loop.inEventLoop();
         // First those that wait, or they would be given the streams that become free.

@@ -391,6 +391,28 @@ class WorkerSideTest {
         }
     }
 
+    /** A worker that drains would not take those that wait. */
+    @Test
+    void should_serve_the_embedding_programs_requests_before_workers_are_told_to_drain() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> first = get("/a");
+            worker.expect("3 REQUEST_HEAD /a end");
+            List<CompletableFuture<DispatchResponse>> responses = List.of(first, get("/b"));
+            CompletableFuture<Void> closed =
+                    dispatcher.close(Duration.ofSeconds(30)).toCompletableFuture();
+            worker.respond(3, ok(), true);
+            worker.expect("3 REQUEST_HEAD /b end");
+            worker.respond(3, ok(), true);
+            worker.expect("1 DRAIN");
+            for (CompletableFuture<DispatchResponse> response : responses) {
+                assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            }
+            worker.say(new ControlMessage.Goodbye("done"));
+            worker.close();
+            closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
     /** Of both event loops, so that some have crossed to the worker's. */
     @Test
     void should_fail_what_is_left_when_it_closes() throws Exception {
