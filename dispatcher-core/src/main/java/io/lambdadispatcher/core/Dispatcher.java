@@ -47,7 +47,7 @@ public final class Dispatcher implements AutoCloseable {
     private final @Nullable FunctionInvoker invoker;
     private final Engine engine;
     private final IngressDrain publicSide = new IngressDrain();
-    private final List<Channel> publicPorts = new ArrayList<>();
+    private final List<Channel> publicPorts;
     private final Channel workerPort;
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
 
@@ -66,15 +66,19 @@ public final class Dispatcher implements AutoCloseable {
                 from.directFunctions(),
                 from.routerOrFirst(),
                 observer);
+        List<Channel> bound = new ArrayList<>();
         try {
-            workerPort = engine.listen(workerListener, workerPort(from, workerListener, secret));
+            bound.add(engine.listen(workerListener, workerPort(from, workerListener, secret)));
             for (ListenerOptions listener : from.publicListeners) {
-                publicPorts.add(engine.listen(listener, publicPort(listener)));
+                bound.add(engine.listen(listener, publicPort(listener)));
             }
         } catch (RuntimeException e) {
+            bound.forEach(port -> port.close().awaitUninterruptibly());
             engine.shutdown(Duration.ZERO);
             throw e;
         }
+        workerPort = bound.get(0);
+        publicPorts = bound.subList(1, bound.size());
         engine.startLaunching(
                 from.launcherOf(), secret, dialBack(from.dialBack), workerListener.tls() != null, observer);
     }

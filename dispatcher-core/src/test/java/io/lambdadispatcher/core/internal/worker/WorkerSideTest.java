@@ -21,6 +21,9 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -376,6 +379,30 @@ class WorkerSideTest {
             get("/a");
             worker.say(new ControlMessage.Readiness(true));
             worker.expect("3 REQUEST_HEAD /a end");
+        }
+    }
+
+    @Test
+    void should_leave_no_port_open_when_it_cannot_start_on_given_event_loops() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            int[] free = {freePort(), freePort()};
+            assertThatThrownBy(() -> Dispatcher.builder()
+                            .function(FunctionOptions.of("f"))
+                            .eventLoopGroup(loops)
+                            .workerListener(ListenerOptions.plain("127.0.0.1", free[0]))
+                            .publicListener(ListenerOptions.plain("127.0.0.1", free[1]))
+                            .publicListener(ListenerOptions.plain("127.0.0.1", taken.getLocalPort()))
+                            .start())
+                    .hasMessageContaining("cannot listen on 127.0.0.1:" + taken.getLocalPort());
+            for (int port : free) {
+                new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1")).close();
+            }
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
         }
     }
 
