@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.FlatHeaders;
 import io.lambdadispatcher.wire.FrameLayout;
 import io.lambdadispatcher.wire.FrameReader;
 import io.lambdadispatcher.wire.FrameType;
@@ -343,7 +344,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    private void onResponseHead(Http2Headers head, boolean end) throws WireException {
+    private void onResponseHead(FlatHeaders head, boolean end) throws WireException {
         Attempt current = attempt;
         if (current == null) {
             verify(state == State.ABANDONED, FrameType.RESPONSE_HEAD);
@@ -351,9 +352,14 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         verify(!headSeen, FrameType.RESPONSE_HEAD);
-        responseBytesLeft = verifiedLength(head);
+        verifyStatus(head.status());
         headSeen = true;
         failed = head.status().charAt(0) >= '5';
+        if (!readLength(head)) {
+            String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
+            failBadResponse(current, end, "response with content-length " + values + ", expected one number");
+            return;
+        }
         if (!end) {
             current.onHead(head, false);
             return;
@@ -369,23 +375,26 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    private long verifiedLength(Http2Headers head) throws WireException {
-        CharSequence status = head.status();
+    private static void verifyStatus(@Nullable CharSequence status) throws WireException {
         if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
             throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
         }
+    }
+
+    /** @return false if nobody could say where the response ends (RFC 9112 section 6.3); whom we pass it on to might think otherwise */
+    private boolean readLength(FlatHeaders head) {
+        responseBytesLeft = LENGTH_UNKNOWN;
+        CharSequence status = head.status();
         if (tunnel && opensTunnel(status)) {
-            return LENGTH_UNKNOWN;
+            return true;
         }
-        if (!bodyExpected || NO_CONTENT.contentEquals(status) || NOT_MODIFIED.contentEquals(status)) {
-            bodyExpected = false;
-            return LENGTH_UNKNOWN;
+        bodyExpected &= !NO_CONTENT.contentEquals(status) && !NOT_MODIFIED.contentEquals(status);
+        CharSequence digits = head.get(HttpHeaderNames.CONTENT_LENGTH);
+        if (digits == null) {
+            return true;
         }
-        CharSequence length = head.get(HttpHeaderNames.CONTENT_LENGTH);
-        if (length == null) {
-            return LENGTH_UNKNOWN;
-        }
-        return parseLength(length);
+        responseBytesLeft = parseLength(digits);
+        return responseBytesLeft >= 0 && !head.isRepeated(HttpHeaderNames.CONTENT_LENGTH);
     }
 
     /** RFC 9110 section 9.3.6: with any other status it is a response like others; in an open tunnel content-length says nothing. */
@@ -398,14 +407,13 @@ final class WorkerStream extends DeadlineQueue.Entry
         return tunnel;
     }
 
-    private static long parseLength(CharSequence digits) throws WireException {
-        long value = 0;
-        for (int i = 0; i < digits.length(); i++) {
+    /** @return -1 if it is no number */
+    private static long parseLength(CharSequence digits) {
+        long value = digits.length() == 0 ? -1 : 0;
+        for (int i = 0; i < digits.length() && value >= 0; i++) {
             int digit = digits.charAt(i) - '0';
-            if (digit < 0 || digit > 9 || value > (Long.MAX_VALUE - 9) / 10) {
-                throw new WireException(Reason.BAD_HEAD, 0, "response with content-length " + digits);
-            }
-            value = value * 10 + digit;
+            boolean fits = digit >= 0 && digit <= 9 && value <= (Long.MAX_VALUE - 9) / 10;
+            value = fits ? value * 10 + digit : -1;
         }
         return value;
     }
@@ -423,8 +431,11 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private void failBadLength(Attempt current, boolean end) {
-        Failure failure = new Failure(
-                Failure.Kind.BAD_RESPONSE, "the response's body does not match its content-length or status");
+        failBadResponse(current, end, "the response's body does not match its content-length or status");
+    }
+
+    private void failBadResponse(Attempt current, boolean end, String detail) {
+        Failure failure = new Failure(Failure.Kind.BAD_RESPONSE, detail);
         if (end) {
             failed = true;
             forgetExchange();

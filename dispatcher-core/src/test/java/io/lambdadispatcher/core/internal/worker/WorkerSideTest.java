@@ -36,6 +36,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -280,6 +281,45 @@ class WorkerSideTest {
             CompletableFuture<Long> body = count(response.get(10, TimeUnit.SECONDS));
             worker.data(3, comes, true);
             assertThatThrownBy(() -> body.get(10, TimeUnit.SECONDS)).hasMessageContaining("BAD_RESPONSE");
+        }
+    }
+
+    /** RFC 9112 section 6.3. Alike ones, too: what is behind us may read either. */
+    @ParameterizedTest
+    @CsvSource({
+        "GET, 200, 5, 6",
+        "GET, 200, 5, 5",
+        "GET, 200, '',",
+        "GET, 200, '5, 5',",
+        "GET, 200, -1,",
+        "GET, 200, 99999999999999999999,",
+        "HEAD, 200, 5, 6",
+        "HEAD, 200, x,",
+        "GET, 204, 0, 1",
+        "GET, 304, 5, 6"
+    })
+    void should_refuse_a_response_whose_length_is_not_one_number(
+            String method, String status, String length, @Nullable String more) throws Exception {
+        Http2Headers head = new DefaultHttp2Headers().status(status).add("content-length", length);
+        if (more != null) {
+            head.add("content-length", more);
+        }
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (boolean end : new boolean[] {true, false}) {
+                CompletableFuture<DispatchResponse> response = send(DispatchRequest.of(method, "a", "/a"));
+                worker.expect("3 REQUEST_HEAD /a end");
+                worker.respond(3, head, end);
+                assertThat(failure(response))
+                        .hasMessageContaining("content-length [" + length)
+                        .returns("BAD_RESPONSE", DispatchException::kind)
+                        .returns(502, DispatchException::status);
+                if (!end) {
+                    worker.expect("3 CANCEL " + ErrorCode.BAD_MESSAGE.code());
+                    worker.data(3, 5, true);
+                }
+            }
+            get("/next");
+            worker.expect("3 REQUEST_HEAD /next end");
         }
     }
 
