@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.SmallParts;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.wire.FlatHeaders;
@@ -62,6 +63,8 @@ final class WorkerStream extends DeadlineQueue.Entry
      * upon which HTTP/2's flow controller tells the worker of new room: the next exchange would wait for the client of this one.
      */
     private static final int MAX_LAG_BYTES = WorkerPort.STREAM_WINDOW_BYTES / 2;
+    /** So many DATA frames may wait in the outlet before small ones are made into one: what comes in a turn leaves with that turn's flush as a rule. */
+    private static final int MAX_SINGLE_FRAMES = 16;
     /** One exchange in eight is timed: reading the clock costs more than all other counting. */
     private static final int TIMED_MASK = 7;
 
@@ -86,9 +89,15 @@ final class WorkerStream extends DeadlineQueue.Entry
     private boolean bodyExpected;
     private long responseBytesLeft;
 
-    // Body octets in the outlet: those of the exchange under way come after those of exchanges that are over.
+    // Body octets in the outlet or gathered: those of the exchange under way come after those of exchanges that are
+    // over.
     private int ownUntaken;
     private int staleUntaken;
+
+    /** DATA frames with octets put into the outlet since it was last without: while there are any, {@link #onTaken} is still to come. */
+    private int queuedFrames;
+    /** Small parts of the request's body that wait behind those frames, to be one frame: ours, until the outlet has no more body octets or something else follows. */
+    private @Nullable ByteBuf gathered;
 
     /** Octets of responses, of all exchanges so far, that are with their clients' side and still charged to the stream's window. */
     private int responseUntaken;
@@ -144,12 +153,47 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         ownUntaken += data.readableBytes();
+        if (queuedFrames >= MAX_SINGLE_FRAMES && !end && gather(data)) {
+            return;
+        }
+        sendGathered();
         while (data.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
             sendData(data.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
         }
         sendData(data, end);
         if (end) {
             onRequestEnded();
+        }
+    }
+
+    /** @return false if it is too large for that, and still the caller's */
+    private boolean gather(ByteBuf data) {
+        ByteBuf together = SmallParts.add(gathered, data);
+        if (together == null && gathered != null) {
+            sendGathered();
+            together = SmallParts.add(null, data);
+        }
+        gathered = together == null ? gathered : together;
+        return together != null;
+    }
+
+    private void sendGathered() {
+        ByteBuf data = gathered;
+        if (data != null) {
+            gathered = null;
+            sendData(data, false);
+        }
+    }
+
+    private int gatheredBytes() {
+        return gathered == null ? 0 : gathered.readableBytes();
+    }
+
+    private void dropGathered() {
+        if (gathered != null) {
+            ownUntaken -= gathered.readableBytes();
+            gathered.release();
+            gathered = null;
         }
     }
 
@@ -161,6 +205,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         ByteBuf header = outlet.newMeta();
         FrameWriter.writeDataHeader(header, data.readableBytes(), end);
         outlet.meta(header);
+        queuedFrames += data.isReadable() ? 1 : 0;
         outlet.body(data);
         connection.flushSoon();
     }
@@ -170,6 +215,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         if (!isRequestOpen()) {
             return;
         }
+        sendGathered();
         ByteBuf frame = outlet.newMeta();
         try {
             FrameWriter.writeTrailers(frame, encoder, trailers);
@@ -266,9 +312,19 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
         int own = bodyBytes - stale;
         ownUntaken -= own;
+        if (ownUntaken + staleUntaken == gatheredBytes()) {
+            onOutletDrained();
+        }
         Attempt to = attempt == null ? ending : attempt;
         if (own > 0 && to != null) {
             to.onRequestTaken(own);
+        }
+    }
+
+    private void onOutletDrained() {
+        queuedFrames = 0;
+        if (gathered != null) {
+            connection.execute(this::sendGathered); // not from here, as above
         }
     }
 
@@ -522,6 +578,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     private void forgetExchange() {
         attempt = null;
         ending = null;
+        dropGathered();
         connection.onExchangeEnd(failed, startNanos == 0 ? 0 : connection.nanoTime() - startNanos);
         staleUntaken += ownUntaken;
         ownUntaken = 0;
@@ -559,6 +616,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         Attempt current = attempt == null ? ending : attempt;
         attempt = null;
         ending = null;
+        dropGathered();
         outlet.close();
         reader.close();
         connection.onAnswered(this);

@@ -20,6 +20,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -616,7 +617,7 @@ class WorkerSideTest {
         }
     }
 
-    /** On the event loop, whenever it is asked: what has been taken is on its way out while it is. */
+    /** On the event loop, whenever it is asked: what has been taken is on its way out then, and what comes must count in the window like all else. */
     @Test
     void should_take_a_request_body_whose_publisher_answers_at_once() throws Exception {
         int parts = 20;
@@ -624,11 +625,23 @@ class WorkerSideTest {
         try (Dispatcher ofOneLoop = ofOneLoop();
                 ScriptedWorker worker =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
-            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/a")
-                    .withBody(subscriber -> subscriber.onSubscribe(new Synchronous(subscriber, parts, partBytes))));
+            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(parts, partBytes)));
             worker.expect("3 REQUEST_HEAD /a");
             assertThat(worker.dataBefore(3, "3 DATA 0 end")).isEqualTo(parts * partBytes);
+            worker.respond(3, ok(), true);
+            worker.awaitRead(5);
+
+            worker.hold(3);
+            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/b").withBody(synchronous(1, 200_000)));
+            worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE / 3);
+            worker.read(3);
+            worker.expect("3 REQUEST_HEAD /b");
+            assertThat(worker.dataBefore(3, "3 DATA 0 end")).isEqualTo(200_000);
         }
+    }
+
+    private static Flow.Publisher<ByteBuf> synchronous(int parts, int partBytes) {
+        return subscriber -> subscriber.onSubscribe(new Synchronous(subscriber, parts, partBytes));
     }
 
     private static final class Synchronous implements Flow.Subscription {
