@@ -47,7 +47,7 @@ public final class Dispatcher implements AutoCloseable {
     private final @Nullable FunctionInvoker invoker;
     private final Engine engine;
     private final IngressDrain publicSide = new IngressDrain();
-    private final List<Channel> publicPorts = new ArrayList<>();
+    private final List<Channel> publicPorts;
     private final Channel workerPort;
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
 
@@ -66,15 +66,19 @@ public final class Dispatcher implements AutoCloseable {
                 from.directFunctions(),
                 from.routerOrFirst(),
                 observer);
+        List<Channel> bound = new ArrayList<>();
         try {
-            workerPort = engine.listen(workerListener, workerPort(from, workerListener, secret));
+            bound.add(engine.listen(workerListener, workerPort(from, workerListener, secret)));
             for (ListenerOptions listener : from.publicListeners) {
-                publicPorts.add(engine.listen(listener, publicPort(listener)));
+                bound.add(engine.listen(listener, publicPort(listener)));
             }
         } catch (RuntimeException e) {
+            bound.forEach(port -> port.close().awaitUninterruptibly());
             engine.shutdown(Duration.ZERO);
             throw e;
         }
+        workerPort = bound.get(0);
+        publicPorts = bound.subList(1, bound.size());
         engine.startLaunching(
                 from.launcherOf(), secret, dialBack(from.dialBack), workerListener.tls() != null, observer);
     }
@@ -209,7 +213,7 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Stops listening, lets exchanges finish and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
+     * Stops listening, lets exchanges finish, those of {@link #dispatch} too, and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
      * tunnels to end them, for the rest of it, fails what is left, and closes the launcher. Completes when all is closed; calling it again returns the same
      * stage.
      */
@@ -223,7 +227,8 @@ public final class Dispatcher implements AutoCloseable {
         long clientsNanos = deadlineNanos - grace.toNanos() / 2;
         within(closePublicPorts(), clientsNanos)
                 .thenCompose(closed -> within(publicSide.begin(), clientsNanos))
-                .thenCompose(gone -> within(
+                .thenCompose(gone -> within(engine.quiet(), clientsNanos))
+                .thenCompose(quiet -> within(
                         engine.registry().drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
                 .whenComplete((drained, error) -> closeRest(done));

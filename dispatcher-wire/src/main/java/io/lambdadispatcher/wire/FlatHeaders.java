@@ -161,6 +161,12 @@ public final class FlatHeaders extends TypedFields {
         return find(name, 0) != NONE;
     }
 
+    /** Whether there is more than one field of that name. */
+    public boolean isRepeated(CharSequence name) {
+        int slot = find(name, 0);
+        return slot != NONE && find(name, slot + 2) != NONE;
+    }
+
     @Override
     public boolean contains(CharSequence name, CharSequence value) {
         return contains(name, value, false);

@@ -2,7 +2,6 @@ package io.lambdadispatcher.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2Headers;
 
 /** The other end of {@link HeadEncoder}. Confined to the stream's event loop. */
 public final class HeadDecoder {
@@ -16,9 +15,9 @@ public final class HeadDecoder {
      * @param offset of the frame, for the error
      * @throws WireException if the block is not HPACK, is too large when decoded, or holds field names or values that HTTP/2 forbids
      */
-    public Http2Headers decode(ByteBuf block, long offset) throws WireException {
+    public FlatHeaders decode(ByteBuf block, long offset) throws WireException {
         try {
-            return hpack.decodeHeaders(ANY_STREAM, block);
+            return (FlatHeaders) hpack.decodeHeaders(ANY_STREAM, block);
         } catch (Http2Exception e) {
             throw new WireException(WireException.Reason.BAD_HEAD, offset, String.valueOf(e.getMessage()), e);
         }

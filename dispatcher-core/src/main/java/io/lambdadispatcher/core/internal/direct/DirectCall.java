@@ -91,13 +91,13 @@ final class DirectCall implements Carrier, RequestSink {
             return;
         }
         int bytes = data.readableBytes();
-        boolean fits = gather(data);
-        to.onRequestTaken(bytes);
-        if (!fits) {
+        if (!gather(data)) {
             refuseBody();
         } else if (end) {
             invoke();
         }
+        // Last, for the next part may come from within this call.
+        to.onRequestTaken(bytes);
     }
 
     private boolean gather(ByteBuf data) {

@@ -82,6 +82,11 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     }
 
     @Override
+    public boolean isQuiet() {
+        return underWay.size() == 0;
+    }
+
+    @Override
     public void failAll(Failure failure) {
         for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
             left.fail(failure);

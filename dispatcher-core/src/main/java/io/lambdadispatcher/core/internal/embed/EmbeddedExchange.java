@@ -157,6 +157,9 @@ public final class EmbeddedExchange implements ResponseSink {
         private boolean stopped;
         private int untakenBytes;
 
+        /** The publisher has been asked for a buffer that has not come yet, or is about to be. */
+        private boolean asked;
+
         @Override
         public void onSubscribe(Flow.Subscription given) {
             onLoop(() -> {
@@ -164,6 +167,7 @@ public final class EmbeddedExchange implements ResponseSink {
                     given.cancel();
                 } else {
                     subscription = given;
+                    asked = true;
                     given.request(1);
                 }
             });
@@ -176,9 +180,10 @@ public final class EmbeddedExchange implements ResponseSink {
                     data.release();
                     return;
                 }
+                asked = false;
                 untakenBytes += data.readableBytes();
                 request.data(data, false);
-                onTaken(0);
+                askWhenTaken();
             });
         }
 
@@ -212,7 +217,19 @@ public final class EmbeddedExchange implements ResponseSink {
 
         void onTaken(int bytes) {
             untakenBytes -= bytes;
-            if (untakenBytes == 0 && !stopped && subscription != null) {
+            askWhenTaken();
+        }
+
+        /** In a task of its own: the publisher may call {@link #onNext} at once, and what was taken may be on its way out in this very call. */
+        private void askWhenTaken() {
+            if (untakenBytes == 0 && !asked && !stopped && subscription != null) {
+                asked = true;
+                loop.execute(this::ask);
+            }
+        }
+
+        private void ask() {
+            if (!stopped && subscription != null) {
                 subscription.request(1);
             }
         }

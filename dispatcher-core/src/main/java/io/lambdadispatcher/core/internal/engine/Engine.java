@@ -48,6 +48,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -227,6 +228,24 @@ public final class Engine implements WorkerRegistry.Listener {
                     pool.pending()));
         }
         return all;
+    }
+
+    /** Completes when no exchange waits or is under way, but for tunnels, on any event loop that still runs. */
+    public CompletionStage<Void> quiet() {
+        CompletableFuture<?>[] loopsQuiet = new CompletableFuture<?>[handovers.size()];
+        for (int i = 0; i < loopsQuiet.length; i++) {
+            LoopDispatch opener = openers.get(i);
+            EventLoop loop = handovers.get(i).loop();
+            CompletableFuture<Void> quiet = new CompletableFuture<>();
+            loopsQuiet[i] = quiet;
+            try {
+                handovers.get(i).post(() -> opener.awaitQuiet(loop, quiet));
+            } catch (RejectedExecutionException e) {
+                // The embedding program has ended its event loop.
+                quiet.complete(null);
+            }
+        }
+        return CompletableFuture.allOf(loopsQuiet);
     }
 
     /**

@@ -10,9 +10,12 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,6 +24,7 @@ import org.slf4j.LoggerFactory;
 final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
+    private static final long LOOK_MILLIS = 20;
 
     private final RequestRouter router;
     private final Map<String, ExchangeOpener> functions;
@@ -38,6 +42,15 @@ final class LoopDispatch implements ExchangeOpener {
         this.functions = functions;
         this.owners = owners;
         this.observer = observer;
+    }
+
+    /** Completes {@code quiet} when no exchange is left but tunnels. It looks now and then, once in the dispatcher's life: exchanges need not tell. */
+    void awaitQuiet(EventLoop loop, CompletableFuture<Void> quiet) {
+        if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
+            quiet.complete(null);
+        } else {
+            loop.schedule(() -> awaitQuiet(loop, quiet), LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     /** Fails all that is left, and what comes from now on. */

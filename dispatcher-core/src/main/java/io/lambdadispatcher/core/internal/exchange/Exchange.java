@@ -7,7 +7,6 @@ import io.lambdadispatcher.wire.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -69,7 +68,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private boolean hasWaited;
 
     // What came before a worker stream was there.
-    private @Nullable ArrayDeque<ByteBuf> earlyData;
+    private @Nullable EarlyBody earlyData;
     private @Nullable Http2Headers earlyTrailers;
 
     private boolean requestEnded;
@@ -128,7 +127,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /**
      * The next attempt begins: {@link #carryOn} or {@link #crossOver} follows.
      *
-     * @return the time, by the event loop's clock, which is asked as rarely as can be
+     * @return when the first attempt began, by the event loop's clock, which is asked as rarely as can be
      */
     public long onCarrierFound(Carrier found) {
         assert state == State.WAITING : state;
@@ -138,7 +137,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (attempts++ == 0) {
             carriedNanos = lastAttemptNanos;
         }
-        return lastAttemptNanos;
+        return carriedNanos;
+    }
+
+    /** The attempt under way is not the first: what it is given of the request's time is the rest. */
+    public boolean isRetry() {
+        return attempts > 1;
     }
 
     /** No worker stream was free when it came. */
@@ -161,7 +165,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     private void forwardEarly(RequestSink sink) {
-        ArrayDeque<ByteBuf> held = earlyData;
+        EarlyBody held = earlyData;
         earlyData = null;
         if (held != null && state != State.ENDED) {
             bodyForwarded = true;
@@ -184,7 +188,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         switch (state) {
             case WAITING, CROSSING -> {
                 if (earlyData == null) {
-                    earlyData = new ArrayDeque<>(4);
+                    earlyData = new EarlyBody();
                 }
                 earlyData.add(data);
             }
@@ -390,7 +394,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private void end(Outcome outcome, @Nullable Failure failure) {
         state = State.ENDED;
         if (earlyData != null) {
-            earlyData.forEach(ByteBuf::release);
+            earlyData.release();
             earlyData = null;
         }
         owner.onEnded(this, outcome, failure);

@@ -14,6 +14,9 @@ public interface ExchangeOwner {
     /** It is a tunnel from now on, for as long as its ends like: the request's time-out has been kept. */
     void onTunnelOpened(Exchange exchange);
 
+    /** No exchange waits or is under way, but for tunnels. Event loop only. */
+    boolean isQuiet();
+
     /** Fails every exchange that has not ended. Event loop only. */
     void failAll(Failure failure);
 

@@ -49,41 +49,50 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         Entry node = entry;
         assert node.queue == null : "entry is in a queue already";
         node.queue = this;
-        node.previous = last;
-        if (last == null) {
-            first = node;
-        } else {
-            last.next = node;
-        }
-        last = node;
+        node.deadlineNanos = nowNanos + timeoutNanos;
+        linkBefore(null, node);
         size++;
         if (timeoutNanos > 0) {
-            node.deadlineNanos = nowNanos + timeoutNanos;
             setTimer(node.deadlineNanos, nowNanos);
         }
     }
 
-    /** Puts an entry that is older than all others at the front, with the deadline that its age gives it. */
-    public void addOldest(E entry, long startNanos) {
+    /** Puts an entry in the place, and gives it the deadline, that its age asks for; takes a step for each entry that is older. */
+    public void addByAge(E entry, long startNanos) {
         Entry node = entry;
         assert node.queue == null : "entry is in a queue already";
         node.queue = this;
-        node.next = first;
-        if (first == null) {
-            last = node;
-        } else {
-            first.previous = node;
+        node.deadlineNanos = startNanos + timeoutNanos;
+        Entry younger = first;
+        while (younger != null && younger.deadlineNanos - node.deadlineNanos < 0) {
+            younger = younger.next;
         }
-        first = node;
+        linkBefore(younger, node);
         size++;
         if (timeoutNanos > 0) {
-            node.deadlineNanos = startNanos + timeoutNanos;
             setTimer(node.deadlineNanos, loop.ticker().nanoTime());
         }
     }
 
+    /** @param younger {@code null} = at the end */
+    private void linkBefore(@Nullable Entry younger, Entry node) {
+        Entry older = younger == null ? last : younger.previous;
+        node.previous = older;
+        node.next = younger;
+        if (older == null) {
+            first = node;
+        } else {
+            older.next = node;
+        }
+        if (younger == null) {
+            last = node;
+        } else {
+            younger.previous = node;
+        }
+    }
+
     /** The oldest entry, or {@code null}. */
-    @SuppressWarnings("unchecked") // only add() and addOldest() put entries in
+    @SuppressWarnings("unchecked") // only add() and addByAge() put entries in
     public @Nullable E poll() {
         Entry oldest = first;
         if (oldest != null) {

@@ -147,14 +147,23 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void carry(Exchange exchange, Carrier stream) {
-        underWay.add(exchange, exchange.onCarrierFound(stream));
+        begin(exchange, stream);
         exchange.carryOn(stream);
     }
 
     private void crossOver(Exchange exchange, PoolShard other) {
         Crossing crossing = new Crossing(exchange, this, other);
-        underWay.add(exchange, exchange.onCarrierFound(crossing));
+        begin(exchange, crossing);
         exchange.crossOver(crossing);
+    }
+
+    private void begin(Exchange exchange, Carrier carrier) {
+        long firstNanos = exchange.onCarrierFound(carrier);
+        if (exchange.isRetry()) {
+            underWay.addByAge(exchange, firstNanos);
+        } else {
+            underWay.add(exchange, firstNanos);
+        }
     }
 
     /** Requests that have waited for {@code after} may go {@code way} from now on, if they are idempotent. Before the first request. */
@@ -182,16 +191,16 @@ public final class PoolShard implements ExchangeOwner {
             if (oldest != null) {
                 pool.pending.decrementAndGet();
                 if (!dispatch(oldest)) {
-                    waitFirst(oldest);
+                    waitAgain(oldest);
                 }
             }
         }
     }
 
-    private void waitFirst(Exchange exchange) {
+    private void waitAgain(Exchange exchange) {
         pool.pending.incrementAndGet();
         exchange.onWaiting();
-        waiting.addOldest(exchange, exchange.startNanos());
+        waiting.addByAge(exchange, exchange.startNanos());
     }
 
     private boolean anyPermit() {
@@ -210,7 +219,7 @@ public final class PoolShard implements ExchangeOwner {
         }
         retryBalance--;
         underWay.remove(exchange);
-        waitFirst(exchange);
+        waitAgain(exchange);
         serveWaiting();
         return true;
     }
@@ -219,7 +228,7 @@ public final class PoolShard implements ExchangeOwner {
     void onStranded(Exchange exchange) {
         if (exchange.onStranded()) {
             underWay.remove(exchange);
-            waitFirst(exchange);
+            waitAgain(exchange);
             serveWaiting();
         }
     }
@@ -251,6 +260,11 @@ public final class PoolShard implements ExchangeOwner {
         underWay.remove(exchange);
         countService(exchange);
         tunnels.add(exchange, 0);
+    }
+
+    @Override
+    public boolean isQuiet() {
+        return waiting.size() == 0 && underWay.size() == 0;
     }
 
     @Override
@@ -344,6 +358,19 @@ public final class PoolShard implements ExchangeOwner {
     /** Its exchange is over in both directions. */
     public void onStreamFree(Member member, Carrier stream) {
         member.busy--;
+        addFree(member, stream);
+    }
+
+    /** Its exchange is over in both directions, but it can take no other yet; {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows. */
+    public void onStreamLags(Member member) {
+        member.busy--;
+        settle(member);
+        // A worker at its limit may take one more on another stream now.
+        offerIf(member.offered > 0);
+    }
+
+    /** After {@link #onStreamLags}: it is free. */
+    public void onStreamCaughtUp(Member member, Carrier stream) {
         addFree(member, stream);
     }
 

@@ -475,6 +475,19 @@ public final class WorkerConnection extends Http2Events implements LivenessProbe
         }
     }
 
+    /** Its exchange is over, but the stream is not free until {@link #onStreamCaughtUp}. */
+    void onStreamLags() {
+        if (shard != null && member != null) {
+            shard.onStreamLags(member);
+        }
+    }
+
+    void onStreamCaughtUp(WorkerStream stream) {
+        if (shard != null && member != null) {
+            shard.onStreamCaughtUp(member, stream);
+        }
+    }
+
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
         openStreams--;
         if (shard != null && member != null) {

@@ -5,8 +5,10 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.SmallParts;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.FlatHeaders;
 import io.lambdadispatcher.wire.FrameLayout;
 import io.lambdadispatcher.wire.FrameReader;
 import io.lambdadispatcher.wire.FrameType;
@@ -27,7 +29,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker stream: carries one exchange after the other. Here is the dispatcher's view of the exchange's two directions
  * ({@code docs/PROTOCOL.md}, "Exchanges"); transitions happen in {@link #carry}, {@link #onRequestEnded}, {@link #endResponse},
- * {@link #onResponseEnded}, {@link #endTunnel}, {@link #onLeft}, {@link #cancel} and {@link #close} only. Confined to the connection's event loop.
+ * {@link #onResponseEnded}, {@link #endTunnel}, {@link #onLeft}, {@link #onOver}, {@link #responseTaken}, {@link #cancel} and {@link #close}
+ * only. Confined to the connection's event loop.
  */
 final class WorkerStream extends DeadlineQueue.Entry
         implements Carrier, RequestSink, FrameReader.Listener, DataOutlet.Listener {
@@ -43,6 +46,8 @@ final class WorkerStream extends DeadlineQueue.Entry
         TUNNEL_ENDING,
         /** Both directions of a tunnel have ended, but the worker has yet to take octets of the client: the next head would wait behind them. */
         LEAVING,
+        /** The exchange is over, but its client has yet to take so much of the response that the next one would find too little room in the window. */
+        LAGGING,
         /** We have sent CANCEL: the exchange is forgotten, but the stream is free only when the worker has ended the response. */
         ABANDONED,
         CLOSED
@@ -53,6 +58,13 @@ final class WorkerStream extends DeadlineQueue.Entry
     private static final AsciiString NO_CONTENT = AsciiString.cached("204");
     private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
     private static final long LENGTH_UNKNOWN = -1;
+    /**
+     * What clients may have yet to take when the next exchange begins. With more, the rest of the window could be used up before the half of it has been taken
+     * upon which HTTP/2's flow controller tells the worker of new room: the next exchange would wait for the client of this one.
+     */
+    private static final int MAX_LAG_BYTES = WorkerPort.STREAM_WINDOW_BYTES / 2;
+    /** So many DATA frames may wait in the outlet before small ones are made into one: what comes in a turn leaves with that turn's flush as a rule. */
+    private static final int MAX_SINGLE_FRAMES = 16;
     /** One exchange in eight is timed: reading the clock costs more than all other counting. */
     private static final int TIMED_MASK = 7;
 
@@ -64,7 +76,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     private final HeadDecoder decoder = new HeadDecoder();
 
     private State state = State.IDLE;
-    /** Where the worker's frames go. */
+    /** Where the worker's frames go: SENDING and AWAITING only, and no longer when the last one of the response is passed on, from which we may be called. */
     private @Nullable Attempt attempt;
     /** TUNNEL_ENDING only: whose request goes on, when no frame of the worker may come any more. */
     private @Nullable Attempt ending;
@@ -77,9 +89,18 @@ final class WorkerStream extends DeadlineQueue.Entry
     private boolean bodyExpected;
     private long responseBytesLeft;
 
-    // Body octets in the outlet: those of the exchange under way come after those of exchanges that are over.
+    // Body octets in the outlet or gathered: those of the exchange under way come after those of exchanges that are
+    // over.
     private int ownUntaken;
     private int staleUntaken;
+
+    /** DATA frames with octets put into the outlet since it was last without: while there are any, {@link #onTaken} is still to come. */
+    private int queuedFrames;
+    /** Small parts of the request's body that wait behind those frames, to be one frame: ours, until the outlet has no more body octets or something else follows. */
+    private @Nullable ByteBuf gathered;
+
+    /** Octets of responses, of all exchanges so far, that are with their clients' side and still charged to the stream's window. */
+    private int responseUntaken;
 
     // Body octets that nobody wants, within one call of onOctets.
     private int dropped;
@@ -132,6 +153,10 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         ownUntaken += data.readableBytes();
+        if (queuedFrames >= MAX_SINGLE_FRAMES && !end && gather(data)) {
+            return;
+        }
+        sendGathered();
         while (data.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
             sendData(data.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
         }
@@ -141,14 +166,46 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
+    /** @return false if it is too large for that, and still the caller's */
+    private boolean gather(ByteBuf data) {
+        ByteBuf together = SmallParts.add(gathered, data);
+        if (together == null && gathered != null) {
+            sendGathered();
+            together = SmallParts.add(null, data);
+        }
+        gathered = together == null ? gathered : together;
+        return together != null;
+    }
+
+    private void sendGathered() {
+        ByteBuf data = gathered;
+        if (data != null) {
+            gathered = null;
+            sendData(data, false);
+        }
+    }
+
+    private int gatheredBytes() {
+        return gathered == null ? 0 : gathered.readableBytes();
+    }
+
+    private void dropGathered() {
+        if (gathered != null) {
+            ownUntaken -= gathered.readableBytes();
+            gathered.release();
+            gathered = null;
+        }
+    }
+
     private boolean isRequestOpen() {
-        return state == State.SENDING || state == State.TUNNEL_ENDING;
+        return state == State.SENDING && attempt != null || state == State.TUNNEL_ENDING;
     }
 
     private void sendData(ByteBuf data, boolean end) {
         ByteBuf header = outlet.newMeta();
         FrameWriter.writeDataHeader(header, data.readableBytes(), end);
         outlet.meta(header);
+        queuedFrames += data.isReadable() ? 1 : 0;
         outlet.body(data);
         connection.flushSoon();
     }
@@ -158,6 +215,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         if (!isRequestOpen()) {
             return;
         }
+        sendGathered();
         ByteBuf frame = outlet.newMeta();
         try {
             FrameWriter.writeTrailers(frame, encoder, trailers);
@@ -173,7 +231,7 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     @Override
     public void cancel(ErrorCode code) {
-        if (state == State.SENDING || state == State.AWAITING) {
+        if (attempt != null) {
             sendCancel(code);
             failed |= code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
             forgetExchange();
@@ -187,8 +245,14 @@ final class WorkerStream extends DeadlineQueue.Entry
 
     @Override
     public void responseTaken(int bytes) {
-        if (state != State.CLOSED) {
-            connection.returnToWindow(stream, bytes);
+        if (state == State.CLOSED) {
+            return;
+        }
+        connection.returnToWindow(stream, bytes);
+        responseUntaken -= bytes;
+        if (state == State.LAGGING && responseUntaken <= MAX_LAG_BYTES) {
+            state = State.IDLE;
+            connection.onStreamCaughtUp(this);
         }
     }
 
@@ -222,8 +286,18 @@ final class WorkerStream extends DeadlineQueue.Entry
     private void onLeft() {
         if (state == State.LEAVING && staleUntaken == 0) {
             connection.onAnswered(this);
+            onOver();
+        }
+    }
+
+    /** Nothing of the exchange is left but, perhaps, what its client has yet to take, which may be for as long as that client likes. */
+    private void onOver() {
+        if (responseUntaken <= MAX_LAG_BYTES) {
             state = State.IDLE;
             connection.onStreamFree(this);
+        } else {
+            state = State.LAGGING;
+            connection.onStreamLags();
         }
     }
 
@@ -238,9 +312,19 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
         int own = bodyBytes - stale;
         ownUntaken -= own;
+        if (ownUntaken + staleUntaken == gatheredBytes()) {
+            onOutletDrained();
+        }
         Attempt to = attempt == null ? ending : attempt;
         if (own > 0 && to != null) {
             to.onRequestTaken(own);
+        }
+    }
+
+    private void onOutletDrained() {
+        queuedFrames = 0;
+        if (gathered != null) {
+            connection.execute(this::sendGathered); // not from here, as above
         }
     }
 
@@ -279,6 +363,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             failBadLength(current, end);
             return;
         }
+        responseUntaken += part.readableBytes();
         if (!end) {
             current.onData(part, false);
             return;
@@ -315,7 +400,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    private void onResponseHead(Http2Headers head, boolean end) throws WireException {
+    private void onResponseHead(FlatHeaders head, boolean end) throws WireException {
         Attempt current = attempt;
         if (current == null) {
             verify(state == State.ABANDONED, FrameType.RESPONSE_HEAD);
@@ -323,9 +408,14 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         verify(!headSeen, FrameType.RESPONSE_HEAD);
-        responseBytesLeft = verifiedLength(head);
+        verifyStatus(head.status());
         headSeen = true;
         failed = head.status().charAt(0) >= '5';
+        if (!readLength(head)) {
+            String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
+            failBadResponse(current, end, "response with content-length " + values + ", expected one number");
+            return;
+        }
         if (!end) {
             current.onHead(head, false);
             return;
@@ -341,23 +431,26 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    private long verifiedLength(Http2Headers head) throws WireException {
-        CharSequence status = head.status();
+    private static void verifyStatus(@Nullable CharSequence status) throws WireException {
         if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
             throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
         }
+    }
+
+    /** @return false if nobody could say where the response ends (RFC 9112 section 6.3); whom we pass it on to might think otherwise */
+    private boolean readLength(FlatHeaders head) {
+        responseBytesLeft = LENGTH_UNKNOWN;
+        CharSequence status = head.status();
         if (tunnel && opensTunnel(status)) {
-            return LENGTH_UNKNOWN;
+            return true;
         }
-        if (!bodyExpected || NO_CONTENT.contentEquals(status) || NOT_MODIFIED.contentEquals(status)) {
-            bodyExpected = false;
-            return LENGTH_UNKNOWN;
+        bodyExpected &= !NO_CONTENT.contentEquals(status) && !NOT_MODIFIED.contentEquals(status);
+        CharSequence digits = head.get(HttpHeaderNames.CONTENT_LENGTH);
+        if (digits == null) {
+            return true;
         }
-        CharSequence length = head.get(HttpHeaderNames.CONTENT_LENGTH);
-        if (length == null) {
-            return LENGTH_UNKNOWN;
-        }
-        return parseLength(length);
+        responseBytesLeft = parseLength(digits);
+        return responseBytesLeft >= 0 && !head.isRepeated(HttpHeaderNames.CONTENT_LENGTH);
     }
 
     /** RFC 9110 section 9.3.6: with any other status it is a response like others; in an open tunnel content-length says nothing. */
@@ -370,14 +463,13 @@ final class WorkerStream extends DeadlineQueue.Entry
         return tunnel;
     }
 
-    private static long parseLength(CharSequence digits) throws WireException {
-        long value = 0;
-        for (int i = 0; i < digits.length(); i++) {
+    /** @return -1 if it is no number */
+    private static long parseLength(CharSequence digits) {
+        long value = digits.length() == 0 ? -1 : 0;
+        for (int i = 0; i < digits.length() && value >= 0; i++) {
             int digit = digits.charAt(i) - '0';
-            if (digit < 0 || digit > 9 || value > (Long.MAX_VALUE - 9) / 10) {
-                throw new WireException(Reason.BAD_HEAD, 0, "response with content-length " + digits);
-            }
-            value = value * 10 + digit;
+            boolean fits = digit >= 0 && digit <= 9 && value <= (Long.MAX_VALUE - 9) / 10;
+            value = fits ? value * 10 + digit : -1;
         }
         return value;
     }
@@ -395,8 +487,11 @@ final class WorkerStream extends DeadlineQueue.Entry
     }
 
     private void failBadLength(Attempt current, boolean end) {
-        Failure failure = new Failure(
-                Failure.Kind.BAD_RESPONSE, "the response's body does not match its content-length or status");
+        failBadResponse(current, end, "the response's body does not match its content-length or status");
+    }
+
+    private void failBadResponse(Attempt current, boolean end, String detail) {
+        Failure failure = new Failure(Failure.Kind.BAD_RESPONSE, detail);
         if (end) {
             failed = true;
             forgetExchange();
@@ -483,6 +578,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     private void forgetExchange() {
         attempt = null;
         ending = null;
+        dropGathered();
         connection.onExchangeEnd(failed, startNanos == 0 ? 0 : connection.nanoTime() - startNanos);
         staleUntaken += ownUntaken;
         ownUntaken = 0;
@@ -507,8 +603,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         if (state == State.SENDING) {
             sendCancel(ErrorCode.NOT_NEEDED);
         }
-        state = State.IDLE;
-        connection.onStreamFree(this);
+        onOver();
     }
 
     /** The stream is no more: reset by either side, or its connection has gone. */
@@ -521,10 +616,11 @@ final class WorkerStream extends DeadlineQueue.Entry
         Attempt current = attempt == null ? ending : attempt;
         attempt = null;
         ending = null;
+        dropGathered();
         outlet.close();
         reader.close();
         connection.onAnswered(this);
-        connection.onStreamClosed(this, before == State.IDLE);
+        connection.onStreamClosed(this, before == State.IDLE || before == State.LAGGING);
         if (current != null) {
             connection.onExchangeEnd(true, 0);
             current.onLost(new Failure(Failure.Kind.WORKER_LOST, "the worker was lost: " + reason));

@@ -51,6 +51,7 @@ class DirectCallTest {
         final List<String> log = new ArrayList<>();
         boolean slow;
         boolean leavesAtHead;
+        Runnable onTaken = () -> {};
 
         @Nullable
         RequestSink request;
@@ -91,6 +92,9 @@ class DirectCallTest {
         @Override
         public void onRequestTaken(int bytes) {
             log.add("taken " + bytes);
+            Runnable next = onTaken;
+            onTaken = () -> {};
+            next.run();
         }
     }
 
@@ -124,6 +128,19 @@ class DirectCallTest {
 
     private void assertOver() {
         assertThat(function.calls()).isZero();
+    }
+
+    /** The next part comes from within the call that says that one has been taken. */
+    @Test
+    void should_invoke_with_no_body_that_lacks_the_part_that_was_too_large() {
+        RequestSink request = open("POST", false);
+        client.onTaken = () -> request.data(octets(3), true);
+
+        request.data(octets(11), false);
+
+        assertThat(client.log).containsExactly("TOO_LARGE 413", "taken 11");
+        assertThat(invoker.open).isEmpty();
+        assertOver();
     }
 
     @Test
@@ -171,7 +188,7 @@ class DirectCallTest {
         request.data(octets(1), false);
         request.data(octets(1), true);
 
-        assertThat(client.log).containsExactly("taken 10", "taken 1", "TOO_LARGE 413");
+        assertThat(client.log).containsExactly("taken 10", "TOO_LARGE 413", "taken 1");
         assertThat(invoker.invoked).isEmpty();
         assertOver();
     }

@@ -78,10 +78,29 @@ class DeadlineQueueTest {
         pass(70);
         Waiting younger = added();
         Waiting oldest = new Waiting();
-        queue.addOldest(oldest, start);
+        queue.addByAge(oldest, start);
         pass(30);
         assertThat(expired).containsExactly(oldest);
         pass(70);
         assertThat(expired).containsExactly(oldest, younger);
+    }
+
+    @Test
+    void should_find_the_place_of_an_entry_among_older_and_younger_ones() {
+        Waiting first = added();
+        pass(10);
+        long start = channel.eventLoop().ticker().nanoTime();
+        pass(10);
+        Waiting third = added();
+        pass(10);
+        Waiting second = new Waiting();
+        queue.addByAge(second, start);
+        Waiting last = new Waiting();
+        queue.addByAge(last, channel.eventLoop().ticker().nanoTime());
+        pass(80);
+        assertThat(expired).containsExactly(first, second);
+        assertThat(queue.poll()).isSameAs(third);
+        assertThat(queue.poll()).isSameAs(last);
+        assertThat(queue.poll()).isNull();
     }
 }

@@ -381,6 +381,31 @@ class PoolTest {
         assertThat(client.log).containsExactly("TIMEOUT");
     }
 
+    /** It is what the worker is told, and what the client can count on. */
+    @Test
+    void should_count_the_time_of_the_first_attempt_on_the_second() {
+        Stream first = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        pass(500);
+        Stream other = new Stream(here);
+        Client younger = new Client();
+        get(younger, "/b");
+        pass(200);
+        Stream second = new Stream(here);
+        first.lose();
+        assertThat(second.log).containsExactly("/a end");
+        pass(299);
+        assertThat(client.log).isEmpty();
+        pass(1);
+        assertThat(client.log).containsExactly("TIMEOUT");
+        assertThat(second.log).containsExactly("/a end", "cancel TIMEOUT");
+        assertThat(younger.log).isEmpty();
+        pass(500);
+        assertThat(younger.log).containsExactly("TIMEOUT");
+        assertThat(other.log).containsExactly("/b end", "cancel TIMEOUT");
+    }
+
     @Test
     void should_drop_data_of_a_response_nobody_waits_for_and_give_its_octets_back() {
         Stream stream = new Stream(here);
@@ -444,6 +469,32 @@ class PoolTest {
         here.onStreamClosed(second.member, second, false);
         attempt.onLost(GONE);
         assertThat(first.log).containsExactly("/b end");
+    }
+
+    @Test
+    void should_count_no_exchange_for_a_stream_whose_client_lags_behind() {
+        Stream first = new Stream(here);
+        Stream second = new Stream(here, first.member);
+        pool.limit("worker", 1);
+        turn();
+        get(new Client(), "/a");
+        get(new Client(), "/b");
+        assertThat(second.log).containsExactly("/a end");
+        assertThat(first.log).isEmpty();
+
+        Attempt attempt = second.attempt();
+        second.attempt = null;
+        attempt.onHead(new DefaultHttp2Headers().status("200"), true);
+        here.onStreamLags(second.member);
+        assertThat(first.log).containsExactly("/b end");
+        assertThat(first.member.busy()).isEqualTo(1);
+        first.respond();
+        assertThat(pool.free()).isEqualTo(1);
+
+        pool.limit("worker", 2);
+        turn();
+        here.onStreamCaughtUp(second.member, second);
+        assertQuiet();
     }
 
     @Test

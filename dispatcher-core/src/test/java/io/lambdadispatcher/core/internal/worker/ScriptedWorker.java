@@ -44,6 +44,7 @@ final class ScriptedWorker implements AutoCloseable {
     private final Map<Integer, HeadEncoder> encoders = new HashMap<>();
     private final Map<Integer, FrameReader> readers = new HashMap<>();
     private final Map<Integer, ByteBuf> held = new HashMap<>();
+    private Runnable onHeld = () -> {};
     private final String token;
     private final ControlCodec codec;
     private final Channel channel;
@@ -181,18 +182,39 @@ final class ScriptedWorker implements AutoCloseable {
 
     /** @return how many octets of DATA, without END, that stream has brought before that line, which is taken too */
     int dataBefore(int id, String line) throws Exception {
+        return dataUntil(id, line)[0];
+    }
+
+    /** As {@link #dataBefore}. @return the octets, and in how many parts they came */
+    int[] dataUntil(int id, String line) throws Exception {
         String data = id + " DATA ";
         int bytes = 0;
-        while (true) {
+        for (int parts = 0; ; parts++) {
             String next = received.poll(10, TimeUnit.SECONDS);
             if (line.equals(next)) {
-                return bytes;
+                return new int[] {bytes, parts};
             }
             if (next == null || !next.startsWith(data) || next.endsWith(" end")) {
                 throw new AssertionError("received '" + next + "', expected '" + line + "'");
             }
             bytes += Integer.parseInt(next.substring(data.length()));
         }
+    }
+
+    /** Waits until so many octets of a held stream have come. */
+    void awaitHeld(int id, int bytes) throws Exception {
+        BlockingQueue<Integer> full = new LinkedBlockingQueue<>();
+        run(() -> onHeld = () -> {
+            int heldBytes = held.get(id).readableBytes();
+            if (heldBytes >= bytes) {
+                full.add(heldBytes);
+            }
+        });
+        run(() -> onHeld.run());
+        if (full.poll(10, TimeUnit.SECONDS) == null) {
+            throw new AssertionError("stream " + id + " has not brought " + bytes + " octets");
+        }
+        run(() -> onHeld = () -> {});
     }
 
     private void run(Runnable call) throws Exception {
@@ -255,6 +277,7 @@ final class ScriptedWorker implements AutoCloseable {
             ByteBuf unread = held.get(id);
             if (unread != null) {
                 unread.writeBytes(data);
+                onHeld.run();
                 return padding;
             }
             int bytes = data.readableBytes() + padding;

@@ -210,6 +210,66 @@ class TunnelTest {
         }
     }
 
+    /** Chunks of one octet, which would be frames of four octets more each, in buffers of hundreds. */
+    @Test
+    void should_make_one_frame_of_many_small_parts() throws Exception {
+        int octets = 10_000;
+        try (ScriptedWorker worker = worker();
+                Socket client = connect()) {
+            for (boolean trailers : new boolean[] {false, true}) {
+                send(client, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+                worker.expect("3 REQUEST_HEAD /a");
+                send(client, "1\r\nx\r\n".repeat(octets) + "0\r\n" + (trailers ? "a: b\r\n" : "") + "\r\n");
+                int[] bytesAndFrames = worker.dataUntil(3, trailers ? "3 TRAILERS" : "3 DATA 0 end");
+                assertThat(bytesAndFrames[0]).isEqualTo(octets);
+                assertThat(bytesAndFrames[1]).isLessThan(octets / 5);
+                worker.respond(3, status("204"), true);
+                head(client);
+            }
+        }
+    }
+
+    /** Frames without octets are never told of as taken. */
+    @Test
+    void should_let_no_part_wait_behind_frames_that_were_empty() throws Exception {
+        String head = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+        try (ScriptedWorker worker = worker();
+                Socket client = connect()) {
+            for (int i = 0; i < 40; i++) {
+                send(client, head);
+                worker.expect("3 REQUEST_HEAD /a");
+                send(client, "0\r\n\r\n");
+                worker.expect("3 DATA 0 end");
+                worker.respond(3, status("204"), true);
+                head(client);
+            }
+            send(client, head);
+            worker.expect("3 REQUEST_HEAD /a");
+            send(client, "1\r\nx\r\n");
+            worker.expect("3 DATA 1");
+        }
+    }
+
+    /** Nothing of it may be left for the next one, or its octets be counted among the next one's. */
+    @Test
+    void should_forget_small_parts_of_a_request_whose_client_has_gone() throws Exception {
+        try (ScriptedWorker worker = worker()) {
+            try (Socket client = connect()) {
+                send(client, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+                worker.expect("3 REQUEST_HEAD /a");
+                worker.hold(3);
+                send(client, "ffff\r\n" + "x".repeat(0xffff) + "\r\n" + "1\r\nx\r\n".repeat(10_000));
+                worker.awaitHeld(3, 65_000);
+            }
+            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.CANCELLED);
+            worker.read(3);
+            worker.dataUntil(3, "3 CANCEL " + ErrorCode.CANCELLED.code());
+            worker.respond(3, status("204"), true);
+            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
     @Test
     void should_treat_a_refusal_as_any_early_response() throws Exception {
         try (ScriptedWorker worker = worker();

@@ -20,7 +20,11 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,6 +37,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -73,6 +78,16 @@ class WorkerSideTest {
 
     private CompletableFuture<DispatchResponse> get(String path) {
         return send(DispatchRequest.of("GET", "a", path));
+    }
+
+    /** Where the requests of the embedding program are on the event loop of its workers. */
+    private static Dispatcher ofOneLoop() {
+        return Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .eventLoops(1)
+                .start();
     }
 
     private static Http2Headers ok() {
@@ -216,6 +231,47 @@ class WorkerSideTest {
         }
     }
 
+    /** The stream has done all it had to do by then, and is not owed an answer. */
+    @Test
+    void should_not_cancel_an_exchange_that_is_over_when_its_last_octets_are_passed_on() throws Exception {
+        try (Dispatcher ofOneLoop = ofOneLoop();
+                ScriptedWorker worker =
+                        new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
+            CompletableFuture<DispatchResponse> response =
+                    ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/a")).toCompletableFuture();
+            worker.expect("3 REQUEST_HEAD /a end");
+            worker.respond(3, ok(), false);
+            CompletableFuture<Void> cancelled = new CompletableFuture<>();
+            response.get(10, TimeUnit.SECONDS).body().subscribe(new CancellingWithin(cancelled));
+            worker.data(3, 10, true);
+            cancelled.get(10, TimeUnit.SECONDS);
+            ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    private static final class CancellingWithin extends Cancelling {
+        private final CompletableFuture<Void> cancelled;
+        private Flow.Subscription subscription;
+
+        CancellingWithin(CompletableFuture<Void> cancelled) {
+            this.cancelled = cancelled;
+        }
+
+        @Override
+        public void onSubscribe(Flow.Subscription given) {
+            subscription = given;
+            given.request(1);
+        }
+
+        @Override
+        public void onNext(ByteBuf part) {
+            super.onNext(part);
+            subscription.cancel();
+            cancelled.complete(null);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "HANDLER_FAILED, HANDLER_FAILED, 500",
@@ -265,6 +321,45 @@ class WorkerSideTest {
         }
     }
 
+    /** RFC 9112 section 6.3. Alike ones, too: what is behind us may read either. */
+    @ParameterizedTest
+    @CsvSource({
+        "GET, 200, 5, 6",
+        "GET, 200, 5, 5",
+        "GET, 200, '',",
+        "GET, 200, '5, 5',",
+        "GET, 200, -1,",
+        "GET, 200, 99999999999999999999,",
+        "HEAD, 200, 5, 6",
+        "HEAD, 200, x,",
+        "GET, 204, 0, 1",
+        "GET, 304, 5, 6"
+    })
+    void should_refuse_a_response_whose_length_is_not_one_number(
+            String method, String status, String length, @Nullable String more) throws Exception {
+        Http2Headers head = new DefaultHttp2Headers().status(status).add("content-length", length);
+        if (more != null) {
+            head.add("content-length", more);
+        }
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (boolean end : new boolean[] {true, false}) {
+                CompletableFuture<DispatchResponse> response = send(DispatchRequest.of(method, "a", "/a"));
+                worker.expect("3 REQUEST_HEAD /a end");
+                worker.respond(3, head, end);
+                assertThat(failure(response))
+                        .hasMessageContaining("content-length [" + length)
+                        .returns("BAD_RESPONSE", DispatchException::kind)
+                        .returns(502, DispatchException::status);
+                if (!end) {
+                    worker.expect("3 CANCEL " + ErrorCode.BAD_MESSAGE.code());
+                    worker.data(3, 5, true);
+                }
+            }
+            get("/next");
+            worker.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
     @Test
     void should_lose_only_the_stream_on_which_the_protocol_is_broken() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(2)) {
@@ -285,12 +380,7 @@ class WorkerSideTest {
 
     @Test
     void should_not_take_a_worker_for_busy_with_a_request_that_could_not_be_sent() throws Exception {
-        try (Dispatcher ofOneLoop = Dispatcher.builder()
-                        .function(FunctionOptions.of("f"))
-                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                        .secret(SECRET)
-                        .eventLoops(1)
-                        .start();
+        try (Dispatcher ofOneLoop = ofOneLoop();
                 ScriptedWorker first =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(2);
                 ScriptedWorker second = new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w2", SECRET)) {
@@ -370,11 +460,57 @@ class WorkerSideTest {
     }
 
     @Test
+    void should_leave_no_port_open_when_it_cannot_start_on_given_event_loops() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            int[] free = {freePort(), freePort()};
+            assertThatThrownBy(() -> Dispatcher.builder()
+                            .function(FunctionOptions.of("f"))
+                            .eventLoopGroup(loops)
+                            .workerListener(ListenerOptions.plain("127.0.0.1", free[0]))
+                            .publicListener(ListenerOptions.plain("127.0.0.1", free[1]))
+                            .publicListener(ListenerOptions.plain("127.0.0.1", taken.getLocalPort()))
+                            .start())
+                    .hasMessageContaining("cannot listen on 127.0.0.1:" + taken.getLocalPort());
+            for (int port : free) {
+                new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1")).close();
+            }
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @Test
     void should_tell_workers_to_drain_when_it_closes() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             CompletableFuture<Void> closed =
                     dispatcher.close(Duration.ofSeconds(5)).toCompletableFuture();
             worker.expect("1 DRAIN");
+            worker.say(new ControlMessage.Goodbye("done"));
+            worker.close();
+            closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    /** A worker that drains would not take those that wait. */
+    @Test
+    void should_serve_the_embedding_programs_requests_before_workers_are_told_to_drain() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> first = get("/a");
+            worker.expect("3 REQUEST_HEAD /a end");
+            List<CompletableFuture<DispatchResponse>> responses = List.of(first, get("/b"));
+            CompletableFuture<Void> closed =
+                    dispatcher.close(Duration.ofSeconds(30)).toCompletableFuture();
+            worker.respond(3, ok(), true);
+            worker.expect("3 REQUEST_HEAD /b end");
+            worker.respond(3, ok(), true);
+            worker.expect("1 DRAIN");
+            for (CompletableFuture<DispatchResponse> response : responses) {
+                assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            }
             worker.say(new ControlMessage.Goodbye("done"));
             worker.close();
             closed.get(10, TimeUnit.SECONDS);
@@ -433,7 +569,58 @@ class WorkerSideTest {
         }
     }
 
-    private static final class Cancelling implements Flow.Subscriber<ByteBuf> {
+    /** What its client has not read fills the stream's window: whoever came next would wait for that client. */
+    @Test
+    void should_use_no_stream_whose_last_response_is_for_the_most_part_unread() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> unread = respondUnread(worker, 200_000);
+            get("/b");
+            worker.expect("3 REQUEST_HEAD /b end");
+            assertThat(count(unread.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(200_000);
+            get("/c");
+            worker.expect("5 REQUEST_HEAD /c end");
+        }
+    }
+
+    @Test
+    void should_use_a_stream_again_that_has_half_of_its_window_left() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            CompletableFuture<DispatchResponse> unread = respondUnread(worker, WorkerPort.STREAM_WINDOW_BYTES / 2);
+            CompletableFuture<DispatchResponse> next = get("/b");
+            worker.expect("5 REQUEST_HEAD /b end");
+            worker.respond(5, ok(), false);
+            for (int part = 0; part < 16; part++) {
+                worker.data(5, 65_536, part == 15);
+            }
+            assertThat(count(next.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(16 * 65_536);
+            unread.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+        }
+    }
+
+    @Test
+    void should_pass_on_the_rest_of_a_whole_response_when_the_worker_has_gone() throws Exception {
+        CompletableFuture<DispatchResponse> unread;
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            unread = respondUnread(worker, 200_000);
+        }
+        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+        assertThat(count(unread.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                .isEqualTo(200_000);
+    }
+
+    /** A whole response on stream 5, the first one to be used. */
+    private CompletableFuture<DispatchResponse> respondUnread(ScriptedWorker worker, int bytes) throws Exception {
+        CompletableFuture<DispatchResponse> unread = get("/unread");
+        worker.expect("5 REQUEST_HEAD /unread end");
+        worker.respond(5, ok(), false);
+        worker.data(5, bytes, true);
+        worker.awaitRead(7);
+        return unread;
+    }
+
+    private static class Cancelling implements Flow.Subscriber<ByteBuf> {
         @Override
         public void onSubscribe(Flow.Subscription subscription) {
             subscription.cancel();
@@ -464,5 +651,57 @@ class WorkerSideTest {
             body.close();
             worker.expect("3 DATA 0 end");
         }
+    }
+
+    /** On the event loop, whenever it is asked: what has been taken is on its way out then, and what comes must count in the window like all else. */
+    @Test
+    void should_take_a_request_body_whose_publisher_answers_at_once() throws Exception {
+        int parts = 20;
+        int partBytes = 60_000;
+        try (Dispatcher ofOneLoop = ofOneLoop();
+                ScriptedWorker worker =
+                        new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
+            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(parts, partBytes)));
+            worker.expect("3 REQUEST_HEAD /a");
+            assertThat(worker.dataBefore(3, "3 DATA 0 end")).isEqualTo(parts * partBytes);
+            worker.respond(3, ok(), true);
+            worker.awaitRead(5);
+
+            worker.hold(3);
+            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/b").withBody(synchronous(1, 200_000)));
+            worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE / 3);
+            worker.read(3);
+            worker.expect("3 REQUEST_HEAD /b");
+            assertThat(worker.dataBefore(3, "3 DATA 0 end")).isEqualTo(200_000);
+        }
+    }
+
+    private static Flow.Publisher<ByteBuf> synchronous(int parts, int partBytes) {
+        return subscriber -> subscriber.onSubscribe(new Synchronous(subscriber, parts, partBytes));
+    }
+
+    private static final class Synchronous implements Flow.Subscription {
+        private final Flow.Subscriber<? super ByteBuf> subscriber;
+        private final int partBytes;
+        private int left;
+
+        Synchronous(Flow.Subscriber<? super ByteBuf> subscriber, int parts, int partBytes) {
+            this.subscriber = subscriber;
+            this.partBytes = partBytes;
+            this.left = parts;
+        }
+
+        @Override
+        public void request(long n) {
+            assertThat(n).isEqualTo(1);
+            if (--left >= 0) {
+                subscriber.onNext(Unpooled.buffer(partBytes).writeZero(partBytes));
+            } else if (left == -1) {
+                subscriber.onComplete();
+            }
+        }
+
+        @Override
+        public void cancel() {}
     }
 }

@@ -1,0 +1,85 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class EarlyBodyTest {
+    private final EarlyBody body = new EarlyBody();
+    private final List<ByteBuf> given = new ArrayList<>();
+
+    private ByteBuf add(byte... octets) {
+        ByteBuf part = Unpooled.buffer(1).writeBytes(octets); // not the empty one, which is never released
+        given.add(part);
+        body.add(part);
+        return part;
+    }
+
+    @Test
+    void should_put_small_parts_together() {
+        int octets = 100_000;
+        for (int i = 0; i < octets; i++) {
+            add((byte) i);
+        }
+        List<ByteBuf> parts = new ArrayList<>();
+        for (ByteBuf part = body.poll(); part != null; part = body.poll()) {
+            parts.add(part);
+        }
+        assertThat(parts).hasSize(2 + octets / SmallParts.MAX_BYTES);
+        int at = 0;
+        for (ByteBuf part : parts) {
+            while (part.isReadable()) {
+                assertThat(part.readByte()).isEqualTo((byte) at++);
+            }
+            part.release();
+        }
+        assertThat(at).isEqualTo(octets);
+        assertThat(given).allMatch(part -> part.refCnt() == 0);
+    }
+
+    @Test
+    void should_copy_neither_what_waits_alone_nor_what_is_large() {
+        ByteBuf first = add((byte) 1);
+        ByteBuf large = add(new byte[SmallParts.MAX_PART_BYTES + 1]);
+        assertThat(body.poll()).isSameAs(first);
+        assertThat(body.poll()).isSameAs(large);
+        assertThat(body.isEmpty()).isTrue();
+        first.release();
+        large.release();
+    }
+
+    @Test
+    void should_keep_the_order_of_parts_of_any_size() {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        ByteBuf expected = Unpooled.buffer();
+        for (int i = 0; i < 2000; i++) {
+            byte[] octets = new byte[random.nextInt(random.nextBoolean() ? 10 : 1000)];
+            random.nextBytes(octets);
+            expected.writeBytes(octets);
+            add(octets);
+        }
+        ByteBuf got = Unpooled.buffer();
+        for (ByteBuf part = body.poll(); part != null; part = body.poll()) {
+            got.writeBytes(part);
+            part.release();
+        }
+        assertThat(got).as("seed %d", seed).isEqualTo(expected);
+        assertThat(given).allMatch(part -> part.refCnt() == 0);
+    }
+
+    @Test
+    void should_release_all() {
+        for (int bytes : new int[] {1, 1, 600, 1, 1, 0}) {
+            add(new byte[bytes]);
+        }
+        body.release();
+        assertThat(body.isEmpty()).isTrue();
+        assertThat(given).allMatch(part -> part.refCnt() == 0);
+    }
+}
