@@ -421,7 +421,8 @@ final class Http1Handler extends ChannelDuplexHandler implements IngressDrain.Dr
 
     // Once every head time-out.
     private void onWatch() {
-        if (writes != null && writes.isStuck(now(), context.limits().writeTimeout().toNanos())) {
+        if (writes != null
+                && writes.isStuck(now(), context.limits().writeTimeout().toNanos())) {
             cut();
         } else if (state == State.IDLE) {
             watchIdle();
