@@ -10,27 +10,31 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.Transport;
 import io.lambdadispatcher.wire.ControlMessage;
 import io.lambdadispatcher.wire.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.wire.FrameWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -462,24 +466,26 @@ class WorkerSideTest {
     @Test
     void should_leave_no_port_open_when_it_cannot_start_on_given_event_loops() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-            int[] free = {freePort(), freePort()};
             assertThatThrownBy(() -> Dispatcher.builder()
                             .function(FunctionOptions.of("f"))
                             .eventLoopGroup(loops)
-                            .workerListener(ListenerOptions.plain("127.0.0.1", free[0]))
-                            .publicListener(ListenerOptions.plain("127.0.0.1", free[1]))
+                            .transport(new Transport("nio", NioIoHandler.newFactory(), RememberedPort.class))
+                            .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                            .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                             .publicListener(ListenerOptions.plain("127.0.0.1", taken.getLocalPort()))
                             .start())
                     .hasMessageContaining("cannot listen on 127.0.0.1:" + taken.getLocalPort());
-            for (int port : free) {
-                new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1")).close();
-            }
+            // Netty closes by itself, and soon, the third one, which could not be bound.
+            assertThat(RememberedPort.ALL).hasSize(3);
+            assertThat(List.copyOf(RememberedPort.ALL).subList(0, 2)).noneMatch(Channel::isOpen);
         }
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+    public static final class RememberedPort extends NioServerSocketChannel {
+        private static final Queue<Channel> ALL = new ConcurrentLinkedQueue<>();
+
+        public RememberedPort() {
+            ALL.add(this);
         }
     }
 
