@@ -132,7 +132,7 @@ final class DispatcherAssembly {
         try {
             return ownAddress.get().host();
         } catch (IllegalStateException e) {
-            throw new StartException(e.getMessage(), e);
+            throw new StartException(String.valueOf(e.getMessage()), e);
         }
     }
 

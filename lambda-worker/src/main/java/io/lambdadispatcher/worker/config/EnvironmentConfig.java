@@ -42,8 +42,10 @@ public final class EnvironmentConfig {
             return launched;
         }
         WorkerTls trust = WorkerTls.pem(Path.of(file));
-        boolean certified = tls != null && tls.certificate() != null && tls.key() != null;
-        return launched.withTls(certified ? trust.withClientCertificate(tls.certificate(), tls.key()) : trust);
+        Path certificate = tls == null ? null : tls.certificate();
+        Path key = tls == null ? null : tls.key();
+        return launched.withTls(
+                certificate == null || key == null ? trust : trust.withClientCertificate(certificate, key));
     }
 
     private @Nullable String trustFile() {

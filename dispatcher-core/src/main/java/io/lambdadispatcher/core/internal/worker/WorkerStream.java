@@ -408,10 +408,10 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         verify(!headSeen, FrameType.RESPONSE_HEAD);
-        verifyStatus(head.status());
+        CharSequence status = verifiedStatus(head);
         headSeen = true;
-        failed = head.status().charAt(0) >= '5';
-        if (!readLength(head)) {
+        failed = status.charAt(0) >= '5';
+        if (!readLength(head, status)) {
             String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
             failBadResponse(current, end, "response with content-length " + values + ", expected one number");
             return;
@@ -431,16 +431,17 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    private static void verifyStatus(@Nullable CharSequence status) throws WireException {
+    private static CharSequence verifiedStatus(Http2Headers head) throws WireException {
+        CharSequence status = head.status();
         if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
             throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
         }
+        return status;
     }
 
     /** @return false if nobody could say where the response ends (RFC 9112 section 6.3); whom we pass it on to might think otherwise */
-    private boolean readLength(FlatHeaders head) {
+    private boolean readLength(FlatHeaders head, CharSequence status) {
         responseBytesLeft = LENGTH_UNKNOWN;
-        CharSequence status = head.status();
         if (tunnel && opensTunnel(status)) {
             return true;
         }
