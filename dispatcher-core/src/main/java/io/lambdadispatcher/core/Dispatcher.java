@@ -3,14 +3,26 @@ package io.lambdadispatcher.core;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
 import io.lambdadispatcher.core.internal.engine.Engine;
-import io.lambdadispatcher.core.internal.ingress.IngressDrain;
+import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
-import io.lambdadispatcher.core.internal.ingress.TlsContexts;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoop;
@@ -119,7 +131,7 @@ public final class Dispatcher implements AutoCloseable {
 
     /**
      * Serves the client of a channel that the embedding program has accepted: add it to the end of the channel's pipeline, behind TLS if there is
-     * any. It speaks HTTP/1.1 and, with prior knowledge or by Upgrade, HTTP/2. The channel must be registered with an event loop given to
+     * any. It speaks HTTP/1.1 and, with prior knowledge, HTTP/2. The channel must be registered with an event loop given to
      * {@link Builder#eventLoopGroup}. Sharable.
      *
      * @param secure the client came over TLS

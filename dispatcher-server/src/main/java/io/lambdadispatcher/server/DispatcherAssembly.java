@@ -1,17 +1,17 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.core.DialBackAddress;
-import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.ForwardingPolicy;
-import io.lambdadispatcher.core.HttpLimits;
-import io.lambdadispatcher.core.ListenerOptions;
-import io.lambdadispatcher.core.TlsOptions;
-import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.lambda.DialBackAddress;
 import io.lambdadispatcher.core.lambda.LambdaFunctions;
 import io.lambdadispatcher.core.lambda.LambdaInvoker;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.LauncherKind;
 import java.util.Set;

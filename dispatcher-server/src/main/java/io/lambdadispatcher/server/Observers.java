@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import java.net.SocketAddress;
 import java.util.List;
 

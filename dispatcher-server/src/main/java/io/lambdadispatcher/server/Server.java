@@ -1,7 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.access.AccessLog;
 import io.lambdadispatcher.server.admin.AdminServer;

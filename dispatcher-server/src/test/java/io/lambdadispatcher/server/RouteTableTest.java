@@ -2,7 +2,7 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.LauncherKind;
 import io.lambdadispatcher.server.config.Route;

@@ -3,8 +3,8 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;

@@ -2,8 +2,8 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.functions.HttpApiFunction;
 import io.lambdadispatcher.it.functions.LoadBalancerFunction;
 import io.lambdadispatcher.it.functions.RestApiFunction;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.it.webdemo.JdkApp;
-import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -65,17 +65,18 @@ class PackageArrowsTest {
         noClasses()
                 .that()
                 .resideInAnyPackage(
-                        BASE + "worker.web..",
-                        BASE + "worker.lambda..",
-                        BASE + "worker.runtime..",
+                        BASE + "worker.adapter.web..",
+                        BASE + "worker.adapter.function..",
+                        BASE + "worker.adapter.runtime..",
                         BASE + "worker.websocket..",
                         BASE + "worker.blocking..",
-                        BASE + "worker.child..",
+                        BASE + "worker.internal.child..",
                         BASE + "worker.aws..",
                         BASE + "worker.handler..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(BASE + "worker", BASE + "worker.relay..", BASE + "worker.connect..")
+                .resideInAnyPackage(
+                        BASE + "worker", BASE + "worker.internal.relay..", BASE + "worker.internal.connect..")
                 .check(CLASSES);
     }
 

@@ -2,10 +2,10 @@ package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.ListenerOptions;
-import io.lambdadispatcher.core.TlsOptions;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.File;

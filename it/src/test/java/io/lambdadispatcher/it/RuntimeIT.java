@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.runtimedemo.Meeting;
 import io.lambdadispatcher.worker.LambdaHandler;
+import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
-import io.lambdadispatcher.worker.runtime.RuntimeHandler;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -229,8 +229,9 @@ class WebIT {
         @Test
         void should_answer_504_at_the_deadline() throws Exception {
             try (Rig impatient = Rig.start(
-                    io.lambdadispatcher.core.FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3)),
-                    io.lambdadispatcher.core.DispatcherObserver.NONE)) {
+                    io.lambdadispatcher.core.options.FunctionOptions.of("demo")
+                            .withRequestTimeout(Duration.ofSeconds(3)),
+                    io.lambdadispatcher.core.observe.DispatcherObserver.NONE)) {
                 Map<String, String> here = new HashMap<>(variables);
                 here.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));
                 impatient.worker(1, 5, here);

@@ -3,10 +3,10 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.HttpLimits;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.net.InetSocketAddress;

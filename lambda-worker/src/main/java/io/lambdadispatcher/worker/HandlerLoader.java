@@ -1,13 +1,13 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
+import io.lambdadispatcher.worker.adapter.function.UserClass;
+import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
+import io.lambdadispatcher.worker.adapter.web.WebEnvironment;
+import io.lambdadispatcher.worker.adapter.web.WebHandler;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.EnvironmentConfig;
 import io.lambdadispatcher.worker.handler.Handler;
-import io.lambdadispatcher.worker.lambda.FunctionHandler;
-import io.lambdadispatcher.worker.lambda.UserClass;
-import io.lambdadispatcher.worker.runtime.RuntimeHandler;
-import io.lambdadispatcher.worker.web.WebEnvironment;
-import io.lambdadispatcher.worker.web.WebHandler;
 import io.lambdadispatcher.worker.websocket.WebSocketHandler;
 import java.util.ArrayList;
 import java.util.List;

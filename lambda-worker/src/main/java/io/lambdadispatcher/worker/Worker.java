@@ -1,15 +1,15 @@
 package io.lambdadispatcher.worker;
 
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
-import io.lambdadispatcher.worker.connect.ClientTls;
-import io.lambdadispatcher.worker.connect.ConnectionKeeper;
-import io.lambdadispatcher.worker.connect.Dialler;
-import io.lambdadispatcher.worker.connect.Tally;
 import io.lambdadispatcher.worker.handler.Concurrency;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.internal.connect.ClientTls;
+import io.lambdadispatcher.worker.internal.connect.ConnectionKeeper;
+import io.lambdadispatcher.worker.internal.connect.Dialler;
+import io.lambdadispatcher.worker.internal.connect.Tally;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package io.lambdadispatcher.worker;
 
-import io.lambdadispatcher.wire.ControlCodec;
-import io.lambdadispatcher.wire.ControlMessage;
-import io.lambdadispatcher.wire.ControlMessage.Welcome;
-import io.lambdadispatcher.wire.Endpoints;
-import io.lambdadispatcher.wire.FrameReader;
-import io.lambdadispatcher.wire.FrameType;
-import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.wire.worker.ControlCodec;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
+import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;

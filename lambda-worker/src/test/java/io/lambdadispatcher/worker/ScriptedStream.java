@@ -1,12 +1,12 @@
 package io.lambdadispatcher.worker;
 
-import io.lambdadispatcher.wire.ErrorCode;
-import io.lambdadispatcher.wire.FrameReader;
-import io.lambdadispatcher.wire.FrameType;
-import io.lambdadispatcher.wire.FrameWriter;
-import io.lambdadispatcher.wire.HeadDecoder;
-import io.lambdadispatcher.wire.HeadEncoder;
-import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadDecoder;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

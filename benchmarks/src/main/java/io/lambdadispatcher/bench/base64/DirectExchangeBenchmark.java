@@ -1,11 +1,11 @@
 package io.lambdadispatcher.bench.base64;
 
 import io.lambdadispatcher.bench.Measured;
-import io.lambdadispatcher.core.DirectOptions;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.direct.DirectShard;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.event.EventFormat;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;

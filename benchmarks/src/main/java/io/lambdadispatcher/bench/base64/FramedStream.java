@@ -3,16 +3,16 @@ package io.lambdadispatcher.bench.base64;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
-import io.lambdadispatcher.core.internal.pool.Member;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
-import io.lambdadispatcher.wire.ErrorCode;
-import io.lambdadispatcher.wire.FrameLayout;
-import io.lambdadispatcher.wire.FrameReader;
-import io.lambdadispatcher.wire.FrameType;
-import io.lambdadispatcher.wire.FrameWriter;
-import io.lambdadispatcher.wire.HeadDecoder;
-import io.lambdadispatcher.wire.HeadEncoder;
-import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.FrameLayout;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadDecoder;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -65,12 +65,12 @@ final class FramedStream implements Carrier, RequestSink {
     }
 
     private final PoolShard shard;
-    private final Member member;
+    private final PooledConnection member;
     private final DispatcherEnd dispatcher = new DispatcherEnd();
     private final WorkerEnd worker = new WorkerEnd();
     private @Nullable Attempt attempt;
 
-    FramedStream(PoolShard shard, Member member) {
+    FramedStream(PoolShard shard, PooledConnection member) {
         this.shard = shard;
         this.member = member;
     }

@@ -1,11 +1,11 @@
 package io.lambdadispatcher.bench.base64;
 
 import io.lambdadispatcher.bench.Measured;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
-import io.lambdadispatcher.core.internal.pool.Member;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import java.util.List;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
@@ -28,7 +28,7 @@ public class WorkerStreamExchangeBenchmark extends Measured {
 
     @Setup
     public void prepare() {
-        Member member = new Member("worker");
+        PooledConnection member = new PooledConnection("worker");
         shard.onMember(member);
         shard.setOpen(member, true);
         shard.onStreamOpened(member, new FramedStream(shard, member));

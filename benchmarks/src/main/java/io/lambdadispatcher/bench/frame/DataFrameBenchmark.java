@@ -1,10 +1,10 @@
 package io.lambdadispatcher.bench.frame;
 
 import io.lambdadispatcher.bench.Measured;
-import io.lambdadispatcher.wire.FrameReader;
-import io.lambdadispatcher.wire.FrameType;
-import io.lambdadispatcher.wire.FrameWriter;
-import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;

@@ -2,11 +2,11 @@ package io.lambdadispatcher.bench.frame;
 
 import io.lambdadispatcher.bench.Heads;
 import io.lambdadispatcher.bench.Measured;
-import io.lambdadispatcher.wire.FrameLayout;
-import io.lambdadispatcher.wire.FrameWriter;
-import io.lambdadispatcher.wire.HeadDecoder;
-import io.lambdadispatcher.wire.HeadEncoder;
-import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.wire.worker.FrameLayout;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadDecoder;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.bench.lambda;
 
-import io.lambdadispatcher.worker.handler.EventExchange.Answer;
+import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.OutputStream;

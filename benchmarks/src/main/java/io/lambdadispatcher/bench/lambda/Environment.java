@@ -15,7 +15,7 @@ final class Environment implements Runnable {
     private final LambdaFunction function;
     private final ColdStart coldStart;
     private final Supplier<RequestStreamHandler> handlers;
-    private final LinkedBlockingQueue<Invocation> next = new LinkedBlockingQueue<>(1);
+    private final LinkedBlockingQueue<EnvironmentInvocation> next = new LinkedBlockingQueue<>(1);
     private final Thread thread;
 
     /** Keeps the size that responses have needed. */
@@ -34,7 +34,7 @@ final class Environment implements Runnable {
     }
 
     /** @throws IllegalStateException if one is under way: the function gives one at a time */
-    void serve(Invocation invocation) {
+    void serve(EnvironmentInvocation invocation) {
         next.add(invocation);
     }
 
@@ -66,12 +66,12 @@ final class Environment implements Runnable {
 
     /** @return false if there is to be no other */
     private boolean serveNext(RequestStreamHandler handler) throws InterruptedException {
-        Invocation invocation = next.take();
+        EnvironmentInvocation invocation = next.take();
         function.onBegin(this, invocation);
         return function.onEnd(this, invocation, invoke(handler, invocation));
     }
 
-    private InvokeResult invoke(RequestStreamHandler handler, Invocation invocation) {
+    private InvokeResult invoke(RequestStreamHandler handler, EnvironmentInvocation invocation) {
         output.reset();
         try {
             handler.handleRequest(new ByteArrayInputStream(invocation.payload), output, invocation);

@@ -2,9 +2,9 @@ package io.lambdadispatcher.bench.lambda;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
-import io.lambdadispatcher.worker.handler.EventExchange;
-import io.lambdadispatcher.worker.handler.EventExchange.Answer;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.internal.exchange.EventExchange;
+import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

@@ -72,7 +72,8 @@ final class LambdaFunction {
         if (payload.length > InvokeResult.LARGEST_PAYLOAD_BYTES) {
             return CompletableFuture.completedFuture(InvokeResult.tooLarge(payload.length));
         }
-        Invocation invocation = new Invocation(name, payload, TimeUnit.MILLISECONDS.toNanos(limits.timeoutMillis()));
+        EnvironmentInvocation invocation =
+                new EnvironmentInvocation(name, payload, TimeUnit.MILLISECONDS.toNanos(limits.timeoutMillis()));
         Environment environment = take();
         if (environment == null) {
             return CompletableFuture.completedFuture(InvokeResult.throttled());
@@ -106,7 +107,7 @@ final class LambdaFunction {
 
     // From environments.
 
-    void onBegin(Environment environment, Invocation invocation) {
+    void onBegin(Environment environment, EnvironmentInvocation invocation) {
         invocation.begin();
         // Under the lock, which a time-out waits for that comes at once.
         synchronized (this) {
@@ -122,7 +123,7 @@ final class LambdaFunction {
      *
      * @return false if the environment was killed meanwhile
      */
-    boolean onEnd(Environment environment, Invocation invocation, InvokeResult result) {
+    boolean onEnd(Environment environment, EnvironmentInvocation invocation, InvokeResult result) {
         synchronized (this) {
             Future<?> timeout = timeouts.remove(environment);
             if (timeout == null) {
@@ -136,14 +137,14 @@ final class LambdaFunction {
     }
 
     /** The environment is gone: the next invocation tries again in another one, as in AWS. */
-    void onStartFailed(Invocation invocation, Throwable thrown) {
+    void onStartFailed(EnvironmentInvocation invocation, Throwable thrown) {
         synchronized (this) {
             environments--;
         }
         invocation.result.complete(InvokeResult.threw(thrown));
     }
 
-    private void onTimeout(Environment environment, Invocation invocation) {
+    private void onTimeout(Environment environment, EnvironmentInvocation invocation) {
         synchronized (this) {
             if (timeouts.remove(environment) == null) {
                 return; // it has ended at this very moment

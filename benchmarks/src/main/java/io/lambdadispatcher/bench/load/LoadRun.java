@@ -39,8 +39,8 @@ final class LoadRun implements LoadConnection.Listener {
     private final EventLoop loop;
     private final Consumer<String> reports;
     private final Timetable timetable;
-    private final Tally window = new Tally();
-    private final Tally all = new Tally();
+    private final LoadTally window = new LoadTally();
+    private final LoadTally all = new LoadTally();
     private final List<LoadConnection> connections = new ArrayList<>();
     private final CompletableFuture<String> done = new CompletableFuture<>();
     private State state = State.CONNECTING;

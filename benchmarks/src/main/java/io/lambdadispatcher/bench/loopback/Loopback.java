@@ -1,10 +1,10 @@
 package io.lambdadispatcher.bench.loopback;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.ListenerOptions;
-import io.lambdadispatcher.core.TlsOptions;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.bench.loopback;
 
-import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.options.Transport;
 import io.netty.channel.Channel;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;

@@ -2,8 +2,6 @@ package io.lambdadispatcher.bench.pool;
 
 import io.lambdadispatcher.bench.Heads;
 import io.lambdadispatcher.bench.Measured;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
@@ -12,8 +10,10 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
-import io.lambdadispatcher.core.internal.pool.Member;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -61,7 +61,7 @@ public class DispatchBenchmark extends Measured {
     public void prepare() {
         shard = newShard();
         for (int i = 0; i < streams; i += STREAMS_PER_WORKER) {
-            Member worker = new Member("worker " + i);
+            PooledConnection worker = new PooledConnection("worker " + i);
             shard.onMember(worker);
             shard.setOpen(worker, true);
             for (int j = 0; j < STREAMS_PER_WORKER; j++) {
@@ -101,10 +101,10 @@ public class DispatchBenchmark extends Measured {
 
     /** Takes a request, and answers it when it is told to. */
     private final class Stream extends DiscardingSink implements Carrier {
-        private final Member worker;
+        private final PooledConnection worker;
         private @Nullable Attempt attempt;
 
-        Stream(Member worker) {
+        Stream(PooledConnection worker) {
             this.worker = worker;
         }
 

@@ -2,8 +2,8 @@ package io.lambdadispatcher.bench.runtime;
 
 import io.lambdadispatcher.bench.load.LoadMain;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.ListenerOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.worker.WorkerMain;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;

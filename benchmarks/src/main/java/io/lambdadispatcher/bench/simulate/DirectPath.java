@@ -13,17 +13,17 @@ final class DirectPath implements Path {
     private record Idle(long untilNanos) {}
 
     private final EventQueue time;
-    private final Settings settings;
+    private final SimulationSettings settings;
     private final RandomGenerator random;
     private final Durations service;
     private final Durations start;
     private final ArrayDeque<Idle> idle = new ArrayDeque<>();
     private int busy;
 
-    final Tally tally = new Tally();
+    final SimulationTally tally = new SimulationTally();
     int mostBusy;
 
-    DirectPath(EventQueue time, Settings settings, RandomGenerator random) {
+    DirectPath(EventQueue time, SimulationSettings settings, RandomGenerator random) {
         this.time = time;
         this.settings = settings;
         this.random = random;
@@ -33,7 +33,7 @@ final class DirectPath implements Path {
 
     /** The traffic begins. */
     void startCounting() {
-        for (int i = 0; i < settings.count(Setting.DIRECT_WARM); i++) {
+        for (int i = 0; i < settings.count(SimulationSetting.DIRECT_WARM); i++) {
             keep();
         }
     }
@@ -50,7 +50,7 @@ final class DirectPath implements Path {
         busy++;
         mostBusy = Math.max(mostBusy, busy);
         tally.launches += warm ? 0 : 1;
-        if (!warm && random.nextDouble() < settings.get(Setting.FAILURE_PROBABILITY)) {
+        if (!warm && random.nextDouble() < settings.get(SimulationSetting.FAILURE_PROBABILITY)) {
             fail(caller);
         } else {
             serve(warm ? 0 : start.draw(random), caller);
@@ -64,7 +64,7 @@ final class DirectPath implements Path {
 
     private void fail(Caller caller) {
         tally.launchFailures++;
-        long nanos = settings.nanos(Setting.FAILURE_SECONDS);
+        long nanos = settings.nanos(SimulationSetting.FAILURE_SECONDS);
         bill(nanos);
         time.after(nanos, () -> {
             busy--;
@@ -94,13 +94,13 @@ final class DirectPath implements Path {
     }
 
     private void keep() {
-        long kept = settings.nanos(Setting.DIRECT_KEPT_SECONDS);
+        long kept = settings.nanos(SimulationSetting.DIRECT_KEPT_SECONDS);
         idle.addLast(new Idle(time.nowNanos() + (long) (kept * (2 + 2 * random.nextDouble()) / 3)));
     }
 
     private void bill(long nanos) {
         long millis = (nanos + MILLI_NANOS - 1) / MILLI_NANOS;
         tally.invokes++;
-        tally.gbSeconds += settings.get(Setting.DIRECT_MEGABYTES) / 1024 * millis / 1000;
+        tally.gbSeconds += settings.get(SimulationSetting.DIRECT_MEGABYTES) / 1024 * millis / 1000;
     }
 }

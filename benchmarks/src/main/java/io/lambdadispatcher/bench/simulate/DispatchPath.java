@@ -1,13 +1,13 @@
 package io.lambdadispatcher.bench.simulate;
 
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.pool.Choice;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -33,7 +33,7 @@ final class DispatchPath implements Path {
     private record Waiting(long sinceNanos, Caller caller) {}
 
     private final EventQueue time;
-    private final Settings settings;
+    private final SimulationSettings settings;
     private final FunctionOptions function;
     private final RandomGenerator random;
     private final Durations service;
@@ -58,12 +58,12 @@ final class DispatchPath implements Path {
     private boolean counting;
     private long countingSinceNanos;
 
-    final Tally tally = new Tally();
+    final SimulationTally tally = new SimulationTally();
     final Timeline timeline = new Timeline();
     /** When each launch went out. */
     final List<Long> launchNanos = new ArrayList<>();
 
-    DispatchPath(EventQueue time, Settings settings, RandomGenerator random) {
+    DispatchPath(EventQueue time, SimulationSettings settings, RandomGenerator random) {
         this.time = time;
         this.settings = settings;
         this.function = settings.function();
@@ -71,7 +71,7 @@ final class DispatchPath implements Path {
         this.service = settings.workerService();
         this.start = settings.workerStart();
         this.pendingTimeoutNanos = function.pendingTimeout().toNanos();
-        this.contentionAbove = settings.get(Setting.CONTENTION_ABOVE);
+        this.contentionAbove = settings.get(SimulationSetting.CONTENTION_ABOVE);
         this.controller = new CapacityController(function, new Actions(), random);
         tick();
     }
@@ -233,7 +233,7 @@ final class DispatchPath implements Path {
             tally.launches++;
             tally.invokes++;
         }
-        time.after((long) (settings.get(Setting.LAUNCH_MILLIS) * 1e6), () -> onInvoked(worker));
+        time.after((long) (settings.get(SimulationSetting.LAUNCH_MILLIS) * 1e6), () -> onInvoked(worker));
     }
 
     private void onInvoked(SimulatedWorker worker) {
@@ -247,9 +247,11 @@ final class DispatchPath implements Path {
         }
         worker.startedNanos = time.nowNanos();
         running++;
-        if (random.nextDouble() < settings.get(Setting.FAILURE_PROBABILITY)) {
+        if (random.nextDouble() < settings.get(SimulationSetting.FAILURE_PROBABILITY)) {
             tally.launchFailures += counting ? 1 : 0;
-            time.after(settings.nanos(Setting.FAILURE_SECONDS), () -> end(worker, Cause.FAILED, "function error"));
+            time.after(
+                    settings.nanos(SimulationSetting.FAILURE_SECONDS),
+                    () -> end(worker, Cause.FAILED, "function error"));
         } else {
             time.after(start.draw(random), () -> onDialled(worker));
         }
@@ -262,7 +264,7 @@ final class DispatchPath implements Path {
         worker.dialled = true;
         controller.onDialled(time.nowNanos(), worker.id);
         // Lambda counts from here: initialisation is over.
-        worker.deadlineNanos = time.nowNanos() + settings.nanos(Setting.DEADLINE_SECONDS);
+        worker.deadlineNanos = time.nowNanos() + settings.nanos(SimulationSetting.DEADLINE_SECONDS);
         time.at(worker.deadlineNanos, () -> end(worker, Cause.FAILED, "timed out"));
         time.after(HANDSHAKE_NANOS, () -> onReady(worker));
     }
@@ -313,7 +315,7 @@ final class DispatchPath implements Path {
     private void bill(SimulatedWorker worker) {
         if (counting && worker.startedNanos >= 0) {
             long from = Math.max(countingSinceNanos, worker.startedNanos);
-            tally.gbSeconds += settings.get(Setting.MEGABYTES) / 1024 * (time.nowNanos() - from) / 1e9;
+            tally.gbSeconds += settings.get(SimulationSetting.MEGABYTES) / 1024 * (time.nowNanos() - from) / 1e9;
         }
     }
 

@@ -23,8 +23,8 @@ final class Report {
     }
 
     private void fill() {
-        Tally dispatch = run.dispatch.tally;
-        Tally direct = run.direct.tally;
+        SimulationTally dispatch = run.dispatch.tally;
+        SimulationTally direct = run.direct.tally;
         Timeline timeline = run.dispatch.timeline;
         row("requests", count(dispatch.arrived), count(direct.arrived));
         row("answered", count(dispatch.answered), count(direct.answered));
@@ -58,7 +58,7 @@ final class Report {
         rows.add(new Row(name, dispatch, direct));
     }
 
-    private static String both(Tally tally) {
+    private static String both(SimulationTally tally) {
         return count(tally.launchFailures) + ", " + count(tally.launchThrottles);
     }
 
@@ -94,7 +94,7 @@ final class Report {
     String json() {
         StringBuilder json = new StringBuilder("{\n\"scenario\": \"" + scenario.option() + "\",\n\"settings\": {");
         String comma = "";
-        for (Map.Entry<Setting, Double> each : run.settings.values().entrySet()) {
+        for (Map.Entry<SimulationSetting, Double> each : run.settings.values().entrySet()) {
             json.append(comma)
                     .append("\n  \"")
                     .append(each.getKey().option())
@@ -113,7 +113,7 @@ final class Report {
         return json.append("\n]\n}\n").toString();
     }
 
-    private static String tally(Tally tally, double dollars) {
+    private static String tally(SimulationTally tally, double dollars) {
         return String.format(
                 Locale.ROOT,
                 "{\"arrived\": %d, \"answered\": %d, \"refused\": %d, \"expired\": %d, \"cut\": %d, \"perSecond\": %.3f,"

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.bench.simulate;
 
-import static io.lambdadispatcher.bench.simulate.Setting.*;
+import static io.lambdadispatcher.bench.simulate.SimulationSetting.*;
 
 import java.util.Arrays;
 import java.util.Locale;
@@ -110,9 +110,9 @@ enum Scenario {
     final String published;
 
     private final Shape shape;
-    private final UnaryOperator<Settings> own;
+    private final UnaryOperator<SimulationSettings> own;
 
-    Scenario(String meaning, String published, Shape shape, UnaryOperator<Settings> own) {
+    Scenario(String meaning, String published, Shape shape, UnaryOperator<SimulationSettings> own) {
         this.meaning = meaning;
         this.published = published;
         this.shape = shape;
@@ -135,12 +135,12 @@ enum Scenario {
                                 Arrays.stream(values()).map(Scenario::option).toList())));
     }
 
-    Settings settings() {
-        return own.apply(Settings.defaults());
+    SimulationSettings settings() {
+        return own.apply(SimulationSettings.defaults());
     }
 
     /** @param untilNanos nothing is sent from then on */
-    Traffic traffic(Settings settings, long untilNanos) {
+    Traffic traffic(SimulationSettings settings, long untilNanos) {
         double low = settings.get(RATE);
         double high = Math.max(low, settings.get(PEAK_RATE));
         double peakAt = settings.get(PEAK_AT_SECONDS);

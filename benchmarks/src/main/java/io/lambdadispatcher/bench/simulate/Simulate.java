@@ -24,7 +24,7 @@ public final class Simulate {
             return arguments.length == 0 ? 2 : 0;
         }
         Scenario scenario;
-        Settings settings;
+        SimulationSettings settings;
         Path directory = Path.of("target", "simulation");
         try {
             scenario = Scenario.of(arguments[0]);
@@ -45,18 +45,18 @@ public final class Simulate {
         return 0;
     }
 
-    private static Settings changed(Settings settings, String option, String value) {
+    private static SimulationSettings changed(SimulationSettings settings, String option, String value) {
         if (!option.startsWith("--")) {
             throw new IllegalArgumentException("argument: " + option + ", expected --setting number");
         }
         try {
-            return settings.with(Setting.of(option.substring(2)), Double.parseDouble(value));
+            return settings.with(SimulationSetting.of(option.substring(2)), Double.parseDouble(value));
         } catch (NumberFormatException e) {
             throw new IllegalArgumentException(option + ": \"" + value + "\", expected a number", e);
         }
     }
 
-    private static void simulate(Scenario scenario, Settings settings, Path directory, PrintStream out)
+    private static void simulate(Scenario scenario, SimulationSettings settings, Path directory, PrintStream out)
             throws IOException {
         long start = System.nanoTime();
         Simulation run = Simulation.run(scenario, settings);
@@ -77,7 +77,7 @@ public final class Simulate {
             usage.append(String.format(Locale.ROOT, "%-16s %s%n", scenario.option(), scenario.meaning));
         }
         usage.append('\n');
-        for (Setting setting : Setting.values()) {
+        for (SimulationSetting setting : SimulationSetting.values()) {
             usage.append(String.format(
                     Locale.ROOT, "--%-27s %s (%s)%n", setting.option(), setting.meaning, number(setting.standard)));
         }

@@ -8,27 +8,27 @@ final class Simulation {
     /** For what is under way when the traffic ends. */
     private static final long MOST_LEFT_NANOS = 60_000_000_000L;
 
-    final Settings settings;
+    final SimulationSettings settings;
     final DispatchPath dispatch;
     final DirectPath direct;
     /** What each path's cost is for: the traffic, what it left, and the tail. */
     final double dispatchSeconds;
 
-    private Simulation(Settings settings, DispatchPath dispatch, DirectPath direct, double dispatchSeconds) {
+    private Simulation(SimulationSettings settings, DispatchPath dispatch, DirectPath direct, double dispatchSeconds) {
         this.settings = settings;
         this.dispatch = dispatch;
         this.direct = direct;
         this.dispatchSeconds = dispatchSeconds;
     }
 
-    static Simulation run(Scenario scenario, Settings settings) {
+    static Simulation run(Scenario scenario, SimulationSettings settings) {
         EventQueue time = new EventQueue();
         DispatchPath dispatch = new DispatchPath(time, settings, random(settings, 1));
-        time.runUntil(settings.nanos(Setting.WARM_UP_SECONDS));
+        time.runUntil(settings.nanos(SimulationSetting.WARM_UP_SECONDS));
         dispatch.startCounting();
         long startNanos = time.nowNanos();
         play(scenario, settings, time, dispatch, dispatch.tally);
-        time.runUntil(time.nowNanos() + settings.nanos(Setting.TAIL_SECONDS));
+        time.runUntil(time.nowNanos() + settings.nanos(SimulationSetting.TAIL_SECONDS));
         dispatch.stopCounting();
         double dispatchSeconds = (time.nowNanos() - startNanos) / 1e9;
 
@@ -39,12 +39,13 @@ final class Simulation {
         return new Simulation(settings, dispatch, direct, dispatchSeconds);
     }
 
-    private static SplittableRandom random(Settings settings, int salt) {
-        return new SplittableRandom((long) settings.get(Setting.SEED) * 31 + salt);
+    private static SplittableRandom random(SimulationSettings settings, int salt) {
+        return new SplittableRandom((long) settings.get(SimulationSetting.SEED) * 31 + salt);
     }
 
-    private static void play(Scenario scenario, Settings settings, EventQueue time, Path path, Tally tally) {
-        long untilNanos = time.nowNanos() + settings.nanos(Setting.DURATION_SECONDS);
+    private static void play(
+            Scenario scenario, SimulationSettings settings, EventQueue time, Path path, SimulationTally tally) {
+        long untilNanos = time.nowNanos() + settings.nanos(SimulationSetting.DURATION_SECONDS);
         Traffic traffic = scenario.traffic(settings, untilNanos);
         traffic.start(time, path, random(settings, 2));
         while (time.nowNanos() < untilNanos && !traffic.isOver()) {
@@ -59,15 +60,16 @@ final class Simulation {
     // What it costs, in dollars.
 
     double dispatchDollars() {
-        return lambdaDollars(dispatch.tally) + dispatchSeconds / 3600 * settings.get(Setting.DISPATCHER_HOUR_DOLLARS);
+        return lambdaDollars(dispatch.tally)
+                + dispatchSeconds / 3600 * settings.get(SimulationSetting.DISPATCHER_HOUR_DOLLARS);
     }
 
     double directDollars() {
         return lambdaDollars(direct.tally);
     }
 
-    private double lambdaDollars(Tally tally) {
-        return tally.gbSeconds * settings.get(Setting.GB_SECOND_DOLLARS)
-                + tally.invokes * settings.get(Setting.MILLION_REQUESTS_DOLLARS) / 1e6;
+    private double lambdaDollars(SimulationTally tally) {
+        return tally.gbSeconds * settings.get(SimulationSetting.GB_SECOND_DOLLARS)
+                + tally.invokes * settings.get(SimulationSetting.MILLION_REQUESTS_DOLLARS) / 1e6;
     }
 }

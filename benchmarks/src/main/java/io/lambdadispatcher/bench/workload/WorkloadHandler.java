@@ -1,7 +1,7 @@
 package io.lambdadispatcher.bench.workload;
 
 import com.example.inference.InferenceHandler;
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;

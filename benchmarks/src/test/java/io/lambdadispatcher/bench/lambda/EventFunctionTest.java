@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.bench.workload.Database;
 import io.lambdadispatcher.bench.workload.Wait;
 import io.lambdadispatcher.bench.workload.WorkloadHandler;
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.buffer.Unpooled;
 import java.io.ByteArrayInputStream;
@@ -127,8 +127,8 @@ class EventFunctionTest {
 
     private String answer(Handler handler, String event) throws IOException {
         ByteArrayOutputStream output = new ByteArrayOutputStream();
-        Invocation invocation =
-                new Invocation("f", event.getBytes(StandardCharsets.UTF_8), TimeUnit.MINUTES.toNanos(1));
+        EnvironmentInvocation invocation =
+                new EnvironmentInvocation("f", event.getBytes(StandardCharsets.UTF_8), TimeUnit.MINUTES.toNanos(1));
         invocation.begin();
         new EventFunction(handler, timers)
                 .handleRequest(new ByteArrayInputStream(invocation.payload), output, invocation);

@@ -2,7 +2,7 @@ package io.lambdadispatcher.bench.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.worker.lambda.FunctionHandler;
+import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

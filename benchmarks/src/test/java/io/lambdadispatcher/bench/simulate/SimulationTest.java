@@ -36,21 +36,22 @@ class SimulationTest {
 
     @Test
     void should_repeat_itself_with_the_same_seed_only() {
-        Settings settings = Scenario.SPIKE.settings().with(Setting.DURATION_SECONDS, 200);
+        SimulationSettings settings = Scenario.SPIKE.settings().with(SimulationSetting.DURATION_SECONDS, 200);
 
         String first = json(Scenario.SPIKE, settings);
 
         assertThat(json(Scenario.SPIKE, settings)).isEqualTo(first);
-        assertThat(json(Scenario.SPIKE, settings.with(Setting.SEED, 2))).isNotEqualTo(first);
+        assertThat(json(Scenario.SPIKE, settings.with(SimulationSetting.SEED, 2)))
+                .isNotEqualTo(first);
     }
 
-    private static String json(Scenario scenario, Settings settings) {
+    private static String json(Scenario scenario, SimulationSettings settings) {
         return new Report(scenario, Simulation.run(scenario, settings)).json();
     }
 
     @Test
     void should_never_launch_more_in_a_minute_than_the_guard_allows() {
-        Settings settings = Scenario.FAILING.settings().with(Setting.LAUNCHES_PER_MINUTE, 40);
+        SimulationSettings settings = Scenario.FAILING.settings().with(SimulationSetting.LAUNCHES_PER_MINUTE, 40);
 
         Simulation run = Simulation.run(Scenario.FAILING, settings);
 
@@ -64,8 +65,9 @@ class SimulationTest {
 
     @Test
     void should_scale_to_zero() {
-        Settings settings =
-                Settings.defaults().with(Setting.DURATION_SECONDS, 30).with(Setting.TAIL_SECONDS, 450);
+        SimulationSettings settings = SimulationSettings.defaults()
+                .with(SimulationSetting.DURATION_SECONDS, 30)
+                .with(SimulationSetting.TAIL_SECONDS, 450);
 
         Simulation run = Simulation.run(Scenario.THROTTLED, settings);
 
@@ -98,11 +100,11 @@ class SimulationTest {
 
     @Test
     void should_lose_no_request_to_a_deadline() {
-        Settings settings = Scenario.CHURN
+        SimulationSettings settings = Scenario.CHURN
                 .settings()
-                .with(Setting.DURATION_SECONDS, 1200)
-                .with(Setting.SERVICE_SIGMA, 0.5)
-                .with(Setting.DEADLINE_SECONDS, 120);
+                .with(SimulationSetting.DURATION_SECONDS, 1200)
+                .with(SimulationSetting.SERVICE_SIGMA, 0.5)
+                .with(SimulationSetting.DEADLINE_SECONDS, 120);
 
         Simulation run = Simulation.run(Scenario.CHURN, settings);
 
@@ -117,13 +119,13 @@ class SimulationTest {
 
     @Test
     void should_show_requests_cut_when_they_outlive_their_worker() {
-        Settings settings = Scenario.CHURN
+        SimulationSettings settings = Scenario.CHURN
                 .settings()
-                .with(Setting.DURATION_SECONDS, 300)
-                .with(Setting.SERVICE_MILLIS, 200_000)
-                .with(Setting.RATE, 1)
-                .with(Setting.PEAK_RATE, 1)
-                .with(Setting.DEADLINE_SECONDS, 60);
+                .with(SimulationSetting.DURATION_SECONDS, 300)
+                .with(SimulationSetting.SERVICE_MILLIS, 200_000)
+                .with(SimulationSetting.RATE, 1)
+                .with(SimulationSetting.PEAK_RATE, 1)
+                .with(SimulationSetting.DEADLINE_SECONDS, 60);
 
         assertThat(Simulation.run(Scenario.CHURN, settings).dispatch.tally.cut).isPositive();
     }
@@ -144,7 +146,7 @@ class SimulationTest {
 
     @Test
     void should_drive_ten_thousand_workers() {
-        Settings settings = Scenario.LARGE.settings().with(Setting.DURATION_SECONDS, 20);
+        SimulationSettings settings = Scenario.LARGE.settings().with(SimulationSetting.DURATION_SECONDS, 20);
 
         Simulation run = Simulation.run(Scenario.LARGE, settings);
 
@@ -158,13 +160,13 @@ class SimulationTest {
 
     @Test
     void should_bill_the_direct_path_by_the_millisecond_and_for_its_cold_starts() {
-        Settings settings = direct().with(Setting.SERVICE_MILLIS, 99.5)
-                .with(Setting.SERVICE_SIGMA, 0)
-                .with(Setting.DIRECT_MEGABYTES, 2048)
-                .with(Setting.DIRECT_COLD_START_SECONDS, 2)
-                .with(Setting.COLD_START_SIGMA, 0);
+        SimulationSettings settings = direct().with(SimulationSetting.SERVICE_MILLIS, 99.5)
+                .with(SimulationSetting.SERVICE_SIGMA, 0)
+                .with(SimulationSetting.DIRECT_MEGABYTES, 2048)
+                .with(SimulationSetting.DIRECT_COLD_START_SECONDS, 2)
+                .with(SimulationSetting.COLD_START_SIGMA, 0);
 
-        Tally tally = Simulation.run(Scenario.SCALE_UP, settings).direct.tally;
+        SimulationTally tally = Simulation.run(Scenario.SCALE_UP, settings).direct.tally;
 
         // 2,099.5 ms, then nine times 99.5 ms, each rounded up, twice a gigabyte.
         assertThat(tally.gbSeconds).isCloseTo(2 * (2.1 + 9 * 0.1), within(1e-9));
@@ -174,40 +176,46 @@ class SimulationTest {
 
     @Test
     void should_forget_idle_environments() {
-        Settings settings = Settings.defaults()
-                .with(Setting.RATE, 0.02)
-                .with(Setting.PEAK_RATE, 0.02)
-                .with(Setting.DURATION_SECONDS, 10_000);
+        SimulationSettings settings = SimulationSettings.defaults()
+                .with(SimulationSetting.RATE, 0.02)
+                .with(SimulationSetting.PEAK_RATE, 0.02)
+                .with(SimulationSetting.DURATION_SECONDS, 10_000);
 
-        Tally kept = Simulation.run(Scenario.THROTTLED, settings.with(Setting.DIRECT_KEPT_SECONDS, 1e5)).direct.tally;
-        Tally dropped = Simulation.run(Scenario.THROTTLED, settings.with(Setting.DIRECT_KEPT_SECONDS, 1)).direct.tally;
+        SimulationTally kept = Simulation.run(
+                        Scenario.THROTTLED, settings.with(SimulationSetting.DIRECT_KEPT_SECONDS, 1e5))
+                .direct
+                .tally;
+        SimulationTally dropped = Simulation.run(
+                        Scenario.THROTTLED, settings.with(SimulationSetting.DIRECT_KEPT_SECONDS, 1))
+                .direct
+                .tally;
 
         assertThat(kept.arrived).isEqualTo(dropped.arrived).isGreaterThan(100);
         assertThat(kept.launches).isLessThan(5);
         assertThat(dropped.launches).isGreaterThan(kept.arrived * 9 / 10);
     }
 
-    private static Settings direct() {
+    private static SimulationSettings direct() {
         return Scenario.SCALE_UP
                 .settings()
-                .with(Setting.IN_FLIGHT, 1)
-                .with(Setting.REQUESTS, 10)
-                .with(Setting.DIRECT_SERVICE_MILLIS, 0)
-                .with(Setting.DIRECT_WARM, 0);
+                .with(SimulationSetting.IN_FLIGHT, 1)
+                .with(SimulationSetting.REQUESTS, 10)
+                .with(SimulationSetting.DIRECT_SERVICE_MILLIS, 0)
+                .with(SimulationSetting.DIRECT_WARM, 0);
     }
 
     @Test
     void should_slow_down_a_worker_that_has_more_than_its_processor_carries() {
-        Settings settings = Scenario.SCALE_UP_SMALL
+        SimulationSettings settings = Scenario.SCALE_UP_SMALL
                 .settings()
-                .with(Setting.IN_FLIGHT, 4)
-                .with(Setting.MIN_WORKERS, 1)
-                .with(Setting.MAX_WORKERS, 1)
-                .with(Setting.SERVICE_MILLIS, 100)
-                .with(Setting.SERVICE_SIGMA, 0)
-                .with(Setting.CONTENTION_ABOVE, 2);
+                .with(SimulationSetting.IN_FLIGHT, 4)
+                .with(SimulationSetting.MIN_WORKERS, 1)
+                .with(SimulationSetting.MAX_WORKERS, 1)
+                .with(SimulationSetting.SERVICE_MILLIS, 100)
+                .with(SimulationSetting.SERVICE_SIGMA, 0)
+                .with(SimulationSetting.CONTENTION_ABOVE, 2);
 
-        Tally tally = Simulation.run(Scenario.SCALE_UP_SMALL, settings).dispatch.tally;
+        SimulationTally tally = Simulation.run(Scenario.SCALE_UP_SMALL, settings).dispatch.tally;
 
         assertThat(tally.latency.getMaxValue() / 1e6).isCloseTo(200, within(1.0));
         assertThat(tally.answersPerSecond()).isCloseTo(20, within(2.0));

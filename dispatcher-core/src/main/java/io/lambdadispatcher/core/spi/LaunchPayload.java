@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.spi;
 
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
-import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.access;
 
-import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import java.time.Instant;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

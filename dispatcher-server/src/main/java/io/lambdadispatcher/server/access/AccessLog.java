@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.access;
 
-import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.lambda.FunctionName;
-import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

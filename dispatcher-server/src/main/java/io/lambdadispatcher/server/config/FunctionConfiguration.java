@@ -1,9 +1,9 @@
 package io.lambdadispatcher.server.config;
 
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.DirectOptions;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.LaunchLimits;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import org.jspecify.annotations.Nullable;
 
 /**

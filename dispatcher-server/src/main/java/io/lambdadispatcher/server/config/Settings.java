@@ -21,7 +21,7 @@ import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
-import io.lambdadispatcher.core.ForwardingPolicy;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.InetSocketAddress;
 import java.net.URI;

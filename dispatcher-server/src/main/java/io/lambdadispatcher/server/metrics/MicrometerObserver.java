@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.metrics;
 
-import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.transport;
 
-import io.lambdadispatcher.core.Transport;
+import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.TransportKind;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollIoHandler;

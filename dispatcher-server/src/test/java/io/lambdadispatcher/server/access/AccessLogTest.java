@@ -2,8 +2,8 @@ package io.lambdadispatcher.server.access;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.lambdadispatcher.server.log.Logging;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,7 +8,7 @@ import tools.jackson.core.JsonGenerator;
 /**
  * The event of a load balancer's target group
  * (<a href="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html">AWS's description</a>). Where there is
- * one value for each name, it is the last that the client sent. Query parameters are passed on as they were written.
+ * one value for each name, it is the last that the client sent. QueryString parameters are passed on as they were written.
  */
 final class AlbEvent extends EventWriter {
     private final String targetGroup;
@@ -28,7 +28,7 @@ final class AlbEvent extends EventWriter {
         json.writeEndObject();
         json.writeStringProperty("httpMethod", head.method().toString());
         json.writeStringProperty("path", path(head));
-        write(json, "queryStringParameters", "multiValueQueryStringParameters", Query.raw(query(head)));
+        write(json, "queryStringParameters", "multiValueQueryStringParameters", QueryString.raw(query(head)));
         write(json, "headers", "multiValueHeaders", fields(head));
     }
 

@@ -28,7 +28,7 @@ class HttpApiEvent extends EventWriter {
         writeCookies(json, fields.remove("cookie"));
         writeJoined(json, "headers", fields);
         if (!query.isEmpty()) {
-            writeJoined(json, "queryStringParameters", Query.decoded(query));
+            writeJoined(json, "queryStringParameters", QueryString.decoded(query));
         }
         writeContext(json, head, orNew(requestId));
     }

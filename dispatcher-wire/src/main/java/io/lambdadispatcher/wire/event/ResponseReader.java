@@ -108,7 +108,8 @@ public final class ResponseReader {
         }
     }
 
-    private static void readFields(JsonParser json, ResponseHead head, boolean multiValue) throws BadResponseException {
+    private static void readFields(JsonParser json, FunctionResponseHead head, boolean multiValue)
+            throws BadResponseException {
         if (json.currentToken() == JsonToken.VALUE_NULL) {
             return;
         }
@@ -126,24 +127,24 @@ public final class ResponseReader {
         }
     }
 
-    private static void readItems(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+    private static void readItems(JsonParser json, String name, FunctionResponseHead head) throws BadResponseException {
         if (json.currentToken() == JsonToken.VALUE_NULL) {
             return;
         }
         if (json.currentToken() != JsonToken.START_ARRAY) {
-            throw new BadResponseException("the values of " + ResponseHead.shown(name) + " are no array");
+            throw new BadResponseException("the values of " + FunctionResponseHead.shown(name) + " are no array");
         }
         while (json.nextToken() != JsonToken.END_ARRAY) {
             add(json, name, head);
         }
     }
 
-    private static void add(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+    private static void add(JsonParser json, String name, FunctionResponseHead head) throws BadResponseException {
         if (json.currentToken() == JsonToken.VALUE_NULL) {
             return;
         }
         if (!json.currentToken().isScalarValue()) {
-            throw new BadResponseException("the value of " + ResponseHead.shown(name) + " is no string");
+            throw new BadResponseException("the value of " + FunctionResponseHead.shown(name) + " is no string");
         }
         head.add(name, json.getString());
     }
@@ -199,7 +200,7 @@ public final class ResponseReader {
         if (!isFormat2()) {
             throw new BadResponseException("no statusCode");
         }
-        ResponseHead head = new ResponseHead();
+        FunctionResponseHead head = new FunctionResponseHead();
         head.add("content-type", "application/json");
         byte[] body = text != null && shape == EventFormat.HTTP_API_V2 ? text.getBytes(CharsetUtil.UTF_8) : payload;
         return head.response(200, body, method);
@@ -207,11 +208,11 @@ public final class ResponseReader {
 
     /** What has been read so far of a response object. */
     private static final class Members {
-        final ResponseHead head = new ResponseHead();
+        final FunctionResponseHead head = new FunctionResponseHead();
 
         /** {@code headers} of a REST API, which has {@code multiValueHeaders} as well, in {@link #head}. */
         @Nullable
-        ResponseHead singles;
+        FunctionResponseHead singles;
 
         boolean hasStatus;
         int status;
@@ -224,9 +225,9 @@ public final class ResponseReader {
         @Nullable
         BadResponseException problem;
 
-        ResponseHead singles() {
+        FunctionResponseHead singles() {
             if (singles == null) {
-                singles = new ResponseHead();
+                singles = new FunctionResponseHead();
             }
             return singles;
         }

@@ -76,7 +76,7 @@ final class RestApiEvent extends EventWriter {
         json.writeStringProperty("path", path);
         json.writeStringProperty("httpMethod", head.method().toString());
         writeBoth(json, "headers", "multiValueHeaders", spelled(fields(head)));
-        writeBoth(json, "queryStringParameters", "multiValueQueryStringParameters", Query.decoded(query(head)));
+        writeBoth(json, "queryStringParameters", "multiValueQueryStringParameters", QueryString.decoded(query(head)));
         writePathParameters(json, path);
         json.writeNullProperty("stageVariables");
         writeContext(json, head, resource, orNew(requestId));

@@ -22,7 +22,7 @@ public final class StreamPrelude {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw new BadResponseException("no JSON object");
             }
-            ResponseHead head = new ResponseHead();
+            FunctionResponseHead head = new FunctionResponseHead();
             int status = 200;
             while (json.nextToken() == JsonToken.PROPERTY_NAME) {
                 String name = json.currentName();
@@ -49,7 +49,7 @@ public final class StreamPrelude {
         return Integer.parseInt(text);
     }
 
-    private static void readFields(JsonParser json, ResponseHead head) throws BadResponseException {
+    private static void readFields(JsonParser json, FunctionResponseHead head) throws BadResponseException {
         if (json.currentToken() != JsonToken.START_OBJECT) {
             skipOnlyNull(json, "headers are no object");
             return;
@@ -62,7 +62,8 @@ public final class StreamPrelude {
     }
 
     /** One, or an array of them. */
-    private static void readValues(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+    private static void readValues(JsonParser json, String name, FunctionResponseHead head)
+            throws BadResponseException {
         if (json.currentToken() != JsonToken.START_ARRAY) {
             readValue(json, name, head);
             return;
@@ -72,12 +73,12 @@ public final class StreamPrelude {
         }
     }
 
-    private static void readValue(JsonParser json, String name, ResponseHead head) throws BadResponseException {
+    private static void readValue(JsonParser json, String name, FunctionResponseHead head) throws BadResponseException {
         if (json.currentToken() == JsonToken.VALUE_NULL) {
             return;
         }
         if (!json.currentToken().isScalarValue()) {
-            throw new BadResponseException("the value of " + ResponseHead.shown(name) + " is no string");
+            throw new BadResponseException("the value of " + FunctionResponseHead.shown(name) + " is no string");
         }
         head.add(name, json.getString());
     }

@@ -3,7 +3,7 @@ package io.lambdadispatcher.wire.http2;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.wire.FlatHeadersDecoder;
+import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.testkit.Splits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;

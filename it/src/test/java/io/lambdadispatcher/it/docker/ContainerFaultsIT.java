@@ -3,9 +3,9 @@ package io.lambdadispatcher.it.docker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.github.dockerjava.api.DockerClient;
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.LaunchLimits;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;

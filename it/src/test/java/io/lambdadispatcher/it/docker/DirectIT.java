@@ -2,13 +2,13 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.ListenerOptions;
 import io.lambdadispatcher.core.lambda.LambdaInvoker;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.it.directdemo.EventEcho;
 import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.URI;

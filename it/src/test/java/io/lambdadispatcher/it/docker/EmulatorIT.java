@@ -3,9 +3,9 @@ package io.lambdadispatcher.it.docker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.amazonaws.services.lambda.runtime.events.APIGatewayV2HTTPEvent;
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.LaunchLimits;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.it.functions.HttpApiFunction;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

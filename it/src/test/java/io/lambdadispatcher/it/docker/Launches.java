@@ -1,6 +1,6 @@
 package io.lambdadispatcher.it.docker;
 
-import io.lambdadispatcher.core.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

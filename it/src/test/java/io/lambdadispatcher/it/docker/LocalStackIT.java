@@ -2,12 +2,12 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.LaunchLimits;
-import io.lambdadispatcher.core.TlsOptions;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.options.TlsOptions;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.net.http.HttpResponse;

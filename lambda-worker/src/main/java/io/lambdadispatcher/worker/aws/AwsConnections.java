@@ -147,7 +147,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         private UnaryOperator<NettyNioAsyncHttpClient.Builder> asyncChange = UnaryOperator.identity();
         private UnaryOperator<ApacheHttpClient.Builder> blockingChange = UnaryOperator.identity();
         private Snapshots snapshots = Snapshots.ofProcess();
-        private Clocks clocks = Clocks.SYSTEM;
+        private FreezeClocks clocks = FreezeClocks.SYSTEM;
         private boolean beforeSnapshot = "snap-start".equals(System.getenv("AWS_LAMBDA_INITIALIZATION_TYPE"));
 
         private Builder() {}
@@ -199,7 +199,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
             return this;
         }
 
-        Builder clocks(Clocks clocks) {
+        Builder clocks(FreezeClocks clocks) {
             this.clocks = clocks;
             return this;
         }

@@ -26,12 +26,12 @@ import software.amazon.awssdk.utils.SdkAutoCloseable;
  * @param <C> the client
  */
 final class Generations<C extends SdkAutoCloseable> {
-    /** Clocks that run on differ by less: NTP slews by 0.05 % at most, and steps seldom. */
+    /** FreezeClocks that run on differ by less: NTP slews by 0.05 % at most, and steps seldom. */
     private static final long FREEZE_MILLIS = 1000;
 
     private final IntFunction<C> making;
     private final IntSupplier size;
-    private final Clocks clocks;
+    private final FreezeClocks clocks;
     private final long idleMillis;
     private final Executor closing;
 
@@ -44,7 +44,7 @@ final class Generations<C extends SdkAutoCloseable> {
      * @param size of the pool
      * @param closing runs what closes a client, which may block
      */
-    Generations(IntFunction<C> making, IntSupplier size, Clocks clocks, long idleMillis, Executor closing) {
+    Generations(IntFunction<C> making, IntSupplier size, FreezeClocks clocks, long idleMillis, Executor closing) {
         this.making = making;
         this.size = size;
         this.clocks = clocks;

@@ -1,9 +1,9 @@
 package io.lambdadispatcher.worker.blocking;
 
-import io.lambdadispatcher.wire.ErrorCode;
-import io.lambdadispatcher.worker.handler.FailureLog;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.io.InputStream;

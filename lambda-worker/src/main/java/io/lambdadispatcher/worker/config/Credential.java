@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.config;
 
-import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;

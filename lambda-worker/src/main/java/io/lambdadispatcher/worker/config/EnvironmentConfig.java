@@ -54,7 +54,7 @@ public final class EnvironmentConfig {
     }
 
     private WorkerConfig read() {
-        Settings settings = new Settings();
+        WorkerSettings settings = new WorkerSettings();
         settings.function = text("FUNCTION");
         settings.workerId = text("WORKER_ID");
         if (settings.workerId == null) {
@@ -64,10 +64,11 @@ public final class EnvironmentConfig {
         settings.secret = text("SECRET");
         settings.addresses = addresses();
         if (settings.function == null) {
-            throw Settings.bad(PREFIX + "FUNCTION", "not set", "the name of a function that the dispatcher knows");
+            throw WorkerSettings.bad(
+                    PREFIX + "FUNCTION", "not set", "the name of a function that the dispatcher knows");
         }
         if (settings.token == null && settings.secret == null) {
-            throw Settings.bad(
+            throw WorkerSettings.bad(
                     PREFIX + "SECRET", "not set", "the dispatcher's workers.secret, or a token in " + PREFIX + "TOKEN");
         }
         settings.connections = number("CONNECTIONS");
@@ -94,11 +95,11 @@ public final class EnvironmentConfig {
     private List<InetSocketAddress> addresses() {
         String value = text("ADDRESSES");
         if (value == null) {
-            throw Settings.bad(PREFIX + "ADDRESSES", "not set", "host:port, several separated by commas");
+            throw WorkerSettings.bad(PREFIX + "ADDRESSES", "not set", "host:port, several separated by commas");
         }
         List<InetSocketAddress> found = new ArrayList<>();
         for (String part : value.split(",", -1)) {
-            found.add(Settings.address(PREFIX + "ADDRESSES", part.trim()));
+            found.add(WorkerSettings.address(PREFIX + "ADDRESSES", part.trim()));
         }
         return found;
     }
@@ -108,20 +109,20 @@ public final class EnvironmentConfig {
         try {
             return value == null ? null : Integer.valueOf(value);
         } catch (NumberFormatException e) {
-            throw Settings.bad(PREFIX + name, "'" + value + "'", "a number");
+            throw WorkerSettings.bad(PREFIX + name, "'" + value + "'", "a number");
         }
     }
 
     private @Nullable Duration millis(String name) {
         String value = text(name);
         try {
-            if (value == null || Settings.isMillis(Long.parseLong(value))) {
+            if (value == null || WorkerSettings.isMillis(Long.parseLong(value))) {
                 return value == null ? null : Duration.ofMillis(Long.parseLong(value));
             }
         } catch (NumberFormatException e) {
             // As bad as one out of range.
         }
-        throw Settings.bad(PREFIX + name, "'" + value + "'", Settings.MILLIS);
+        throw WorkerSettings.bad(PREFIX + name, "'" + value + "'", WorkerSettings.MILLIS);
     }
 
     private boolean flag(String name) {
@@ -132,6 +133,6 @@ public final class EnvironmentConfig {
         if (value.equals("true")) {
             return true;
         }
-        throw Settings.bad(PREFIX + name, "'" + value + "'", "true or false");
+        throw WorkerSettings.bad(PREFIX + name, "'" + value + "'", "true or false");
     }
 }

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.config;
 
-import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -34,7 +34,7 @@ public final class InvokePayload {
     private static final Set<String> SECRETS = Set.of("token", "secret");
 
     private final JsonParser parser;
-    private final Settings settings = new Settings();
+    private final WorkerSettings settings = new WorkerSettings();
 
     private InvokePayload(JsonParser parser) {
         this.parser = parser;
@@ -123,7 +123,7 @@ public final class InvokePayload {
 
     private static void verifyVersion(int version) {
         if (version != WireLimits.PROTOCOL_VERSION) {
-            throw Settings.bad("protocolVersion", version, String.valueOf(WireLimits.PROTOCOL_VERSION));
+            throw WorkerSettings.bad("protocolVersion", version, String.valueOf(WireLimits.PROTOCOL_VERSION));
         }
     }
 
@@ -142,8 +142,8 @@ public final class InvokePayload {
     }
 
     private Duration millis(String name) {
-        if (!isLong() || !Settings.isMillis(parser.getLongValue())) {
-            throw bad(name, Settings.MILLIS);
+        if (!isLong() || !WorkerSettings.isMillis(parser.getLongValue())) {
+            throw bad(name, WorkerSettings.MILLIS);
         }
         return Duration.ofMillis(parser.getLongValue());
     }
@@ -162,7 +162,7 @@ public final class InvokePayload {
     }
 
     private IllegalArgumentException bad(String name, String expected) {
-        return Settings.bad(name, SECRETS.contains(name) ? "something else" : shown(), expected);
+        return WorkerSettings.bad(name, SECRETS.contains(name) ? "something else" : shown(), expected);
     }
 
     /** The value where it cannot be a token or a secret in the wrong place; else what kind of value it is. */
@@ -186,7 +186,7 @@ public final class InvokePayload {
         }
         List<InetSocketAddress> found = new ArrayList<>();
         while (parser.nextToken() != JsonToken.END_ARRAY) {
-            found.add(Settings.address(name, text(name)));
+            found.add(WorkerSettings.address(name, text(name)));
         }
         return found;
     }

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.config;
 
-import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;

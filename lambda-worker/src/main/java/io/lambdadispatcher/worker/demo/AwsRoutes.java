@@ -1,10 +1,10 @@
 package io.lambdadispatcher.worker.demo;
 
-import io.lambdadispatcher.wire.ErrorCode;
-import io.lambdadispatcher.worker.handler.FailureLog;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.AsciiString;
 import java.util.UUID;

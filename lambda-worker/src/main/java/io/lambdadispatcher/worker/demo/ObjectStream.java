@@ -1,9 +1,9 @@
 package io.lambdadispatcher.worker.demo;
 
-import io.lambdadispatcher.wire.ErrorCode;
-import io.lambdadispatcher.worker.handler.FailureLog;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;

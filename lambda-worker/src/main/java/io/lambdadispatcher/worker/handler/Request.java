@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.handler;
 
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.handler;
 
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;

@@ -34,7 +34,7 @@ import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 class AwsConnectionsTest {
     private static final Map<String, AttributeValue> ITEM = Map.of("id", AttributeValue.fromS("1"));
 
-    private final ManualClocks clocks = new ManualClocks();
+    private final ManualFreezeClocks clocks = new ManualFreezeClocks();
     private final FakeContext context = new FakeContext();
     private final ImpatientServer server = new ImpatientServer();
     private final AwsConnections connections = builder().build();

@@ -10,7 +10,7 @@ import software.amazon.awssdk.utils.SdkAutoCloseable;
 class GenerationsTest {
     private static final long IDLE_MILLIS = 5000;
 
-    private final ManualClocks clocks = new ManualClocks();
+    private final ManualFreezeClocks clocks = new ManualFreezeClocks();
     private final List<Client> made = new ArrayList<>();
     private int size = 10;
     private long makingMillis;

@@ -27,7 +27,7 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 @Timeout(180)
 class KeptAsyncClientTest {
     private final ImpatientServer server = new ImpatientServer();
-    private final ManualClocks clocks = new ManualClocks();
+    private final ManualFreezeClocks clocks = new ManualFreezeClocks();
     private final BlockingQueue<Runnable> closes = new LinkedBlockingQueue<>();
     private final NettyClients netty = new NettyClients(Duration.ofSeconds(5), UnaryOperator.identity());
     private final Generations<SdkAsyncHttpClient> generations =

@@ -1,12 +1,12 @@
 package io.lambdadispatcher.core.internal.capacity;
 
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.capacity;
 
-import io.lambdadispatcher.core.LaunchLimits;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;

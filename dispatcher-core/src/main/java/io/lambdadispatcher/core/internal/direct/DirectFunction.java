@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.direct;
 
-import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.wire.event.EventWriter;

@@ -1,14 +1,14 @@
 package io.lambdadispatcher.core.internal.embed;
 
-import io.lambdadispatcher.core.DispatchException;
-import io.lambdadispatcher.core.DispatchRequest;
-import io.lambdadispatcher.core.DispatchResponse;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;

@@ -1,14 +1,14 @@
 package io.lambdadispatcher.core.internal.engine;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;

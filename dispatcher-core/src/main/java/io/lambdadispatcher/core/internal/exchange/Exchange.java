@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.exchange;
 
-import io.lambdadispatcher.core.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;

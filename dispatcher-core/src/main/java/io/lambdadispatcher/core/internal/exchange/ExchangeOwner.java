@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
-import io.lambdadispatcher.core.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import org.jspecify.annotations.Nullable;
 
 /** The part of a pool that shares the exchange's event loop, and that the exchange tells how it fares. */

@@ -1,5 +1,8 @@
 package io.lambdadispatcher.core.internal.ingress;
 
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
+import io.lambdadispatcher.core.internal.ingress.http2.Http2Ingress;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.ByteToMessageDecoder;
@@ -54,7 +57,7 @@ final class ProtocolDetector extends ByteToMessageDecoder {
         if (same) {
             Http2Ingress.install(ctx.pipeline(), context);
         } else {
-            Http1Handler.install(ctx.pipeline(), context);
+            Http1ClientConnection.install(ctx.pipeline(), context);
         }
         ctx.pipeline().remove(this);
     }

@@ -1,9 +1,13 @@
 package io.lambdadispatcher.core.internal.ingress;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.ForwardingPolicy;
-import io.lambdadispatcher.core.HttpLimits;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
+import io.lambdadispatcher.core.internal.ingress.http2.Http2Ingress;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
@@ -82,7 +86,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
             if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
                 Http2Ingress.install(ctx.pipeline(), context);
             } else {
-                Http1Handler.install(ctx.pipeline(), context);
+                Http1ClientConnection.install(ctx.pipeline(), context);
             }
         }
 

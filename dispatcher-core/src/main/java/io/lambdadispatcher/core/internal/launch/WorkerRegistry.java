@@ -2,10 +2,10 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
-import io.lambdadispatcher.wire.ControlMessage;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
-import io.lambdadispatcher.wire.LaunchToken;
-import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,7 +1,5 @@
 package io.lambdadispatcher.core.internal.pool;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
@@ -13,6 +11,8 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -49,7 +49,7 @@ public final class PoolShard implements ExchangeOwner {
     private final EventLoop loop;
     private final LoopClock clock;
     private final AtomicInteger permits = new AtomicInteger();
-    private final LeastOutstanding<Member> members = new LeastOutstanding<>();
+    private final LeastOutstanding<PooledConnection> members = new LeastOutstanding<>();
     private final DeadlineQueue<Exchange> waiting;
     private final DeadlineQueue<Exchange> underWay;
     /** Those that have become tunnels, which have no deadline. */
@@ -60,7 +60,7 @@ public final class PoolShard implements ExchangeOwner {
     private @Nullable Overflow overflow;
 
     // Worker connections of this loop by worker, and what the capacity controller wants to know.
-    private final Map<String, Set<Member>> all = new LinkedHashMap<>();
+    private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
     private long arrived;
     private long completed;
     private long serviceNanos;
@@ -331,7 +331,7 @@ public final class PoolShard implements ExchangeOwner {
     @Nullable
     Carrier takeStream() {
         assert loop.inEventLoop();
-        Member member = members.least();
+        PooledConnection member = members.least();
         if (member == null) {
             return null;
         }
@@ -350,19 +350,19 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /** A worker stream has opened. */
-    public void onStreamOpened(Member member, Carrier stream) {
+    public void onStreamOpened(PooledConnection member, Carrier stream) {
         pool.streams.incrementAndGet();
         addFree(member, stream);
     }
 
     /** Its exchange is over in both directions. */
-    public void onStreamFree(Member member, Carrier stream) {
+    public void onStreamFree(PooledConnection member, Carrier stream) {
         member.busy--;
         addFree(member, stream);
     }
 
     /** Its exchange is over in both directions, but it can take no other yet; {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows. */
-    public void onStreamLags(Member member) {
+    public void onStreamLags(PooledConnection member) {
         member.busy--;
         settle(member);
         // A worker at its limit may take one more on another stream now.
@@ -370,12 +370,12 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /** After {@link #onStreamLags}: it is free. */
-    public void onStreamCaughtUp(Member member, Carrier stream) {
+    public void onStreamCaughtUp(PooledConnection member, Carrier stream) {
         addFree(member, stream);
     }
 
     /** A worker stream has closed. @param wasFree it carried nothing */
-    public void onStreamClosed(Member member, Carrier stream, boolean wasFree) {
+    public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
         pool.streams.decrementAndGet();
         if (wasFree) {
             member.free.remove(stream);
@@ -388,18 +388,18 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /** The first sign of a worker connection. */
-    public void onMember(Member member) {
+    public void onMember(PooledConnection member) {
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
     /** And the last. */
-    public void onMemberGone(Member member) {
+    public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
 
     /** Requests may be sent to the member's streams from now on, or no more. */
-    public void setOpen(Member member, boolean open) {
+    public void setOpen(PooledConnection member, boolean open) {
         assert loop.inEventLoop();
         if (member.open != open) {
             member.open = open;
@@ -410,21 +410,21 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The worker's connections on this event loop take so many exchanges at once from now on, each. */
     void limit(String workerId, int exchanges) {
-        for (Member member : all.getOrDefault(workerId, Set.of())) {
+        for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
             member.limit = exchanges;
             settle(member);
         }
         offerIf(true);
     }
 
-    private void addFree(Member member, Carrier stream) {
+    private void addFree(PooledConnection member, Carrier stream) {
         member.free.push(stream);
         settle(member);
         offerIf(member.open);
     }
 
     /** Brings the shard's permits and the member's place among the others in line with what the member can take. */
-    private void settle(Member member) {
+    private void settle(PooledConnection member) {
         int offers = member.offers();
         if (offers != member.offered) {
             permits.addAndGet(offers - member.offered);
@@ -452,7 +452,10 @@ public final class PoolShard implements ExchangeOwner {
         serviceTimes = new ServiceTimes();
         @Nullable
         List<WorkerDemand> workers = withWorkers
-                ? all.values().stream().flatMap(Set::stream).map(Member::sample).toList()
+                ? all.values().stream()
+                        .flatMap(Set::stream)
+                        .map(PooledConnection::sample)
+                        .toList()
                 : null;
         return new Demand(
                 arrived, completed, serviceNanos, underWay.size() + tunnels.size(), waiting.size(), recent, workers);

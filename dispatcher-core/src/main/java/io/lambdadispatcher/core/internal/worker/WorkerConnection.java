@@ -5,24 +5,24 @@ import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.OK;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
-import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
-import io.lambdadispatcher.core.internal.pool.Member;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
-import io.lambdadispatcher.wire.ControlCodec;
-import io.lambdadispatcher.wire.ControlMessage;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
-import io.lambdadispatcher.wire.Endpoints;
-import io.lambdadispatcher.wire.FrameReader;
-import io.lambdadispatcher.wire.FrameType;
-import io.lambdadispatcher.wire.LaunchToken;
-import io.lambdadispatcher.wire.WireException;
-import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
+import io.lambdadispatcher.wire.worker.ControlCodec;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.WireException;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelFutureListener;
@@ -83,7 +83,7 @@ public final class WorkerConnection extends Http2Events implements LivenessProbe
     // From the token.
     private String workerId = "(unknown)";
     private @Nullable PoolShard shard;
-    private @Nullable Member member;
+    private @Nullable PooledConnection member;
     private @Nullable Instant deadline;
 
     private @Nullable Http2Stream controlStream;
@@ -198,7 +198,7 @@ public final class WorkerConnection extends Http2Events implements LivenessProbe
 
     private void onWorkerStream(Http2Stream stream) {
         PoolShard to = shard;
-        Member self = member;
+        PooledConnection self = member;
         if (to == null || self == null || state != State.WELCOMED && state != State.DRAINING) {
             refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
         } else if (openStreams == streamLimit) {
@@ -250,7 +250,7 @@ public final class WorkerConnection extends Http2Events implements LivenessProbe
         state = State.ADMITTED;
         workerId = verified.workerId();
         shard = pool.shard(port.loopIndex(loop()));
-        member = new Member(workerId);
+        member = new PooledConnection(workerId);
         shard.onMember(member);
         controlStream = stream;
         controlCodec = new ControlCodec(ControlCodec.Role.DISPATCHER, token);

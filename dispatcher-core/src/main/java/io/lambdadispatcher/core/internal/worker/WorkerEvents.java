@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.worker;
 
-import io.lambdadispatcher.wire.ControlMessage;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
-import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import org.jspecify.annotations.Nullable;
 
 /** Who may dial in, and who wants to know how workers fare. Called on event loops of worker connections, thread-safe. */

@@ -1,14 +1,14 @@
 package io.lambdadispatcher.core.internal.worker;
 
-import io.lambdadispatcher.core.DispatcherObserver;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
-import io.lambdadispatcher.wire.FlatHeadersDecoder;
-import io.lambdadispatcher.wire.WireLimits;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.FairFlowController;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;

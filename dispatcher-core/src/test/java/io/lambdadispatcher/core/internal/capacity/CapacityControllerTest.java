@@ -2,13 +2,13 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.LaunchLimits;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -2,17 +2,17 @@ package io.lambdadispatcher.core.internal.direct;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.DirectOptions;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.Handover;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
-import io.lambdadispatcher.wire.ErrorCode;
 import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;

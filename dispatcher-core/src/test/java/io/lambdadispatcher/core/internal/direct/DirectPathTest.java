@@ -3,11 +3,11 @@ package io.lambdadispatcher.core.internal.direct;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.DirectOptions;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.FunctionOptions;
-import io.lambdadispatcher.core.ListenerOptions;
-import io.lambdadispatcher.core.TlsOptions;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;

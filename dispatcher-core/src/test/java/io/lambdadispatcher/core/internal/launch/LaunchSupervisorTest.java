@@ -2,13 +2,13 @@ package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.CapacityPolicy;
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.lambdadispatcher.wire.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
 import java.time.Duration;

@@ -2,8 +2,6 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
@@ -11,7 +9,9 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.loop.Handover;
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -44,13 +44,13 @@ class PermitsTest {
     private final class Link {
         final PoolShard shard;
         final EmbeddedChannel loop;
-        final Member member;
+        final PooledConnection member;
         final List<Stream> streams = new ArrayList<>();
 
         Link(int loopIndex, String workerId) {
             shard = pool.shard(loopIndex);
             loop = loops.get(loopIndex);
-            member = new Member(workerId);
+            member = new PooledConnection(workerId);
             shard.onMember(member);
         }
 

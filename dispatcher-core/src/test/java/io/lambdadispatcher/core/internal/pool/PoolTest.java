@@ -2,8 +2,6 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.core.FunctionOptions;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
@@ -13,7 +11,9 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.Handover;
-import io.lambdadispatcher.wire.ErrorCode;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -67,17 +67,17 @@ class PoolTest {
     /** A worker connection with one stream. */
     private static final class Stream implements Carrier, RequestSink {
         final PoolShard shard;
-        final Member member;
+        final PooledConnection member;
         final List<String> log = new ArrayList<>();
 
         @Nullable
         Attempt attempt;
 
         Stream(PoolShard shard) {
-            this(shard, new Member("worker"));
+            this(shard, new PooledConnection("worker"));
         }
 
-        Stream(PoolShard shard, Member member) {
+        Stream(PoolShard shard, PooledConnection member) {
             this.shard = shard;
             this.member = member;
             shard.onMember(member);

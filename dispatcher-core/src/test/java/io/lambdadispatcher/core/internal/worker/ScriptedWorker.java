@@ -1,15 +1,15 @@
 package io.lambdadispatcher.core.internal.worker;
 
-import io.lambdadispatcher.wire.ControlCodec;
-import io.lambdadispatcher.wire.ControlMessage;
-import io.lambdadispatcher.wire.Endpoints;
-import io.lambdadispatcher.wire.FrameReader;
-import io.lambdadispatcher.wire.FrameType;
-import io.lambdadispatcher.wire.FrameWriter;
-import io.lambdadispatcher.wire.HeadDecoder;
-import io.lambdadispatcher.wire.HeadEncoder;
-import io.lambdadispatcher.wire.LaunchToken;
-import io.lambdadispatcher.wire.WireException;
+import io.lambdadispatcher.wire.worker.ControlCodec;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadDecoder;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

@@ -2,10 +2,10 @@ package io.lambdadispatcher.core.internal.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.DispatcherObserver;
-import io.lambdadispatcher.wire.ControlMessage;
-import io.lambdadispatcher.wire.ControlMessage.DrainReason;
-import io.lambdadispatcher.wire.LaunchToken;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;

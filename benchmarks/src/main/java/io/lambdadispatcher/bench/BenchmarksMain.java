@@ -1,0 +1,123 @@
+package io.lambdadispatcher.bench;
+
+import io.lambdadispatcher.bench.loopback.Sockets;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.CommandLineOptionException;
+import org.openjdk.jmh.runner.options.CommandLineOptions;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.ProfilerConfig;
+
+/**
+ * JMH's command line, with the GC profiler always on and the results written as JSON beside the jar. One option more: {@code -into file} also
+ * adds them to a file of the same commit, JDK and CPU, and creates it if there is none.
+ */
+public final class BenchmarksMain {
+    private static final String INTO = "-into";
+    private static final String COMMAND = "java -jar benchmarks/target/benchmarks.jar ";
+
+    private BenchmarksMain() {}
+
+    public static void main(String[] args) throws IOException {
+        // There is no logging backend in this jar, on purpose; SLF4J need not say so.
+        System.setProperty("slf4j.internal.verbosity", "ERROR");
+        List<String> rest = new ArrayList<>(Arrays.asList(args));
+        try {
+            Path into = takeInto(rest);
+            CommandLineOptions given = new CommandLineOptions(rest.toArray(String[]::new));
+            if (asksForText(given)) {
+                org.openjdk.jmh.Main.main(args);
+            } else {
+                measure(given, into, String.join(" ", args));
+            }
+        } catch (IllegalArgumentException | CommandLineOptionException | RunnerException e) {
+            System.err.println(Objects.requireNonNullElse(e.getMessage(), e.toString()));
+            System.exit(1);
+        }
+    }
+
+    /** Takes our option out of {@code args}. @return {@code null} if it is not there */
+    private static @Nullable Path takeInto(List<String> args) {
+        int at = args.indexOf(INTO);
+        if (at < 0) {
+            return null;
+        }
+        if (at == args.size() - 1) {
+            throw new IllegalArgumentException(INTO + " without a file, expected its path");
+        }
+        args.remove(at);
+        return Path.of(args.remove(at));
+    }
+
+    private static boolean asksForText(CommandLineOptions given) {
+        return given.shouldHelp()
+                || given.shouldList()
+                || given.shouldListWithParams()
+                || given.shouldListProfilers()
+                || given.shouldListResultFormats();
+    }
+
+    private static void measure(CommandLineOptions given, @Nullable Path into, String arguments)
+            throws IOException, RunnerException {
+        Instant taken = Instant.now().truncatedTo(ChronoUnit.SECONDS);
+        Results results = Results.of(run(given), taken, COMMAND + arguments);
+        Path file = Machine.target().resolve("jmh-" + taken.toString().replace(":", "") + ".json");
+        print(results);
+        results.write(file);
+        System.out.println("\n" + file);
+        if (into != null) {
+            (Files.exists(into) ? Results.read(into).with(results) : results).write(into);
+            System.out.println(into);
+        }
+    }
+
+    private static Collection<RunResult> run(CommandLineOptions given) throws RunnerException {
+        OptionsBuilder options = new OptionsBuilder();
+        options.parent(given);
+        if (given.getProfilers().stream().noneMatch(BenchmarksMain::isGc)) {
+            options.addProfiler(GCProfiler.class);
+        }
+        if (!given.getParameter(Sockets.PARAMETER).hasValue()) {
+            options.param(Sockets.PARAMETER, Sockets.usable(System.out::println));
+        }
+        return new Runner(options.build()).run();
+    }
+
+    private static boolean isGc(ProfilerConfig profiler) {
+        return profiler.getKlass().equals("gc") || profiler.getKlass().equals(GCProfiler.class.getName());
+    }
+
+    /** What JMH's table has in many lines, or not at all. */
+    private static void print(Results results) {
+        System.out.printf(
+                "%n%-52s %-40s %12s %-6s %12s %12s%n", "benchmark", "params", "score", "unit", "B/op", "MB/s");
+        for (Results.Measurement result : results.results()) {
+            System.out.printf(
+                    "%-52s %-40s %12s %-6s %12s %12s%n",
+                    result.benchmark(),
+                    String.join(" ", result.params().values()),
+                    figure(result.score()),
+                    result.unit(),
+                    figure(result.allocatedBytes()),
+                    figure(result.megabytesPerSecond()));
+        }
+    }
+
+    private static String figure(@Nullable Double value) {
+        return value == null ? "" : String.format(Locale.ROOT, value < 100 ? "%,.2f" : "%,.0f", value);
+    }
+}

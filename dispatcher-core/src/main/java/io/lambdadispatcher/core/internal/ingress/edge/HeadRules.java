@@ -1,0 +1,249 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.NetUtil;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an intermediary must and may do to the fields of a message (RFC 9110 section 7.6): connection-specific fields go, fields that nobody
+ * outside may set go, forwarding fields come. Names are lower case. One for each client connection, whose addresses are worked into
+ * the values once; event loop only.
+ */
+public final class HeadRules {
+    /** To a request; a hint for the size of its head. */
+    public static final int MOST_FIELDS_ADDED = 5;
+
+    private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
+    private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
+    private static final AsciiString X_FORWARDED_HOST = AsciiString.cached("x-forwarded-host");
+    private static final AsciiString FORWARDED = AsciiString.cached("forwarded");
+    private static final AsciiString OURS = AsciiString.cached("lambda-dispatcher-");
+    private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
+    private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
+
+    /** RFC 9110 sections 7.6.1 and 11.7, RFC 9113 section 8.2.2. */
+    private static final Set<AsciiString> HOP_BY_HOP = Set.of(
+            HttpHeaderNames.CONNECTION,
+            AsciiString.cached("keep-alive"),
+            AsciiString.cached("proxy-connection"),
+            HttpHeaderNames.PROXY_AUTHENTICATE,
+            HttpHeaderNames.PROXY_AUTHORIZATION,
+            HttpHeaderNames.TRANSFER_ENCODING,
+            HttpHeaderNames.UPGRADE,
+            AsciiString.cached("http2-settings"));
+
+    /** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, content. */
+    private static final Set<AsciiString> NOT_IN_TRAILERS = Set.of(
+            HttpHeaderNames.CONTENT_LENGTH,
+            HttpHeaderNames.HOST,
+            HttpHeaderNames.TE,
+            HttpHeaderNames.TRAILER,
+            HttpHeaderNames.AUTHORIZATION,
+            HttpHeaderNames.PROXY_AUTHENTICATE,
+            HttpHeaderNames.PROXY_AUTHORIZATION,
+            HttpHeaderNames.WWW_AUTHENTICATE,
+            HttpHeaderNames.CACHE_CONTROL,
+            HttpHeaderNames.EXPECT,
+            HttpHeaderNames.MAX_FORWARDS,
+            HttpHeaderNames.RANGE,
+            HttpHeaderNames.SET_COOKIE,
+            HttpHeaderNames.COOKIE,
+            HttpHeaderNames.CONTENT_ENCODING,
+            HttpHeaderNames.CONTENT_TYPE,
+            HttpHeaderNames.CONTENT_RANGE);
+
+    private final ForwardingPolicy policy;
+    private final AsciiString scheme;
+    private final AsciiString client;
+    private final String forwardedPrefix;
+
+    // The value for the last authority seen: a client rarely asks for two.
+    private @Nullable CharSequence lastAuthority;
+    private AsciiString lastForwarded = AsciiString.EMPTY_STRING;
+
+    public HeadRules(ForwardingPolicy policy, String scheme, @Nullable SocketAddress remote) {
+        this.policy = policy;
+        this.scheme = AsciiString.cached(scheme);
+        InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
+        String text = address == null ? "unknown" : NetUtil.toAddressString(address);
+        this.client = AsciiString.cached(text);
+        this.forwardedPrefix = "for=" + (address instanceof Inet6Address ? "\"[" + text + "]\"" : text) + ";proto="
+                + scheme + ";host=\"";
+    }
+
+    /**
+     * Of a request, with its pseudo-header fields.
+     *
+     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and from which whoever asks for a tunnel takes it before (RFC 8441 section 4)
+     */
+    public boolean request(Http2Headers head) {
+        List<CharSequence> unwanted = null;
+        boolean strangeProtocol = false;
+        int cookies = 0;
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            CharSequence name = field.getKey();
+            if (mayMatter(name)) {
+                if (isUnwantedInRequest(name, field.getValue())) {
+                    unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
+                    unwanted.add(name);
+                } else if (HttpHeaderNames.COOKIE.contentEquals(name)) {
+                    cookies++;
+                } else if (name.charAt(0) == ':') {
+                    strangeProtocol = true;
+                }
+            }
+        }
+        if (unwanted != null) {
+            removeAll(head, unwanted);
+        }
+        if (cookies > 1) {
+            // RFC 9113 section 8.2.3: crumbs must be one field again for whoever is not HTTP/2.
+            head.set(HttpHeaderNames.COOKIE, String.join("; ", head.getAllAndRemove(HttpHeaderNames.COOKIE)));
+        }
+        addForwarding(head);
+        return !strangeProtocol;
+    }
+
+    /** A look at the first letter spares most fields the rest. */
+    private static boolean mayMatter(CharSequence name) {
+        return switch (name.charAt(0)) {
+            case 'c', 'k', 'p', 't', 'u', 'h', 'x', 'f', 'l' -> true;
+            // Of the pseudo-header fields only :protocol has nine letters.
+            case ':' -> name.length() == 9;
+            default -> false;
+        };
+    }
+
+    private boolean isUnwantedInRequest(CharSequence name, CharSequence value) {
+        if (isHopByHop(name) || startsWith(name, OURS)) {
+            return true;
+        }
+        if (HttpHeaderNames.TE.contentEquals(name)) {
+            return !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
+        }
+        return policy.trust() == Trust.REPLACE && (startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
+    }
+
+    private static boolean startsWith(CharSequence name, AsciiString prefix) {
+        return AsciiString.regionMatches(name, false, 0, prefix, 0, prefix.length());
+    }
+
+    private void addForwarding(Http2Headers head) {
+        Fields fields = policy.fields();
+        CharSequence authority = head.authority();
+        if (fields == Fields.X_FORWARDED || fields == Fields.BOTH) {
+            append(head, X_FORWARDED_FOR, client);
+            append(head, X_FORWARDED_PROTO, scheme);
+            if (authority != null) {
+                append(head, X_FORWARDED_HOST, authority);
+            }
+        }
+        if ((fields == Fields.FORWARDED || fields == Fields.BOTH) && authority != null) {
+            append(head, FORWARDED, forwarded(authority));
+        }
+        if (policy.via()) {
+            add(head, HttpHeaderNames.VIA, VIA);
+        }
+    }
+
+    private void append(Http2Headers head, AsciiString name, CharSequence value) {
+        CharSequence before = policy.trust() == Trust.APPEND ? head.get(name) : null;
+        if (before == null) {
+            add(head, name, value);
+        } else {
+            head.set(name, String.join(", ", head.getAllAndRemove(name)) + ", " + value);
+        }
+    }
+
+    /** Names and values are ours, or have been validated with the head. */
+    private static void add(Http2Headers head, AsciiString name, CharSequence value) {
+        if (head instanceof FlatHeaders flat) {
+            flat.addValid(name, value);
+        } else {
+            head.add(name, value);
+        }
+    }
+
+    private AsciiString forwarded(CharSequence authority) {
+        if (lastAuthority == null || !AsciiString.contentEquals(lastAuthority, authority)) {
+            lastAuthority = authority;
+            String quoted = authority.toString().replace("\\", "\\\\").replace("\"", "\\\"");
+            lastForwarded = new AsciiString(forwardedPrefix + quoted + '"');
+        }
+        return lastForwarded;
+    }
+
+    /** Of a response, interim ones too. */
+    public void response(Http2Headers head) {
+        List<CharSequence> unwanted = null;
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            CharSequence name = field.getKey();
+            if (mayMatter(name) && isHopByHop(name)) {
+                unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
+                unwanted.add(name);
+            }
+        }
+        if (unwanted != null) {
+            removeAll(head, unwanted);
+        }
+        if (policy.via()) {
+            add(head, HttpHeaderNames.VIA, VIA);
+        }
+    }
+
+    /** Of a request or a response. */
+    public void trailers(Http2Headers fields) {
+        List<CharSequence> unwanted = null;
+        for (Map.Entry<CharSequence, CharSequence> field : fields) {
+            CharSequence name = field.getKey();
+            if (name.charAt(0) == ':' || isHopByHop(name) || NOT_IN_TRAILERS.contains(AsciiString.of(name))) {
+                unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
+                unwanted.add(name);
+            }
+        }
+        if (unwanted != null) {
+            removeAll(fields, unwanted);
+        }
+    }
+
+    private static boolean isHopByHop(CharSequence name) {
+        return HOP_BY_HOP.contains(AsciiString.of(name));
+    }
+
+    private static void removeAll(Http2Headers head, List<CharSequence> names) {
+        for (CharSequence name : names) {
+            if (HttpHeaderNames.CONNECTION.contentEquals(name)) {
+                removeNominated(head);
+            }
+            head.remove(name);
+        }
+    }
+
+    /** RFC 9110 section 7.6.1: {@code connection} names further fields that concern this hop only. */
+    private static void removeNominated(Http2Headers head) {
+        for (CharSequence value : head.getAll(HttpHeaderNames.CONNECTION)) {
+            for (String option : value.toString().split(",")) {
+                String name = option.trim().toLowerCase(java.util.Locale.ROOT);
+                // "te: trailers" is named there by rule, and is ours to pass on: we relay trailers.
+                if (!name.isEmpty() && name.charAt(0) != ':' && !HttpHeaderNames.TE.contentEquals(name)) {
+                    head.remove(name);
+                }
+            }
+        }
+    }
+}

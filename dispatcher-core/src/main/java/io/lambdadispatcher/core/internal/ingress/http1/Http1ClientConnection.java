@@ -1,0 +1,482 @@
+package io.lambdadispatcher.core.internal.ingress.http1;
+
+import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.TooLongFrameException;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Future;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile wait undecided, and reading stops
+ * until their turn. Ends the connection when it is idle, stuck, hostile or drained. Event loop only.
+ */
+public final class Http1ClientConnection extends ChannelDuplexHandler implements IngressDrain.Drainable {
+    private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
+
+    /**
+     * What a client still sends is read and dropped after the last response, that it may read that (RFC 9112 section 9.6): until it has been silent for so long, or
+     * this has been looked at so often.
+     */
+    private static final long LINGER_MILLIS = 500;
+
+    private static final int MOST_LINGER_LOOKS = 60;
+
+    private enum State {
+        /** Between requests. */
+        IDLE,
+        /** An exchange is under way. */
+        EXCHANGE,
+        /** The last response is written; what still comes is dropped. */
+        LINGERING,
+        CLOSED
+    }
+
+    private final IngressContext context;
+    private final StrictRequestDecoder decoder;
+    private final Encoder encoder;
+    private final ArrayDeque<HttpObject> early = new ArrayDeque<>(4);
+
+    private State state = State.IDLE;
+    private @Nullable Http1ClientExchange exchange;
+    private boolean requestEnded;
+    private boolean draining;
+    private boolean headSlow;
+    private boolean heardLingering;
+    private long idleSinceNanos;
+
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable CoalescedFlush flush;
+    private @Nullable HeadRules rules;
+    private @Nullable WriteWatch writes;
+    private @Nullable Future<?> watch;
+
+    private Http1ClientConnection(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
+        this.context = context;
+        this.decoder = decoder;
+        this.encoder = encoder;
+    }
+
+    /** Appends decoder, encoder and handler to an active channel's pipeline. */
+    public static void install(ChannelPipeline pipeline, IngressContext context) {
+        StrictRequestDecoder decoder = new StrictRequestDecoder(context.limits());
+        Encoder encoder = new Encoder();
+        pipeline.addLast(decoder, encoder, new Http1ClientConnection(context, decoder, encoder));
+    }
+
+    /** Knows that the response to HEAD has no body. */
+    static final class Encoder extends HttpResponseEncoder {
+        private boolean headRequest;
+
+        @Override
+        protected boolean isContentAlwaysEmpty(HttpResponse response) {
+            return headRequest && response.status().code() >= 200 || super.isContentAlwaysEmpty(response);
+        }
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext added) {
+        ctx = added;
+        flush = new CoalescedFlush(this, added);
+        rules = new HeadRules(
+                context.forwarding(), context.scheme(), added.channel().remoteAddress());
+        idleSinceNanos = now();
+        writes = new WriteWatch(added.channel());
+        long period = context.limits().headTimeout().toNanos();
+        watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
+        context.drain().register(added.channel(), this);
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext removed) {
+        stop();
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext inactive) {
+        stop();
+    }
+
+    private void stop() {
+        if (state == State.CLOSED) {
+            return;
+        }
+        state = State.CLOSED;
+        if (watch != null) {
+            watch.cancel(false);
+        }
+        dropEarly();
+        if (exchange != null) {
+            exchange.onClientGone();
+        }
+    }
+
+    // From the client.
+
+    @Override
+    public void channelRead(ChannelHandlerContext reading, Object message) {
+        if (state == State.CLOSED || state == State.LINGERING || !(message instanceof HttpObject object)) {
+            ReferenceCountUtil.release(message);
+            return;
+        }
+        if (!early.isEmpty() || !isNextTurn()) {
+            early.add(object);
+            setReading(false);
+            return;
+        }
+        onObject(object);
+    }
+
+    /** Also between requests: a client that asks and asks and takes no answer would fill our memory with answers. */
+    private boolean isNextTurn() {
+        return switch (state) {
+            case IDLE -> ctx().channel().isWritable();
+            case EXCHANGE -> !requestEnded;
+            case LINGERING, CLOSED -> false;
+        };
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext changed) {
+        if (state == State.IDLE && changed.channel().isWritable()) {
+            // Not from inside of a flush, which is where this comes from.
+            changed.executor().execute(this::serveEarly);
+        }
+        changed.fireChannelWritabilityChanged();
+    }
+
+    private void onObject(HttpObject object) {
+        DecoderResult result = object.decoderResult();
+        if (result.isFailure()) {
+            ReferenceCountUtil.release(object);
+            onMalformed(result.cause());
+            return;
+        }
+        if (object instanceof HttpRequest request) {
+            onRequest(request);
+        }
+        if (object instanceof HttpContent content) {
+            onContent(content);
+        }
+    }
+
+    private void onRequest(HttpRequest request) {
+        state = State.EXCHANGE;
+        requestEnded = false;
+        headSlow = false;
+        encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
+        Http1ClientExchange next =
+                new Http1ClientExchange(this, request, context.limits().streamWindowBytes());
+        exchange = next;
+        next.open(request);
+    }
+
+    private void onContent(HttpContent content) {
+        boolean last = content instanceof io.netty.handler.codec.http.LastHttpContent;
+        requestEnded |= last;
+        Http1ClientExchange current = exchange;
+        if (current == null || state != State.EXCHANGE) {
+            content.release();
+            return;
+        }
+        current.onContent(content, last);
+        if (last && exchange == current && current.isResponseEnded()) {
+            onExchangeEnded(current);
+        }
+    }
+
+    /** Bad octets: an answer if none is under way, and the end of the connection, for nobody knows where the next request begins. */
+    private void onMalformed(Throwable cause) {
+        HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
+        String detail = "malformed request: " + cause.getMessage();
+        if (cause instanceof TooLongHttpLineException) {
+            status = HttpResponseStatus.REQUEST_URI_TOO_LONG;
+            detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " octets";
+        } else if (cause instanceof TooLongHttpHeaderException || cause instanceof TooLongFrameException) {
+            status = HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
+            detail = "head too large, limit " + context.limits().maxHeadBytes() + " octets";
+        }
+        reject(status, detail);
+    }
+
+    private void reject(HttpResponseStatus status, String detail) {
+        Http1ClientExchange current = exchange;
+        if (current != null) {
+            boolean headSent = current.isHeadSent();
+            current.onClientGone();
+            exchange = null;
+            if (headSent) {
+                cut();
+                return;
+            }
+        }
+        ByteBuf text = ByteBufUtil.writeUtf8(ctx().alloc(), detail.replaceAll("\\p{Cntrl}", " ") + '\n');
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, text);
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
+                .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        encoder.headRequest = false;
+        // What follows is not known: of the request before all has come, but that says nothing.
+        requestEnded = false;
+        ctx().write(response);
+        linger();
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext on, Throwable cause) {
+        Throwable root = cause instanceof io.netty.handler.codec.DecoderException && cause.getCause() != null
+                ? cause.getCause()
+                : cause;
+        if (state == State.CLOSED || root instanceof IOException) {
+            log.debug("client {}: {}", on.channel().remoteAddress(), root.toString());
+            on.close();
+        } else if (state == State.LINGERING) {
+            on.close();
+        } else if (cause instanceof io.netty.handler.codec.DecoderException
+                || root instanceof IllegalArgumentException) {
+            onMalformed(root);
+        } else {
+            log.error("client {}: unexpected", on.channel().remoteAddress(), cause);
+            cut();
+        }
+    }
+
+    // From the exchange.
+
+    void write(Object message) {
+        ctx().write(message);
+        flushSoon();
+    }
+
+    /** @param bytes reported to the exchange as taken once the socket has them, or will never have them */
+    void writeBody(Object message, int bytes, Http1ClientExchange from) {
+        ctx().write(message, ctx().newPromise().addListener(done -> from.onWritten(bytes)));
+        flushSoon();
+    }
+
+    void flushSoon() {
+        if (flush != null) {
+            flush.request();
+        }
+    }
+
+    /** The response is written whole. */
+    void onExchangeEnded(Http1ClientExchange ended) {
+        if (exchange != ended || state != State.EXCHANGE) {
+            return;
+        }
+        if (!requestEnded && ended.isBodyEnded()) {
+            return; // onContent() comes back with the decoder's end of it
+        }
+        if (!requestEnded || !ended.isKeepAlive()) {
+            exchange = null;
+            linger();
+            return;
+        }
+        exchange = null;
+        state = State.IDLE;
+        idleSinceNanos = now();
+        encoder.headRequest = false;
+        if (early.isEmpty()) {
+            if (draining) {
+                linger();
+            }
+            setReading(true);
+            return;
+        }
+        // Not at once: the response before may still be on the stack.
+        ctx().executor().execute(this::serveEarly);
+    }
+
+    private void serveEarly() {
+        while (!early.isEmpty() && isNextTurn()) {
+            onObject(early.remove());
+        }
+        if (state == State.CLOSED) {
+            return;
+        }
+        if (state == State.LINGERING) {
+            dropEarly();
+        }
+        if (early.isEmpty()) {
+            setReading(true);
+        }
+    }
+
+    void setReading(boolean on) {
+        if (state != State.CLOSED) {
+            ctx().channel().config().setAutoRead(on && early.isEmpty() || state == State.LINGERING);
+        }
+    }
+
+    /** Never a clean end: the client must not take what it has for the whole (it would where the end of the connection is the end of the body). */
+    void cut() {
+        if (state != State.CLOSED) {
+            AbruptClose.of(ctx().channel());
+        }
+    }
+
+    private void linger() {
+        if (state == State.CLOSED || state == State.LINGERING) {
+            return;
+        }
+        state = State.LINGERING;
+        dropEarly();
+        ChannelHandlerContext c = ctx();
+        setReading(true);
+        boolean nothingLeft = requestEnded && !decoder.isHolding();
+        decoder.drop();
+        c.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
+            if (nothingLeft || !written.isSuccess()) {
+                c.close();
+            } else {
+                lingerOn(MOST_LINGER_LOOKS);
+            }
+        });
+    }
+
+    private void lingerOn(int looks) {
+        heardLingering = false;
+        ctx().executor()
+                .schedule(
+                        () -> {
+                            if (heardLingering && !draining && looks > 1) {
+                                lingerOn(looks - 1);
+                            } else {
+                                ctx().close();
+                            }
+                        },
+                        LINGER_MILLIS,
+                        TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext complete) {
+        heardLingering = true;
+        complete.fireChannelReadComplete();
+    }
+
+    private void dropEarly() {
+        for (HttpObject object = early.poll(); object != null; object = early.poll()) {
+            ReferenceCountUtil.release(object);
+        }
+    }
+
+    @Override
+    public void drain() {
+        draining = true;
+        if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
+            // A request may be on its way already: it is answered, with "connection: close".
+            ctx().executor().schedule(this::closeIfIdle, LINGER_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void closeIfIdle() {
+        if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
+            // The socket may not have taken all of the last response yet.
+            requestEnded = true;
+            linger();
+        }
+    }
+
+    boolean isDraining() {
+        return draining;
+    }
+
+    // Once every head time-out.
+    private void onWatch() {
+        if (writes != null
+                && writes.isStuck(now(), context.limits().writeTimeout().toNanos())) {
+            cut();
+        } else if (state == State.IDLE) {
+            watchIdle();
+        } else {
+            headSlow = false;
+        }
+    }
+
+    private void watchIdle() {
+        boolean reading = early.isEmpty() && waitingBytes() == 0;
+        boolean inside = reading && decoder.isInsideHead();
+        if (!reading) {
+            idleSinceNanos = now();
+        }
+        if (inside && headSlow) {
+            reject(
+                    HttpResponseStatus.REQUEST_TIMEOUT,
+                    "no whole head within " + context.limits().headTimeout().toMillis() + " ms");
+        } else if (!inside
+                && now() - idleSinceNanos > context.limits().idleTimeout().toNanos()) {
+            ctx().close();
+        }
+        headSlow = inside;
+    }
+
+    /** Written, and not taken by the socket; also of exchanges that are over for everybody else. */
+    private long waitingBytes() {
+        ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
+        return out == null ? 0 : out.totalPendingWriteBytes();
+    }
+
+    // What the exchange needs to know.
+
+    IngressContext context() {
+        return context;
+    }
+
+    HeadRules rules() {
+        return Objects.requireNonNull(rules, "handler is in no pipeline");
+    }
+
+    ChannelHandlerContext ctx() {
+        return Objects.requireNonNull(ctx, "handler is in no pipeline");
+    }
+
+    /** Leaves the connection to the tunnel, with the octets that came behind its request. */
+    void become(Http1Tunnel tunnel, HttpResponse switching) {
+        ChannelHandlerContext c = ctx();
+        ChannelPipeline pipeline = c.pipeline();
+        exchange = null;
+        c.write(switching);
+        pipeline.addLast(tunnel);
+        pipeline.remove(this);
+        pipeline.remove(encoder);
+        pipeline.remove(decoder);
+    }
+
+    private long now() {
+        return ctx().executor().ticker().nanoTime();
+    }
+}

@@ -1,0 +1,486 @@
+package io.lambdadispatcher.core.internal.ingress.http1;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
+import io.lambdadispatcher.core.internal.ingress.edge.Targets;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
+import io.netty.handler.codec.http.DefaultHttpResponse;
+import io.netty.handler.codec.http.DefaultLastHttpContent;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One HTTP/1.1 request and its response, translated to and from HTTP/2's terms. Event loop only. */
+final class Http1ClientExchange implements ResponseSink {
+
+    private enum State {
+        REQUESTED,
+        RESPONDING,
+        /** All of the response is written. */
+        RESPONDED,
+        /** The client is gone, or the response was cut off. */
+        BROKEN
+    }
+
+    private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
+
+    private final Http1ClientConnection connection;
+    private final int windowBytes;
+    private final boolean http10;
+    private final boolean headRequest;
+    private boolean keepAlive;
+    private boolean chunked;
+    private boolean bodyEnded;
+    private boolean upgradeRequired;
+
+    private State state = State.REQUESTED;
+    private @Nullable RequestSink request;
+    private int requestUntaken;
+
+    Http1ClientExchange(Http1ClientConnection connection, HttpRequest head, int windowBytes) {
+        this.connection = connection;
+        this.windowBytes = windowBytes;
+        this.http10 = !head.protocolVersion().isKeepAliveDefault();
+        this.headRequest = head.method().equals(HttpMethod.HEAD);
+        this.keepAlive = HttpUtil.isKeepAlive(head);
+    }
+
+    boolean isKeepAlive() {
+        return keepAlive;
+    }
+
+    boolean isHeadSent() {
+        return state != State.REQUESTED;
+    }
+
+    boolean isResponseEnded() {
+        return state == State.RESPONDED;
+    }
+
+    /** The request has ended, though the decoder may not have said so yet. */
+    boolean isBodyEnded() {
+        return bodyEnded;
+    }
+
+    // From the client.
+
+    void open(HttpRequest from) {
+        HttpHeaders fields = from.headers();
+        Rejection rejection = verify(from, fields);
+        if (rejection != null) {
+            keepAlive = false;
+            answer(rejection.status, rejection.detail, false);
+            return;
+        }
+        boolean bodyless = !HttpUtil.isTransferEncodingChunked(from) && HttpUtil.getContentLength(from, 0L) == 0;
+        Http2Headers head = translate(from, fields);
+        rejection = verifyTarget(from, head);
+        if (rejection != null) {
+            keepAlive = false;
+            answer(rejection.status, rejection.detail, false);
+            return;
+        }
+        if (fields.contains(HttpHeaderNames.UPGRADE) && openUpgraded(from, head)) {
+            return;
+        }
+        boolean continueExpected = !http10 && HttpUtil.is100ContinueExpected(from) && !bodyless;
+        head.remove(HttpHeaderNames.EXPECT);
+        connection.rules().request(head);
+        bodyEnded = bodyless;
+        request = connection.context().opener().open(head, bodyless, this);
+        if (continueExpected && state == State.REQUESTED) {
+            connection.write(new DefaultFullHttpResponse(
+                    HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
+        }
+    }
+
+    /** @return false if it asks for no WebSocket: any other {@code upgrade} is ignored (RFC 9110 section 7.8) */
+    private boolean openUpgraded(HttpRequest from, Http2Headers head) {
+        if (!WebSocketHandshake.isAsked(from)) {
+            return false;
+        }
+        // Also if it is refused: what comes behind a handshake may be either protocol, and nobody should guess.
+        keepAlive = false;
+        WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
+        if (refusal == null) {
+            openWebSocket(head, WebSocketHandshake.of(from));
+        } else {
+            upgradeRequired = refusal.status().equals(HttpResponseStatus.UPGRADE_REQUIRED);
+            answer(refusal.status(), refusal.detail(), false);
+        }
+        return true;
+    }
+
+    private void openWebSocket(Http2Headers head, WebSocketHandshake handshake) {
+        bodyEnded = true;
+        ExtendedConnect.toConnect(head, connection.rules());
+        request = connection.context().opener().open(head, false, new Http1Tunnel(this, connection, handshake));
+    }
+
+    private record Rejection(HttpResponseStatus status, String detail) {}
+
+    private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields) {
+        int maxFields = connection.context().limits().maxHeadFields();
+        if (fields.size() > maxFields) {
+            return new Rejection(
+                    HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                    "head of " + fields.size() + " fields, limit " + maxFields);
+        }
+        if (from.protocolVersion().majorVersion() != 1) {
+            return new Rejection(
+                    HttpResponseStatus.HTTP_VERSION_NOT_SUPPORTED,
+                    from.protocolVersion() + ", expected HTTP/1.0 or HTTP/1.1");
+        }
+        if (from.method().equals(HttpMethod.CONNECT)) {
+            return new Rejection(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served");
+        }
+        List<String> codings = fields.getAll(HttpHeaderNames.TRANSFER_ENCODING);
+        if (!codings.isEmpty()) {
+            if (http10) {
+                return bad("transfer-encoding in HTTP/1.0");
+            }
+            if (codings.size() > 1 || !HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.get(0))) {
+                return new Rejection(
+                        HttpResponseStatus.NOT_IMPLEMENTED, "transfer-encoding " + codings + ", expected chunked");
+            }
+        }
+        if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
+                && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
+            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of 8 octets that nobody
+            // announces.
+            return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
+        }
+        List<String> hosts = fields.getAll(HttpHeaderNames.HOST);
+        if (hosts.size() > 1 || hosts.isEmpty() && !http10) {
+            return bad(hosts.size() + " host fields, expected 1");
+        }
+        List<String> expectations = fields.getAll(HttpHeaderNames.EXPECT);
+        if (!http10
+                && !expectations.isEmpty()
+                && (expectations.size() > 1
+                        || !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectations.get(0)))) {
+            return new Rejection(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue");
+        }
+        return null;
+    }
+
+    /** RFC 9112 section 3.2: origin-form, absolute-form, asterisk-form of OPTIONS. */
+    private @Nullable Rejection verifyTarget(HttpRequest from, Http2Headers head) {
+        CharSequence path = head.path();
+        if (!Targets.isPath(path) || path.charAt(0) == '*' && !from.method().equals(HttpMethod.OPTIONS)) {
+            return bad("malformed request target");
+        }
+        CharSequence authority = head.authority();
+        if (authority == null) {
+            return http10 ? null : bad("empty host");
+        }
+        return Targets.isAuthority(authority) ? null : bad("malformed host");
+    }
+
+    private static Rejection bad(String detail) {
+        return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
+    }
+
+    private static boolean isAbsolute(String target) {
+        return target.regionMatches(true, 0, "http://", 0, 7) && target.length() > 7
+                || target.regionMatches(true, 0, "https://", 0, 8) && target.length() > 8;
+    }
+
+    private Http2Headers translate(HttpRequest from, HttpHeaders fields) {
+        Http2Headers head = new DefaultHttp2Headers(false, fields.size() + 8);
+        String target = from.uri();
+        String host = fields.get(HttpHeaderNames.HOST, "");
+        if (isAbsolute(target)) {
+            int authorityAt = target.indexOf("//") + 2;
+            int pathAt = endOfAuthority(target, authorityAt);
+            host = target.substring(authorityAt, pathAt);
+            target = pathAt == target.length() ? "/" : target.substring(pathAt);
+            if (target.charAt(0) == '?') {
+                target = "/" + target;
+            }
+        }
+        head.method(from.method().asciiName())
+                .scheme(connection.context().scheme())
+                .path(AsciiString.of(target));
+        if (!host.isEmpty()) {
+            head.authority(AsciiString.of(host));
+        }
+        for (Map.Entry<String, String> field : fields) {
+            AsciiString name = AsciiString.of(field.getKey()).toLowerCase();
+            if (!name.contentEquals(HttpHeaderNames.HOST)) {
+                head.add(name, AsciiString.of(field.getValue()));
+            }
+        }
+        return head;
+    }
+
+    private static int endOfAuthority(String target, int from) {
+        for (int i = from; i < target.length(); i++) {
+            char c = target.charAt(i);
+            if (c == '/' || c == '?' || c == '#') {
+                return i;
+            }
+        }
+        return target.length();
+    }
+
+    void onContent(HttpContent content, boolean last) {
+        RequestSink to = request;
+        if (to == null || bodyEnded || state == State.RESPONDED || state == State.BROKEN) {
+            content.release();
+            return;
+        }
+        HttpHeaders trailers = last ? ((LastHttpContent) content).trailingHeaders() : EmptyHttpHeaders.INSTANCE;
+        boolean withTrailers = !trailers.isEmpty();
+        ByteBuf data = content.content();
+        int bytes = data.readableBytes();
+        if (bytes == 0 && !last) {
+            content.release();
+            return;
+        }
+        requestUntaken += bytes;
+        if (requestUntaken > windowBytes) {
+            connection.setReading(false);
+        }
+        bodyEnded = last;
+        if (bytes > 0 || !withTrailers) {
+            to.data(data, last && !withTrailers);
+        } else {
+            content.release();
+        }
+        if (withTrailers) {
+            to.trailers(translate(trailers));
+        }
+    }
+
+    private Http2Headers translate(HttpHeaders trailers) {
+        Http2Headers fields = new DefaultHttp2Headers(false, trailers.size());
+        for (Map.Entry<String, String> field : trailers) {
+            fields.add(AsciiString.of(field.getKey()).toLowerCase(), AsciiString.of(field.getValue()));
+        }
+        connection.rules().trailers(fields);
+        return fields;
+    }
+
+    void onClientGone() {
+        State before = state;
+        state = State.BROKEN;
+        if (request != null && (before == State.REQUESTED || before == State.RESPONDING)) {
+            request.cancel(ErrorCode.CANCELLED);
+        }
+    }
+
+    // From the dispatcher.
+
+    @Override
+    public void onInterim(Http2Headers head) {
+        if (state == State.REQUESTED && !http10) {
+            connection.rules().response(head);
+            DefaultFullHttpResponse interim =
+                    new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status(head), Unpooled.EMPTY_BUFFER);
+            copy(head, interim.headers());
+            connection.write(interim);
+        }
+    }
+
+    @Override
+    public void onHead(Http2Headers head, boolean end) {
+        if (state != State.REQUESTED) {
+            return;
+        }
+        state = State.RESPONDING;
+        connection.rules().response(head);
+        HttpResponse response = new DefaultHttpResponse(
+                HttpVersion.HTTP_1_1,
+                status(head),
+                DefaultHttpHeadersFactory.headersFactory().withValidation(false));
+        copy(head, response.headers());
+        frame(response, end);
+        connection.write(response);
+        if (end) {
+            writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
+        }
+    }
+
+    /** The connection is no longer this exchange's. @return where the client's octets go; {@code null} if there is no client any more */
+    @Nullable
+    RequestSink openTunnel() {
+        if (state != State.REQUESTED) {
+            return null;
+        }
+        state = State.BROKEN;
+        return request;
+    }
+
+    /** RFC 6455 section 4.2.2. */
+    HttpResponse switching(Http2Headers head, WebSocketHandshake handshake) {
+        connection.rules().response(head);
+        head.remove(HttpHeaderNames.CONTENT_LENGTH);
+        HttpResponse response = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1,
+                HttpResponseStatus.SWITCHING_PROTOCOLS,
+                Unpooled.EMPTY_BUFFER,
+                DefaultHttpHeadersFactory.headersFactory().withValidation(false),
+                DefaultHttpHeadersFactory.trailersFactory());
+        copy(head, response.headers());
+        response.headers()
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE)
+                .set(HttpHeaderNames.UPGRADE, ExtendedConnect.WEBSOCKET)
+                .set(ExtendedConnect.ACCEPT, handshake.accept());
+        return response;
+    }
+
+    /** RFC 9112 section 6: how the client learns where the body ends. */
+    private void frame(HttpResponse response, boolean end) {
+        HttpHeaders fields = response.headers();
+        int code = response.status().code();
+        boolean bodyAllowed = !headRequest && code != 204 && code != 304;
+        if (bodyAllowed && !fields.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            if (end) {
+                fields.set(HttpHeaderNames.CONTENT_LENGTH, HttpHeaderValues.ZERO);
+            } else if (http10) {
+                keepAlive = false;
+            } else {
+                chunked = true;
+                fields.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+            }
+        }
+        keepAlive &= !connection.isDraining();
+        if (!keepAlive) {
+            fields.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        } else if (http10) {
+            fields.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
+        }
+    }
+
+    private static HttpResponseStatus status(Http2Headers head) {
+        CharSequence code = head.status();
+        return HttpResponseStatus.valueOf(AsciiString.of(code).parseInt());
+    }
+
+    private static void copy(Http2Headers from, HttpHeaders to) {
+        for (Map.Entry<CharSequence, CharSequence> field : from) {
+            if (field.getKey().charAt(0) != ':') {
+                to.add(field.getKey(), field.getValue());
+            }
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        int bytes = data.readableBytes();
+        if (state != State.RESPONDING) {
+            data.release();
+            onWritten(bytes);
+            return;
+        }
+        connection.writeBody(new DefaultHttpContent(data), bytes, this);
+        if (end) {
+            writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
+        }
+    }
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        if (state != State.RESPONDING) {
+            return;
+        }
+        connection.rules().trailers(trailers);
+        if (!chunked) {
+            writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
+            return;
+        }
+        DefaultLastHttpContent last = new DefaultLastHttpContent(
+                Unpooled.EMPTY_BUFFER,
+                DefaultHttpHeadersFactory.trailersFactory().withValidation(false));
+        copy(trailers, last.trailingHeaders());
+        writeLast(last);
+    }
+
+    private void writeLast(LastHttpContent last) {
+        state = State.RESPONDED;
+        connection.write(last);
+        connection.onExchangeEnded(this);
+    }
+
+    /** The socket has the octets, or will never have them. */
+    void onWritten(int bytes) {
+        if (request != null && bytes > 0) {
+            request.responseTaken(bytes);
+        }
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        switch (state) {
+            case REQUESTED ->
+                answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
+            case RESPONDING -> {
+                state = State.BROKEN;
+                connection.cut();
+            }
+            case RESPONDED, BROKEN -> {}
+        }
+    }
+
+    private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
+        ByteBuf text = ByteBufUtil.writeUtf8(connection.ctx().alloc(), detail + '\n');
+        HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
+                .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
+                .set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        if (retryAfter) {
+            response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
+        }
+        // RFC 9112 section 9.6: what is left of the body is not waited for, and the next request would come to a closed
+        // connection.
+        keepAlive &= bodyEnded;
+        frame(response, false);
+        if (upgradeRequired) {
+            // RFC 6455 section 4.4, RFC 9110 section 15.5.22.
+            response.headers()
+                    .set(WebSocketHandshake.VERSION, WebSocketHandshake.SUPPORTED_VERSION)
+                    .set(HttpHeaderNames.UPGRADE, ExtendedConnect.WEBSOCKET)
+                    .add(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE);
+        }
+        connection.write(response);
+        if (headRequest) {
+            text.release();
+        } else {
+            connection.write(new DefaultHttpContent(text));
+        }
+        writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {
+        requestUntaken -= bytes;
+        if (requestUntaken <= windowBytes / 2) {
+            connection.setReading(true);
+        }
+    }
+}

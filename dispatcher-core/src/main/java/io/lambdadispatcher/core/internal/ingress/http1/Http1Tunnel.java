@@ -1,0 +1,307 @@
+package io.lambdadispatcher.core.internal.ingress.http1;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.wire.http2.CoalescedFlush;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.ssl.SslCloseCompletionEvent;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Future;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An HTTP/1.1 connection whose client has asked for a WebSocket. The worker's head decides: with 2xx this takes the connection's HTTP out of the pipeline and
+ * carries octets both ways; with any other status the answer is an ordinary response, {@link Http1ClientExchange}'s business. Event loop only; buffers pass through
+ * by reference.
+ *
+ * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker with END, which becomes the same. An open tunnel may be silent for
+ * ever, but not one with an ended direction, nor one whose client is not read because the handler does not read: there one of the two may have gone unnoticed.
+ */
+final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
+
+    private static final Logger log = LoggerFactory.getLogger(Http1Tunnel.class);
+
+    private enum State {
+        /** No final head has come. */
+        ASKED,
+        /** An ordinary response goes out. */
+        REFUSED,
+        OPEN,
+        /** The client has ended its direction. */
+        CLIENT_ENDED,
+        /** The worker has ended its direction, though the client may not have all of it yet. */
+        WORKER_ENDED,
+        CLOSED
+    }
+
+    private final Http1ClientExchange exchange;
+    private final Http1ClientConnection connection;
+    private final IngressContext context;
+    private final WebSocketHandshake handshake;
+    private final int windowBytes;
+
+    private State state = State.ASKED;
+    private @Nullable RequestSink request;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable CoalescedFlush flush;
+    private @Nullable Future<?> watch;
+
+    private int requestUntaken;
+    private long received;
+    private long written;
+    private long taken;
+
+    private long movedAtWatch;
+    private long takenAtWatch;
+    private long stillSinceNanos;
+    private long stuckSinceNanos;
+
+    Http1Tunnel(Http1ClientExchange exchange, Http1ClientConnection connection, WebSocketHandshake handshake) {
+        this.exchange = exchange;
+        this.connection = connection;
+        this.context = connection.context();
+        this.handshake = handshake;
+        this.windowBytes = context.limits().streamWindowBytes();
+    }
+
+    // From the worker, before the final head and of a refusal.
+
+    @Override
+    public void onInterim(Http2Headers head) {
+        exchange.onInterim(head);
+    }
+
+    @Override
+    public void onHead(Http2Headers head, boolean end) {
+        if (head.status().charAt(0) != '2') {
+            state = State.REFUSED;
+            exchange.onHead(head, end);
+            return;
+        }
+        RequestSink sink = exchange.openTunnel();
+        if (sink == null) {
+            return; // the client has gone
+        }
+        request = sink;
+        state = State.OPEN;
+        connection.become(this, exchange.switching(head, handshake));
+        if (end) {
+            onWorkerEnded();
+        }
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext added) {
+        ctx = added;
+        flush = new CoalescedFlush(this, added);
+        flush.request();
+        Channel channel = added.channel();
+        // It may be silent for days: a client that has vanished must be found out some time.
+        channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
+        if (channel.pipeline().get(SslHandler.class) == null) {
+            // TLS has close_notify for the end of a direction; a FIN that comes without is the end of everything.
+            channel.config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+        }
+        channel.config().setAutoRead(true);
+        stillSinceNanos = stuckSinceNanos = now();
+        long period = context.limits().headTimeout().toNanos();
+        watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
+        context.drain().leave(channel);
+    }
+
+    // From the client.
+
+    @Override
+    public void channelRead(ChannelHandlerContext reading, Object message) {
+        RequestSink to = request;
+        if (to == null || state != State.OPEN && state != State.WORKER_ENDED || !(message instanceof ByteBuf octets)) {
+            ReferenceCountUtil.release(message);
+            return;
+        }
+        received += octets.readableBytes();
+        requestUntaken += octets.readableBytes();
+        if (requestUntaken > windowBytes) {
+            ctx().channel().config().setAutoRead(false);
+        }
+        to.data(octets, false);
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext on, Object event) throws Exception {
+        if (event instanceof ChannelInputShutdownEvent
+                || event instanceof SslCloseCompletionEvent closed && closed.isSuccess()) {
+            onClientEnded();
+        }
+        super.userEventTriggered(on, event);
+    }
+
+    private void onClientEnded() {
+        RequestSink to = request;
+        if (to == null || state != State.OPEN && state != State.WORKER_ENDED) {
+            return;
+        }
+        boolean over = state == State.WORKER_ENDED;
+        state = over ? State.CLOSED : State.CLIENT_ENDED;
+        to.data(Unpooled.EMPTY_BUFFER, true);
+        if (over) {
+            ctx().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(done -> ctx().close());
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext inactive) {
+        if (watch != null) {
+            watch.cancel(false);
+        }
+        if (state != State.CLOSED) {
+            state = State.CLOSED;
+            if (request != null) {
+                request.cancel(ErrorCode.CANCELLED);
+            }
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext on, Throwable cause) {
+        log.debug("client {}: tunnel: {}", on.channel().remoteAddress(), cause.toString());
+        on.close();
+    }
+
+    // From the worker.
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        if (state == State.REFUSED) {
+            exchange.onData(data, end);
+            return;
+        }
+        int bytes = data.readableBytes();
+        if (state != State.OPEN && state != State.CLIENT_ENDED) {
+            data.release();
+            onWritten(bytes);
+            return;
+        }
+        if (bytes == 0) {
+            data.release();
+        } else {
+            written += bytes;
+            ctx().write(data, ctx().newPromise().addListener(done -> onWritten(bytes)));
+            flushSoon();
+        }
+        if (end) {
+            onWorkerEnded();
+        }
+    }
+
+    /** A tunnel has no place for their fields; their end is its end. */
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        if (state == State.REFUSED) {
+            exchange.onTrailers(trailers);
+        } else if (state == State.OPEN || state == State.CLIENT_ENDED) {
+            onWorkerEnded();
+        }
+    }
+
+    private void onWorkerEnded() {
+        boolean over = state == State.CLIENT_ENDED;
+        state = over ? State.CLOSED : State.WORKER_ENDED;
+        ctx().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
+            if (over || !written.isSuccess()) {
+                ctx().close();
+            } else if (ctx().channel().isActive()) {
+                endOutput(ctx().channel());
+            }
+        });
+    }
+
+    private static void endOutput(Channel channel) {
+        SslHandler tls = channel.pipeline().get(SslHandler.class);
+        if (tls != null) {
+            tls.closeOutbound();
+        } else if (channel instanceof DuplexChannel duplex) {
+            duplex.shutdownOutput();
+        } else {
+            channel.close();
+        }
+    }
+
+    /** The socket has the octets, or will never have them. */
+    private void onWritten(int bytes) {
+        taken += bytes;
+        if (request != null && bytes > 0) {
+            request.responseTaken(bytes);
+        }
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        switch (state) {
+            case ASKED, REFUSED -> exchange.onFailure(failure);
+            case OPEN, CLIENT_ENDED, WORKER_ENDED -> {
+                state = State.CLOSED;
+                AbruptClose.of(ctx().channel());
+            }
+            case CLOSED -> {}
+        }
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {
+        requestUntaken -= bytes;
+        if (requestUntaken <= windowBytes / 2 && ctx != null) {
+            ctx.channel().config().setAutoRead(true);
+        }
+    }
+
+    private void flushSoon() {
+        if (flush != null) {
+            flush.request();
+        }
+    }
+
+    // Once every head time-out.
+    private void onWatch() {
+        long now = now();
+        if (written == taken || taken != takenAtWatch) {
+            takenAtWatch = taken;
+            stuckSinceNanos = now;
+        }
+        // Where we do not read we would not see that the client has gone.
+        boolean blind = !ctx().channel().config().isAutoRead();
+        boolean ending = state == State.CLIENT_ENDED || state == State.WORKER_ENDED;
+        if (!blind && !ending || received + taken != movedAtWatch) {
+            movedAtWatch = received + taken;
+            stillSinceNanos = now;
+        }
+        if (now - stuckSinceNanos > context.limits().writeTimeout().toNanos()
+                || now - stillSinceNanos > context.limits().idleTimeout().toNanos()) {
+            AbruptClose.of(ctx().channel());
+        }
+    }
+
+    private long now() {
+        return ctx().executor().ticker().nanoTime();
+    }
+
+    private ChannelHandlerContext ctx() {
+        return Objects.requireNonNull(ctx, "tunnel is in no pipeline");
+    }
+}

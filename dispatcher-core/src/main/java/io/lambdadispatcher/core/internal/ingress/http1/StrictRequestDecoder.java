@@ -1,0 +1,134 @@
+package io.lambdadispatcher.core.internal.ingress.http1;
+
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpMessage;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpRequestDecoder;
+import io.netty.handler.codec.http.LastHttpContent;
+import java.util.List;
+
+/**
+ * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, and folded
+ * lines (RFC 9112 sections 6.3 and 5.2). Both are shapes on which two servers may disagree where a request ends. Event loop only.
+ */
+final class StrictRequestDecoder extends HttpRequestDecoder {
+    private static final int MAX_CHUNK_BYTES = 64 * 1024;
+
+    private boolean headOpen = true;
+
+    /** Of the open head: more than the empty lines that may come before it. */
+    private boolean lineSeen;
+
+    /** Of the open head: what has been consumed ends with a whole line. */
+    private boolean lineEnded;
+
+    private boolean broken;
+
+    /** Nothing is decoded behind a WebSocket handshake: it is the tunnel's, or nobody's, for a connection ends with a refusal. */
+    private boolean held;
+
+    StrictRequestDecoder(HttpLimits limits) {
+        super(new HttpDecoderConfig()
+                .setMaxInitialLineLength(limits.maxRequestLineBytes())
+                .setMaxHeaderSize(limits.maxHeadBytes())
+                .setMaxChunkSize(MAX_CHUNK_BYTES)
+                .setAllowDuplicateContentLengths(false)
+                .setStrictLineParsing(true)
+                .setUseRfc9112TransferEncoding(true));
+    }
+
+    /** Octets of a head have come, the rest has not. */
+    boolean isInsideHead() {
+        return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
+    }
+
+    /** Octets have come behind a WebSocket handshake. */
+    boolean isHolding() {
+        return held && actualReadableBytes() > 0;
+    }
+
+    /** Nothing of what follows matters. */
+    void drop() {
+        broken = true;
+    }
+
+    @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
+        if (broken) {
+            in.skipBytes(in.readableBytes());
+            return;
+        }
+        if (held && headOpen) {
+            ctx.channel().config().setAutoRead(false);
+            return;
+        }
+        if (headOpen && isLineFolded(in)) {
+            broken = true;
+            HttpMessage refused = createInvalidMessage();
+            refused.setDecoderResult(DecoderResult.failure(new IllegalArgumentException("folded header line")));
+            out.add(refused);
+            in.skipBytes(in.readableBytes());
+            return;
+        }
+        int messages = out.size();
+        int start = in.readerIndex();
+        super.decode(ctx, in, out);
+        if (headOpen) {
+            noteConsumed(in, start);
+        }
+        for (int i = messages; i < out.size(); i++) {
+            noteMessage(out.get(i));
+        }
+    }
+
+    private void noteConsumed(ByteBuf in, int start) {
+        int end = in.readerIndex();
+        for (int i = start; i < end && !lineSeen; i++) {
+            lineSeen = in.getByte(i) > ' ';
+        }
+        if (end > start) {
+            lineEnded = lineSeen && in.getByte(end - 1) == '\n';
+        }
+    }
+
+    private void noteMessage(Object message) {
+        if (message instanceof HttpRequest request) {
+            headOpen = false;
+            held = WebSocketHandshake.isAsked(request) && !WebSocketHandshake.hasBody(request);
+        }
+        if (message instanceof LastHttpContent) {
+            headOpen = true;
+            lineSeen = false;
+            lineEnded = false;
+        }
+    }
+
+    /** A line of the head, from the second on, that begins with a blank. Looks no further than the head's end. */
+    private boolean isLineFolded(ByteBuf in) {
+        boolean seen = lineSeen;
+        boolean lineStart = lineEnded;
+        boolean lineEmpty = true;
+        for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
+            byte octet = in.getByte(i);
+            if (lineStart && (octet == ' ' || octet == '\t')) {
+                return true;
+            }
+            if (octet == '\n' && lineEmpty && seen) {
+                return false;
+            }
+            seen |= octet > ' ';
+            lineStart = octet == '\n' && seen;
+            lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
+        }
+        return false;
+    }
+
+    @Override
+    protected void handleTransferEncodingChunkedWithContentLength(HttpMessage message) {
+        throw new IllegalArgumentException("both content-length and transfer-encoding");
+    }
+}

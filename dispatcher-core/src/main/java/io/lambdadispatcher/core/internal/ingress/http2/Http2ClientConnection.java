@@ -1,0 +1,316 @@
+package io.lambdadispatcher.core.internal.ingress.http2;
+
+import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.Targets;
+import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
+import io.lambdadispatcher.wire.http2.EagerFrameReader;
+import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.wire.http2.Http2Events;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.concurrent.Future;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they belong to, and ends the connection when it
+ * is idle, stuck, hostile or drained. Event loop only.
+ */
+final class Http2ClientConnection extends CoalescingHttp2Handler implements IngressDrain.Drainable {
+    private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
+
+    /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
+    private static final long GOAWAY_PAUSE_MILLIS = 250;
+
+    /** A host's name and port are shorter (RFC 1035 section 2.3.4). */
+    private static final int MOST_REMEMBERED_CHARS = 300;
+
+    private final IngressContext context;
+    private final EagerFrameReader reader;
+    private final Http2Connection.PropertyKey streamKey;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable Frames frames;
+    private @Nullable HeadRules rules;
+    private @Nullable WriteWatch writes;
+    private @Nullable Future<?> watch;
+    private @Nullable CharSequence lastAuthority;
+    private long idleSinceNanos;
+
+    /** At the last look; -1 if nothing was unfinished, for what is so at the next may have begun a moment before. */
+    private long finishedAtWatch;
+
+    private boolean draining;
+    private int streamErrors;
+
+    Http2ClientConnection(
+            Http2ConnectionDecoder decoder,
+            Http2ConnectionEncoder encoder,
+            GatheringFrameWriter frames,
+            Http2Settings settings,
+            EagerFrameReader reader,
+            IngressContext context) {
+        super(decoder, encoder, frames, settings);
+        this.context = context;
+        this.reader = reader;
+        this.streamKey = connection().newKey();
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
+        this.ctx = ctx;
+        frames = new Frames(ctx);
+        decoder().frameListener(frames);
+        connection().addListener(frames);
+        super.handlerAdded(ctx);
+        if (ctx.channel().isActive()) {
+            start(ctx);
+        }
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) throws Exception {
+        super.channelActive(ctx);
+        start(ctx);
+    }
+
+    private void start(ChannelHandlerContext ctx) throws Http2Exception {
+        if (rules != null) {
+            return;
+        }
+        rules = new HeadRules(
+                context.forwarding(), context.scheme(), ctx.channel().remoteAddress());
+        int more = context.limits().connectionWindowBytes()
+                - connection().local().flowController().windowSize(connection().connectionStream());
+        if (more > 0) {
+            decoder().flowController().incrementWindowSize(connection().connectionStream(), more);
+        }
+        idleSinceNanos = now(ctx);
+        writes = new WriteWatch(ctx.channel());
+        long period = context.limits().headTimeout().toNanos();
+        watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
+        context.drain().register(ctx.channel(), this);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) throws Exception {
+        if (watch != null) {
+            watch.cancel(false);
+        }
+        super.channelInactive(ctx);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) throws Exception {
+        if (cause instanceof IOException || cause instanceof io.netty.handler.ssl.NotSslRecordException) {
+            log.debug("client {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            ctx.close();
+        } else {
+            super.exceptionCaught(ctx, cause);
+        }
+    }
+
+    @Override
+    protected void onConnectionError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        log.debug("client {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+        super.onConnectionError(ctx, outbound, cause, error);
+    }
+
+    /** Each costs us a RST_STREAM and a cancelled exchange, and costs the client one frame (CVE-2025-55163). */
+    @Override
+    protected void onStreamError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {
+        if (!outbound && ++streamErrors > context.limits().maxResetsPerWindow()) {
+            onConnectionError(
+                    ctx,
+                    false,
+                    cause,
+                    Http2Exception.connectionError(
+                            Http2Error.ENHANCE_YOUR_CALM,
+                            "more than %d stream errors",
+                            context.limits().maxResetsPerWindow()));
+            return;
+        }
+        super.onStreamError(ctx, outbound, cause, error);
+    }
+
+    /** RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this is the last". */
+    @Override
+    public void drain() {
+        ChannelHandlerContext ctx = this.ctx;
+        if (draining || ctx == null) {
+            return;
+        }
+        draining = true;
+        if (connection().numActiveStreams() == 0 && now(ctx) - idleSinceNanos > TimeUnit.SECONDS.toNanos(1)) {
+            ctx.channel().close();
+            return;
+        }
+        goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
+        ctx.flush();
+        ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** A client may send again elsewhere what is later than the last stream that we name. Netty's close() sends no GOAWAY after another. */
+    private void endDrain(ChannelHandlerContext ctx) {
+        if (!ctx.channel().isActive()) {
+            return;
+        }
+        int last = connection().remote().lastStreamCreated();
+        goAway(ctx, last, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
+        ctx.channel().close();
+    }
+
+    // Once every head time-out.
+    private void onWatch(ChannelHandlerContext ctx) {
+        if (takesNothing(ctx)) {
+            // A stream's reset would wait behind all that the client does not take, and the stream stay open.
+            log.debug(
+                    "client {}: took nothing within the write time-out",
+                    ctx.channel().remoteAddress());
+            AbruptClose.of(ctx.channel());
+            return;
+        }
+        boolean active = connection().numActiveStreams() > 0;
+        if (!active && (!decoder().prefaceReceived() || isIdleTooLong(ctx))) {
+            ctx.channel().close();
+        } else if (isHeadStuck()) {
+            onError(
+                    ctx,
+                    false,
+                    Http2Exception.connectionError(
+                            Http2Error.ENHANCE_YOUR_CALM,
+                            "a head took longer than %d ms",
+                            context.limits().headTimeout().toMillis()));
+        } else if (active) {
+            cutStuckStreams(ctx);
+        }
+        finishedAtWatch = reader.isUnfinished() ? reader.finished() : -1;
+        streamErrors = 0;
+    }
+
+    private boolean takesNothing(ChannelHandlerContext ctx) {
+        return Objects.requireNonNull(writes)
+                .isStuck(now(ctx), context.limits().writeTimeout().toNanos());
+    }
+
+    private boolean isIdleTooLong(ChannelHandlerContext ctx) {
+        return now(ctx) - idleSinceNanos > context.limits().idleTimeout().toNanos();
+    }
+
+    private boolean isHeadStuck() {
+        return reader.isUnfinished() && reader.finished() == finishedAtWatch;
+    }
+
+    private void cutStuckStreams(ChannelHandlerContext ctx) {
+        long now = now(ctx);
+        try {
+            connection().forEachActiveStream(stream -> {
+                Http2ClientStream client = stream.getProperty(streamKey);
+                if (client != null) {
+                    client.cutIfStuck(
+                            now,
+                            context.limits().writeTimeout().toNanos(),
+                            context.limits().idleTimeout().toNanos());
+                }
+                return true;
+            });
+        } catch (Http2Exception e) {
+            onError(ctx, true, e);
+        }
+    }
+
+    private static long now(ChannelHandlerContext ctx) {
+        return ctx.executor().ticker().nanoTime();
+    }
+
+    /** A client asks for one authority, mostly, and HPACK gives the same object for it. */
+    boolean isAuthority(CharSequence text) {
+        if (text == lastAuthority) {
+            return true;
+        }
+        boolean valid = Targets.isAuthority(text);
+        lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
+        return valid;
+    }
+
+    /** What {@link Http2ClientStream}s share. */
+    IngressContext context() {
+        return context;
+    }
+
+    HeadRules rules() {
+        return Objects.requireNonNull(rules, "connection is not active yet");
+    }
+
+    /** Netty's events, each handed to the stream it is about. */
+    private final class Frames extends Http2Events {
+        private final ChannelHandlerContext ctx;
+
+        Frames(ChannelHandlerContext ctx) {
+            this.ctx = ctx;
+        }
+
+        @Override
+        public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
+            Http2Stream stream = connection().stream(id);
+            if (stream == null) {
+                return;
+            }
+            Http2ClientStream known = stream.getProperty(streamKey);
+            if (known != null) {
+                known.onRequestTrailers(head);
+                return;
+            }
+            Http2ClientStream client = new Http2ClientStream(Http2ClientConnection.this, ctx, stream);
+            stream.setProperty(streamKey, client);
+            client.onRequestHead(head, end);
+        }
+
+        @Override
+        public int onDataRead(ChannelHandlerContext c, int id, ByteBuf data, int padding, boolean end) {
+            Http2Stream stream = connection().stream(id);
+            Http2ClientStream client = stream == null ? null : stream.getProperty(streamKey);
+            if (client == null) {
+                return data.readableBytes() + padding;
+            }
+            return client.onRequestData(data, end) + padding;
+        }
+
+        @Override
+        public void onStreamHalfClosed(Http2Stream stream) {
+            Http2ClientStream client = stream.getProperty(streamKey);
+            if (client != null) {
+                client.onHalfClosed();
+            }
+        }
+
+        @Override
+        public void onStreamClosed(Http2Stream stream) {
+            Http2ClientStream client = stream.getProperty(streamKey);
+            if (client != null) {
+                client.onClosed();
+            }
+            if (connection().numActiveStreams() <= 1) {
+                idleSinceNanos = now(ctx);
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+package io.lambdadispatcher.core.internal.ingress.http2;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
+import io.lambdadispatcher.core.internal.ingress.edge.Targets;
+import io.lambdadispatcher.wire.http2.DataOutlet;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.AsciiString;
+import org.jspecify.annotations.Nullable;
+
+/** One request of an HTTP/2 client and its response. Event loop only. */
+final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
+
+    private enum State {
+        /** No head has been sent. */
+        REQUESTED,
+        /** A head has been sent, the response goes on. */
+        RESPONDING,
+        /** All of the response is with the outlet, or on its way. */
+        RESPONDED,
+        /** Reset by either side, or gone with its connection. */
+        CLOSED
+    }
+
+    private static final AsciiString HEAD = AsciiString.cached("HEAD");
+    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+    private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
+    private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
+    private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
+
+    private final Http2ClientConnection connection;
+    private final ChannelHandlerContext ctx;
+    private final Http2Stream stream;
+    private final DataOutlet outlet;
+
+    private State state = State.REQUESTED;
+    private @Nullable RequestSink request;
+    private boolean headRequest;
+
+    /** Asked for, and not refused so far: the two directions end apart. */
+    private boolean tunnel;
+
+    private boolean clientEnded;
+    private long received;
+    private long taken;
+
+    /** At the last look; -1 before the first, which is where the time begins in which nothing moves. */
+    private long movedAtWatch = -1;
+
+    private long stillSinceNanos;
+
+    Http2ClientStream(Http2ClientConnection connection, ChannelHandlerContext ctx, Http2Stream stream) {
+        this.connection = connection;
+        this.ctx = ctx;
+        this.stream = stream;
+        this.outlet = new DataOutlet(connection, ctx, stream, this);
+    }
+
+    // From the client.
+
+    void onRequestHead(Http2Headers head, boolean end) {
+        headRequest = HEAD.contentEquals(head.method());
+        tunnel = CONNECT.contentEquals(head.method());
+        Rejection rejection = verify(head);
+        if (rejection != null) {
+            answer(rejection.status, rejection.detail, false);
+            return;
+        }
+        if (tunnel) {
+            openTunnel(head, end);
+            return;
+        }
+        CharSequence expectation = head.getAndRemove(HttpHeaderNames.EXPECT);
+        if (expectation != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation)) {
+            answer(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue", false);
+            return;
+        }
+        if (!connection.rules().request(head)) {
+            answer(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT", false);
+            return;
+        }
+        request = connection.context().opener().open(head, end, this);
+        if (expectation != null && !end && state == State.REQUESTED) {
+            writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
+        }
+    }
+
+    private void openTunnel(Http2Headers head, boolean end) {
+        ExtendedConnect.toConnect(head, connection.rules());
+        clientEnded = end;
+        request = connection.context().opener().open(head, end, this);
+    }
+
+    private record Rejection(HttpResponseStatus status, String detail) {}
+
+    /** What Netty's codec has let pass; it has seen to pseudo-header fields, names, values and connection-specific fields. */
+    private @Nullable Rejection verify(Http2Headers head) {
+        int maxFields = connection.context().limits().maxHeadFields();
+        if (head.size() > maxFields) {
+            return new Rejection(
+                    HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                    "head of " + head.size() + " fields, limit " + maxFields);
+        }
+        if (tunnel) {
+            CharSequence protocol = head.get(PROTOCOL);
+            if (protocol == null || !ExtendedConnect.WEBSOCKET.contentEquals(protocol)) {
+                return new Rejection(
+                        HttpResponseStatus.NOT_IMPLEMENTED,
+                        protocol == null
+                                ? "CONNECT is not served without :protocol"
+                                : ":protocol " + protocol + ", expected " + ExtendedConnect.WEBSOCKET);
+            }
+        }
+        CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
+        CharSequence authority = head.authority();
+        if (authority == null) {
+            if (host == null || host.length() == 0) {
+                return bad("neither :authority nor host");
+            }
+            head.authority(host);
+        } else if (host != null && !AsciiString.contentEqualsIgnoreCase(host, authority)) {
+            return bad("host differs from :authority");
+        }
+        if (head.contains(HttpHeaderNames.HOST)) {
+            return bad("more than one host");
+        }
+        if (!connection.isAuthority(head.authority())) {
+            return bad("malformed :authority");
+        }
+        return Targets.isPath(head.path()) ? null : bad("malformed :path");
+    }
+
+    private static Rejection bad(String detail) {
+        return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
+    }
+
+    /** @return octets for the window to get back at once */
+    int onRequestData(ByteBuf data, boolean end) {
+        RequestSink to = request;
+        if (to == null || state == State.RESPONDED && !tunnel || state == State.CLOSED) {
+            return data.readableBytes();
+        }
+        received += data.readableBytes();
+        clientEnded = end;
+        to.data(data.readRetainedSlice(data.readableBytes()), end);
+        return 0;
+    }
+
+    void onRequestTrailers(Http2Headers trailers) {
+        if (tunnel) {
+            // RFC 9113 section 8.5: nothing but DATA.
+            reset(Http2Error.PROTOCOL_ERROR);
+            onClosed();
+        } else if (request != null && state != State.CLOSED) {
+            connection.rules().trailers(trailers);
+            request.trailers(trailers);
+        }
+    }
+
+    /** RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it without an error. */
+    void onHalfClosed() {
+        if (state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+            reset(Http2Error.NO_ERROR);
+        }
+    }
+
+    void onClosed() {
+        State before = state;
+        state = State.CLOSED;
+        outlet.close();
+        boolean wanted = before == State.REQUESTED || before == State.RESPONDING || tunnel && before == State.RESPONDED;
+        if (request != null && wanted) {
+            request.cancel(ErrorCode.CANCELLED);
+        }
+    }
+
+    /**
+     * Called now and then: a client that takes nothing for long loses the stream, for it holds a worker's; and so does a tunnel with an ended direction over which
+     * nothing moves, which one of its two ends may have forgotten.
+     */
+    void cutIfStuck(long now, long stuckNanos, long idleNanos) {
+        boolean pending = outlet.pendingBytes() > 0;
+        boolean ending = tunnel && (clientEnded || state == State.RESPONDED);
+        long moved = pending ? taken : taken + received;
+        if (moved != movedAtWatch || !pending && !ending) {
+            movedAtWatch = moved;
+            stillSinceNanos = now;
+        } else if (now - stillSinceNanos > (pending ? stuckNanos : idleNanos)) {
+            reset(Http2Error.CANCEL);
+            onClosed();
+        }
+    }
+
+    // From the dispatcher.
+
+    @Override
+    public void onInterim(Http2Headers head) {
+        if (state == State.REQUESTED) {
+            connection.rules().response(head);
+            writeHead(head, false);
+        }
+    }
+
+    @Override
+    public void onHead(Http2Headers head, boolean end) {
+        if (state == State.REQUESTED) {
+            state = end ? State.RESPONDED : State.RESPONDING;
+            connection.rules().response(head);
+            if (tunnel) {
+                onTunnelHead(head);
+            }
+            writeHead(head, end);
+        }
+    }
+
+    private void onTunnelHead(Http2Headers head) {
+        tunnel = head.status().charAt(0) == '2';
+        if (tunnel) {
+            head.status(HttpResponseStatus.OK.codeAsText());
+            head.remove(HttpHeaderNames.CONTENT_LENGTH);
+            head.remove(ExtendedConnect.ACCEPT);
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        if (state == State.RESPONDING && end) {
+            state = State.RESPONDED;
+        }
+        outlet.body(data);
+        if (end) {
+            outlet.end();
+        }
+        connection.flushSoon();
+    }
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        if (state == State.RESPONDING) {
+            state = State.RESPONDED;
+            if (tunnel) {
+                outlet.end();
+                connection.flushSoon();
+                return;
+            }
+            connection.rules().trailers(trailers);
+            writeHead(trailers, true);
+        }
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        switch (state) {
+            case REQUESTED ->
+                answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
+            case RESPONDING -> cut(failure);
+            case RESPONDED -> {
+                if (tunnel) {
+                    cut(failure);
+                }
+            }
+            case CLOSED -> {}
+        }
+    }
+
+    private void cut(Failure failure) {
+        state = State.CLOSED;
+        reset(tunnel ? Http2Error.CANCEL : error(failure.kind()));
+        outlet.close();
+    }
+
+    /** What gRPC, for one, makes something of: CANCEL is its CANCELLED. Of a tunnel it is what RST is to TCP (RFC 8441 section 5). */
+    private static Http2Error error(Failure.Kind kind) {
+        return switch (kind) {
+            case HANDLER_CANCELLED, TIMEOUT -> Http2Error.CANCEL;
+            default -> Http2Error.INTERNAL_ERROR;
+        };
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {
+        connection.giveBack(stream, bytes);
+    }
+
+    @Override
+    public void onTaken(int bodyBytes) {
+        taken += bodyBytes;
+        if (request != null) {
+            request.responseTaken(bodyBytes);
+        }
+    }
+
+    private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
+        state = State.RESPONDED;
+        tunnel = false;
+        ByteBuf text = ByteBufUtil.writeUtf8(ctx.alloc(), detail + '\n');
+        Http2Headers head = new DefaultHttp2Headers(false)
+                .status(status.codeAsText())
+                .add(HttpHeaderNames.CONTENT_TYPE, TEXT)
+                .addInt(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
+                .add(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        if (retryAfter) {
+            head.add(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
+        }
+        writeHead(head, headRequest);
+        if (headRequest) {
+            text.release();
+        } else {
+            outlet.meta(text);
+            outlet.end();
+        }
+    }
+
+    private void writeHead(Http2Headers head, boolean end) {
+        connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, connection.headPromise(stream));
+        connection.flushSoon();
+    }
+
+    private void reset(Http2Error error) {
+        connection.encoder().writeRstStream(ctx, stream.id(), error.code(), ctx.newPromise());
+        connection.flushSoon();
+    }
+}

@@ -1,0 +1,65 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import java.util.ArrayDeque;
+
+/**
+ * A worker connection as its pool shard sees it: its free worker streams, and how many are busy. Confined to the connection's event
+ * loop; changed through {@link PoolShard} only.
+ */
+public final class PooledConnection extends LeastOutstanding.Entry {
+    private final String workerId;
+    final ArrayDeque<Carrier> free = new ArrayDeque<>();
+    int busy;
+    int peakBusy;
+    boolean open;
+
+    /** Exchanges it may be given at once. */
+    int limit = Integer.MAX_VALUE;
+
+    /** What it contributes to the shard's permits. */
+    int offered;
+
+    // How its exchanges went, from its start.
+    private long completed;
+    private long failed;
+    private long timed;
+    private long timedNanos;
+
+    public PooledConnection(String workerId) {
+        this.workerId = workerId;
+    }
+
+    /** An exchange has ended. @param failure no response, one that was cut short, or one with a status of 500 and above */
+    public void onExchangeEnd(boolean failure) {
+        completed++;
+        failed += failure ? 1 : 0;
+    }
+
+    /** An exchange whose time was taken has ended. */
+    public void onTimed(long nanos) {
+        timed++;
+        timedNanos += nanos;
+    }
+
+    int offers() {
+        return open ? Math.max(0, Math.min(free.size(), limit - busy)) : 0;
+    }
+
+    /** Since the last call, and from its start. */
+    WorkerDemand sample() {
+        WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);
+        peakBusy = busy;
+        return sample;
+    }
+
+    public String workerId() {
+        return workerId;
+    }
+
+    /** Worker streams that carry an exchange, or whose last one has not been answered for yet. */
+    public int busy() {
+        return busy;
+    }
+}

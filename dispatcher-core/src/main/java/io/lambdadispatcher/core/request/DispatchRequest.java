@@ -1,0 +1,44 @@
+package io.lambdadispatcher.core.request;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request of an embedder. Fields go to the worker as they are: hop-by-hop and forwarding fields are the embedder's business.
+ *
+ * @param head with {@code :method}, {@code :scheme}, {@code :authority}, {@code :path} and lower-case field names; not changed afterwards
+ * @param body {@code null} = none. Subscribed to once, at once; asked for more as the worker takes what came. Each buffer is owned by
+ *     the dispatcher from {@code onNext} on. {@code onError} breaks the request off
+ * @param trailers sent after the body if the stage is complete by then with fields; {@code null} = none
+ */
+public record DispatchRequest(
+        Http2Headers head,
+        Flow.@Nullable Publisher<ByteBuf> body,
+        @Nullable CompletionStage<Http2Headers> trailers) {
+
+    /** Without a body. */
+    public static DispatchRequest of(String method, String authority, String path) {
+        return new DispatchRequest(
+                new DefaultHttp2Headers(false)
+                        .method(method)
+                        .scheme("http")
+                        .authority(authority)
+                        .path(path),
+                null,
+                null);
+    }
+
+    public DispatchRequest withBody(Flow.Publisher<ByteBuf> publisher) {
+        return new DispatchRequest(head, publisher, trailers);
+    }
+
+    /** Changes the head in place. */
+    public DispatchRequest header(CharSequence name, CharSequence value) {
+        head.add(name, value);
+        return this;
+    }
+}

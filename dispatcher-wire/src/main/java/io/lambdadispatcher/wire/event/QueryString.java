@@ -1,0 +1,47 @@
+package io.lambdadispatcher.wire.event;
+
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/** Takes a query string apart. */
+final class QueryString {
+    private QueryString() {}
+
+    /** As the client has written it: a load balancer does not decode. */
+    static Map<String, Values> raw(String query) {
+        return parse(query, UnaryOperator.identity());
+    }
+
+    /** With percent signs and plus signs resolved, as API Gateway does it. */
+    static Map<String, Values> decoded(String query) {
+        return parse(query, QueryString::decode);
+    }
+
+    private static Map<String, Values> parse(String query, UnaryOperator<String> decoding) {
+        Map<String, Values> parameters = new LinkedHashMap<>();
+        int start = 0;
+        while (start < query.length()) {
+            int end = query.indexOf('&', start);
+            end = end < 0 ? query.length() : end;
+            if (end > start) {
+                int equals = query.indexOf('=', start);
+                int nameEnd = equals < 0 || equals > end ? end : equals;
+                String name = query.substring(start, nameEnd);
+                String value = query.substring(Math.min(nameEnd + 1, end), end);
+                Values.put(parameters, decoding.apply(name), decoding.apply(value));
+            }
+            start = end + 1;
+        }
+        return parameters;
+    }
+
+    private static String decode(String text) {
+        try {
+            return QueryStringDecoder.decodeComponent(text);
+        } catch (IllegalArgumentException malformed) {
+            return text;
+        }
+    }
+}

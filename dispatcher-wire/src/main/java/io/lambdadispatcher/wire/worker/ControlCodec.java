@@ -1,0 +1,92 @@
+package io.lambdadispatcher.wire.worker;
+
+import io.lambdadispatcher.wire.worker.WireException.Reason;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} octets of HMAC-SHA-256, keyed with
+ * SHA-256 of the launch token, over the sender's role ('W' or 'D'), the message's 64-bit number on this stream and direction (from
+ * 0), the frame's type code (8 bits) and the fields. A message cannot be forged, changed, repeated, left out or sent back. Confined to the
+ * control stream's event loop; one for each end of each control stream.
+ */
+public final class ControlCodec {
+    /** Which end writes. */
+    public enum Role {
+        WORKER('W'),
+        DISPATCHER('D');
+
+        private final byte octet;
+
+        Role(char octet) {
+            this.octet = (byte) octet;
+        }
+    }
+
+    private final Mac mac;
+    private final Role own;
+    private long sent;
+    private long received;
+
+    /** @param token the launch token as it was presented when the control stream was opened */
+    public ControlCodec(Role own, String token) {
+        this.own = own;
+        try {
+            byte[] key = MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
+            mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(key, "HmacSHA256"));
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("SHA-256 or HmacSHA256, which every JDK has, is missing", e);
+        }
+    }
+
+    /** Appends the whole frame to {@code out}, which stays the caller's. */
+    public void write(ByteBuf out, ControlMessage message) {
+        int start = out.writerIndex();
+        out.writeInt(0);
+        int fieldsAt = out.writerIndex();
+        message.writeFields(out);
+        int fieldBytes = out.writerIndex() - fieldsAt;
+        out.writeBytes(mac(own, sent++, message.type(), out.slice(fieldsAt, fieldBytes)));
+        out.setInt(start, FrameLayout.header(message.type(), false, fieldBytes + WireLimits.MAC_BYTES));
+    }
+
+    /**
+     * @param payload of one frame, MAC included; read to its end, the caller keeps it
+     * @throws WireException if the MAC or a field is wrong
+     */
+    public ControlMessage read(FrameType type, ByteBuf payload, long offset) throws WireException {
+        if (payload.readableBytes() < WireLimits.MAC_BYTES) {
+            throw new WireException(
+                    Reason.TOO_SHORT,
+                    offset,
+                    type + " payload of " + payload.readableBytes() + " octets, expected at least "
+                            + WireLimits.MAC_BYTES);
+        }
+        ByteBuf fields = payload.readSlice(payload.readableBytes() - WireLimits.MAC_BYTES);
+        byte[] claimed = ByteBufUtil.getBytes(payload.readSlice(WireLimits.MAC_BYTES));
+        Role peer = own == Role.WORKER ? Role.DISPATCHER : Role.WORKER;
+        if (!MessageDigest.isEqual(claimed, mac(peer, received, type, fields))) {
+            throw new WireException(Reason.BAD_MAC, offset, type + " number " + received + " with a wrong MAC");
+        }
+        received++;
+        return ControlMessage.read(type, fields, offset);
+    }
+
+    private byte[] mac(Role writer, long number, FrameType type, ByteBuf fields) {
+        mac.update(writer.octet);
+        mac.update(ByteBuffer.allocate(Long.BYTES).putLong(0, number));
+        mac.update((byte) type.code());
+        mac.update(ByteBufUtil.getBytes(fields));
+        byte[] whole = mac.doFinal();
+        byte[] half = new byte[WireLimits.MAC_BYTES];
+        System.arraycopy(whole, 0, half, 0, half.length);
+        return half;
+    }
+}

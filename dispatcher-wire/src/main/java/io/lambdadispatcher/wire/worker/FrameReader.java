@@ -1,0 +1,263 @@
+package io.lambdadispatcher.wire.worker;
+
+import static io.lambdadispatcher.wire.worker.FrameLayout.HEADER_BYTES;
+
+import io.lambdadispatcher.wire.worker.WireException.Reason;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+
+/**
+ * Cuts the octets of one worker stream or control stream into frames. Confined to the stream's event loop.
+ *
+ * <p>DATA is never gathered: what has arrived of a payload is passed on as a retained slice of the input at once. Every other payload
+ * is passed whole; it is gathered (copied) only where it arrives in pieces. An error is final: the reader accepts nothing after it.
+ */
+public final class FrameReader {
+
+    /** Receives frames in order, on the caller's thread, from within {@link FrameReader#read}. */
+    public interface Listener {
+        /**
+         * A part of a DATA frame, at most as long as the frame has octets left.
+         *
+         * @param part owned by the listener, which releases it; empty only where the frame is
+         * @param end true with the last part of the last frame of the message
+         */
+        void onData(ByteBuf part, boolean end) throws WireException;
+
+        /**
+         * Any other frame, whole.
+         *
+         * @param payload readable are exactly the frame's octets; valid during the call only and not to be released
+         * @param end the frame's {@link FrameLayout#FLAG_END}
+         * @param offset octets of the stream before this frame, for error messages
+         */
+        void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException;
+    }
+
+    private enum State {
+        HEADER,
+        DATA,
+        PAYLOAD,
+        FAILED
+    }
+
+    private final boolean control;
+    private final ByteBufAllocator allocator;
+    private final Listener listener;
+
+    private State state = State.HEADER;
+    private int header;
+    private int headerBytes;
+    private FrameType type = FrameType.DATA;
+    private int payloadLeft;
+    private long offset;
+    private long frameOffset;
+    private ByteBuf gathered = Unpooled.EMPTY_BUFFER;
+
+    private FrameReader(boolean control, ByteBufAllocator allocator, Listener listener) {
+        this.control = control;
+        this.allocator = allocator;
+        this.listener = listener;
+    }
+
+    /** Reads the frames of exchanges; control messages are refused. */
+    public static FrameReader ofWorkerStream(ByteBufAllocator allocator, Listener listener) {
+        return new FrameReader(false, allocator, listener);
+    }
+
+    /** Reads control messages; {@link Listener#onData} is never called. */
+    public static FrameReader ofControlStream(ByteBufAllocator allocator, Listener listener) {
+        return new FrameReader(true, allocator, listener);
+    }
+
+    /**
+     * Reads all of {@code in}; the caller keeps it.
+     *
+     * @return the octets that were not passed to {@link Listener#onData}, i.e. those the receiver's flow-control window gets back now.
+     *     The rest is the listener's to give back once it has been taken onwards.
+     * @throws WireException once, then {@link IllegalStateException} for every further call
+     */
+    public int read(ByteBuf in) throws WireException {
+        if (state == State.FAILED) {
+            throw new IllegalStateException("frame reader already failed at offset " + frameOffset);
+        }
+        int before = in.readableBytes();
+        int dataBytes = 0;
+        try {
+            while (in.isReadable() || state == State.DATA && payloadLeft == 0) {
+                if (state == State.FAILED) {
+                    // The listener has closed us from within a call.
+                    in.skipBytes(in.readableBytes());
+                } else if (state == State.HEADER) {
+                    readHeader(in);
+                } else if (state == State.DATA) {
+                    dataBytes += readData(in);
+                } else {
+                    readPayload(in);
+                }
+            }
+        } catch (WireException e) {
+            state = State.FAILED;
+            release();
+            throw e;
+        }
+        return before - dataBytes;
+    }
+
+    /** Octets of a frame are outstanding: a stream that ends now was cut short. */
+    public boolean isInsideFrame() {
+        return state != State.HEADER || headerBytes > 0;
+    }
+
+    /**
+     * Releases what was gathered of a partial frame. May be called at any time, also twice or by the listener, which then gets nothing
+     * more; nothing can be read afterwards.
+     */
+    public void close() {
+        state = State.FAILED;
+        release();
+    }
+
+    private void readHeader(ByteBuf in) throws WireException {
+        if (headerBytes == 0) {
+            frameOffset = offset;
+            if (in.readableBytes() >= HEADER_BYTES) {
+                header = in.readInt();
+                offset += HEADER_BYTES;
+                onHeader(in);
+                return;
+            }
+        }
+        header = header << Byte.SIZE | in.readUnsignedByte();
+        offset++;
+        if (++headerBytes == HEADER_BYTES) {
+            headerBytes = 0;
+            onHeader(in);
+        }
+    }
+
+    private void onHeader(ByteBuf in) throws WireException {
+        type = verifyType(FrameLayout.typeCode(header));
+        payloadLeft = FrameLayout.payloadBytes(header);
+        verifyFlags(FrameLayout.flags(header));
+        if (type == FrameType.DATA) {
+            state = State.DATA;
+            return;
+        }
+        verifyLength(payloadLeft);
+        state = State.PAYLOAD;
+        if (payloadLeft == 0) {
+            onPayload(in.slice(in.readerIndex(), 0));
+        }
+    }
+
+    private FrameType verifyType(int code) throws WireException {
+        FrameType known = FrameType.ofCode(code);
+        if (known == null) {
+            throw error(Reason.UNKNOWN_FRAME, "frame type " + code + ", expected 1 to 13");
+        }
+        if (known.isControl() != control) {
+            throw error(
+                    Reason.FRAME_NOT_ALLOWED_HERE,
+                    known + " frame on a " + (control ? "control" : "worker") + " stream");
+        }
+        return known;
+    }
+
+    private void verifyFlags(int flags) throws WireException {
+        int allowed = switch (type) {
+            case REQUEST_HEAD, RESPONSE_HEAD, DATA -> FrameLayout.FLAG_END;
+            default -> 0;
+        };
+        if ((flags & ~allowed) != 0) {
+            throw error(Reason.UNKNOWN_FLAG, "flags " + flags + " on " + type + ", expected at most " + allowed);
+        }
+    }
+
+    private void verifyLength(int length) throws WireException {
+        int max = switch (type) {
+            case REQUEST_HEAD -> WireLimits.MAX_HEAD_BLOCK_BYTES + FrameLayout.TIMEOUT_BYTES;
+            case RESPONSE_HEAD, INTERIM, TRAILERS -> WireLimits.MAX_HEAD_BLOCK_BYTES;
+            case RESET -> FrameLayout.ERROR_CODE_BYTES + WireLimits.MAX_RESET_TEXT_BYTES;
+            case CANCEL -> FrameLayout.ERROR_CODE_BYTES;
+            case DATA -> FrameLayout.MAX_PAYLOAD_BYTES;
+            default -> WireLimits.MAX_CONTROL_BYTES;
+        };
+        int min = switch (type) {
+            case REQUEST_HEAD -> FrameLayout.TIMEOUT_BYTES + 1;
+            case RESPONSE_HEAD, INTERIM -> 1;
+            case RESET, CANCEL -> FrameLayout.ERROR_CODE_BYTES;
+            case DATA, TRAILERS -> 0;
+            default -> WireLimits.MAC_BYTES;
+        };
+        if (length > max) {
+            throw error(Reason.TOO_LARGE, type + " payload of " + length + " octets, limit " + max);
+        }
+        if (length < min) {
+            throw error(Reason.TOO_SHORT, type + " payload of " + length + " octets, expected at least " + min);
+        }
+    }
+
+    private int readData(ByteBuf in) throws WireException {
+        int bytes = Math.min(payloadLeft, in.readableBytes());
+        payloadLeft -= bytes;
+        offset += bytes;
+        boolean last = payloadLeft == 0;
+        if (last) {
+            state = State.HEADER;
+        }
+        listener.onData(in.readRetainedSlice(bytes), last && FrameLayout.isEnd(header));
+        return bytes;
+    }
+
+    private void readPayload(ByteBuf in) throws WireException {
+        int bytes = Math.min(payloadLeft, in.readableBytes());
+        if (bytes == payloadLeft && !gathered.isReadable()) {
+            offset += bytes;
+            readWholePayload(in, bytes);
+            return;
+        }
+        if (!gathered.isReadable()) {
+            // Grows with what arrives, not to the announced length: an announcement costs the sender nothing.
+            gathered = allocator.buffer(Math.min(payloadLeft, Math.max(bytes, 256)), payloadLeft);
+        }
+        gathered.writeBytes(in, bytes);
+        offset += bytes;
+        payloadLeft -= bytes;
+        if (payloadLeft == 0) {
+            ByteBuf whole = gathered;
+            gathered = Unpooled.EMPTY_BUFFER;
+            try {
+                onPayload(whole);
+            } finally {
+                whole.release();
+            }
+        }
+    }
+
+    /** A slice would do, and cost an object. */
+    private void readWholePayload(ByteBuf in, int bytes) throws WireException {
+        int end = in.readerIndex() + bytes;
+        int inputEnd = in.writerIndex();
+        try {
+            onPayload(in.writerIndex(end));
+        } finally {
+            in.setIndex(end, inputEnd);
+        }
+    }
+
+    private void onPayload(ByteBuf payload) throws WireException {
+        state = State.HEADER;
+        listener.onFrame(type, payload, FrameLayout.isEnd(header), frameOffset);
+    }
+
+    private WireException error(Reason reason, String detail) {
+        return new WireException(reason, frameOffset, detail);
+    }
+
+    private void release() {
+        gathered.release();
+        gathered = Unpooled.EMPTY_BUFFER;
+    }
+}

@@ -1,0 +1,80 @@
+package io.lambdadispatcher.wire.worker;
+
+import static io.lambdadispatcher.wire.worker.FrameLayout.HEADER_BYTES;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http2.Http2Headers;
+
+/**
+ * Appends frames to a buffer that the caller owns. Heads go through the stream's {@link HeadEncoder}; a DATA frame is its header
+ * here and then the payload itself, handed to the transport by reference.
+ */
+public final class FrameWriter {
+    private FrameWriter() {}
+
+    /** @param timeoutMillis until the dispatcher gives up on the response; 0 = never */
+    public static void writeRequestHead(
+            ByteBuf out, HeadEncoder encoder, Http2Headers head, int timeoutMillis, boolean end) throws WireException {
+        int start = out.writerIndex();
+        out.writeInt(0).writeInt(timeoutMillis);
+        writeBlock(out, start, FrameType.REQUEST_HEAD, encoder, head, end);
+    }
+
+    public static void writeResponseHead(ByteBuf out, HeadEncoder encoder, Http2Headers head, boolean end)
+            throws WireException {
+        writeBlock(out, start(out), FrameType.RESPONSE_HEAD, encoder, head, end);
+    }
+
+    public static void writeInterim(ByteBuf out, HeadEncoder encoder, Http2Headers head) throws WireException {
+        writeBlock(out, start(out), FrameType.INTERIM, encoder, head, false);
+    }
+
+    public static void writeTrailers(ByteBuf out, HeadEncoder encoder, Http2Headers trailers) throws WireException {
+        writeBlock(out, start(out), FrameType.TRAILERS, encoder, trailers, false);
+    }
+
+    /** The header of a DATA frame; the payload's {@code payloadBytes} octets follow it on the stream. */
+    public static void writeDataHeader(ByteBuf out, int payloadBytes, boolean end) {
+        out.writeInt(FrameLayout.header(FrameType.DATA, end, payloadBytes));
+    }
+
+    /** @param text for a person who reads logs; cut to {@link WireLimits#MAX_RESET_TEXT_BYTES} */
+    public static void writeReset(ByteBuf out, ErrorCode code, String text) {
+        int start = start(out);
+        out.writeInt(code.code());
+        int max = WireLimits.MAX_RESET_TEXT_BYTES / ByteBufUtil.utf8MaxBytes(1);
+        ByteBufUtil.writeUtf8(out, text.length() > max ? text.substring(0, max) : text);
+        finish(out, start, FrameType.RESET, false);
+    }
+
+    public static void writeCancel(ByteBuf out, ErrorCode code) {
+        out.writeInt(FrameLayout.header(FrameType.CANCEL, false, FrameLayout.ERROR_CODE_BYTES));
+        out.writeInt(code.code());
+    }
+
+    private static void writeBlock(
+            ByteBuf out, int start, FrameType type, HeadEncoder encoder, Http2Headers head, boolean end)
+            throws WireException {
+        int block = out.writerIndex();
+        encoder.encode(head, out);
+        int bytes = out.writerIndex() - block;
+        if (bytes > WireLimits.MAX_HEAD_BLOCK_BYTES) {
+            throw new WireException(
+                    WireException.Reason.TOO_LARGE,
+                    0,
+                    type + " block of " + bytes + " octets to send, limit " + WireLimits.MAX_HEAD_BLOCK_BYTES);
+        }
+        finish(out, start, type, end);
+    }
+
+    private static int start(ByteBuf out) {
+        int start = out.writerIndex();
+        out.writeInt(0);
+        return start;
+    }
+
+    private static void finish(ByteBuf out, int start, FrameType type, boolean end) {
+        out.setInt(start, FrameLayout.header(type, end, out.writerIndex() - start - HEADER_BYTES));
+    }
+}

@@ -1,0 +1,27 @@
+package io.lambdadispatcher.wire.worker;
+
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Exception;
+
+/** The other end of {@link HeadEncoder}. Confined to the stream's event loop. */
+public final class HeadDecoder {
+    private static final int ANY_STREAM = 1;
+
+    private final FlatHeadersDecoder hpack = new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 2);
+
+    /**
+     * Decodes all of {@code block}, which stays the caller's. The result holds no reference to it.
+     *
+     * @param offset of the frame, for the error
+     * @throws WireException if the block is not HPACK, is too large when decoded, or holds field names or values that HTTP/2 forbids
+     */
+    public FlatHeaders decode(ByteBuf block, long offset) throws WireException {
+        try {
+            return (FlatHeaders) hpack.decodeHeaders(ANY_STREAM, block);
+        } catch (Http2Exception e) {
+            throw new WireException(WireException.Reason.BAD_HEAD, offset, String.valueOf(e.getMessage()), e);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package io.lambdadispatcher.wire.worker;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2HeadersEncoder;
+
+/**
+ * HPACK (RFC 7541) with one dynamic table for the life of the stream, so that a head much like the one before costs a few octets.
+ * Confined to the stream's event loop.
+ */
+public final class HeadEncoder {
+    // The stream id only matters to validation messages; a worker stream's heads have no id of their own.
+    private static final int ANY_STREAM = 1;
+
+    // A repeated field costs an octet or two whatever its length: Huffman would spend CPU on the first occurrence only.
+    private static final int NO_HUFFMAN = Integer.MAX_VALUE;
+
+    private final Http2HeadersEncoder hpack =
+            new DefaultHttp2HeadersEncoder(Http2HeadersEncoder.NEVER_SENSITIVE, true, 16, NO_HUFFMAN);
+
+    /** Appends the block to {@code out}. */
+    void encode(Http2Headers head, ByteBuf out) throws WireException {
+        try {
+            hpack.encodeHeaders(ANY_STREAM, head, out);
+        } catch (Http2Exception e) {
+            throw new WireException(WireException.Reason.BAD_HEAD, 0, String.valueOf(e.getMessage()), e);
+        }
+    }
+}

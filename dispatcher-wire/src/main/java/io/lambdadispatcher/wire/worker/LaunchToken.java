@@ -1,0 +1,118 @@
+package io.lambdadispatcher.wire.worker;
+
+import io.lambdadispatcher.wire.worker.WireException.Reason;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.regex.Pattern;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Permission for one worker to dial in: {@code v1.<function>.<worker id>.<expiry>.<signature>}, names in base64url, expiry in epoch
+ * seconds, signature HMAC-SHA-256 in base64url over all that precedes its dot. A launcher mints it for a worker; a worker that was
+ * started by somebody else mints its own from the shared secret. Immutable; any thread.
+ *
+ * @param function the pool the worker belongs to
+ * @param workerId unique among the workers of all time; a token is good for one worker
+ * @param expiry the worker must have said hello by then
+ */
+public record LaunchToken(String function, String workerId, Instant expiry) {
+    /** The key must not be guessable: HMAC-SHA-256 gains nothing from more than 64 octets, and 16 is the least we take. */
+    public static final int MIN_SECRET_BYTES = 16;
+
+    private static final String PREFIX = "v1";
+    private static final Pattern DOT = Pattern.compile("\\.");
+
+    public LaunchToken {
+        verifyName("function", function);
+        verifyName("worker id", workerId);
+    }
+
+    /** @throws IllegalArgumentException if the secret is shorter than {@link #MIN_SECRET_BYTES} */
+    public String sign(byte[] secret) {
+        String signed =
+                String.join(".", PREFIX, encode(function), encode(workerId), Long.toString(expiry.getEpochSecond()));
+        return signed + "." + base64(hmac(secret, signed));
+    }
+
+    /**
+     * Checks the signature in constant time, then the expiry.
+     *
+     * @throws WireException {@link Reason#BAD_TOKEN}; its message never holds the token
+     */
+    public static LaunchToken verify(String token, byte[] secret, Instant now) throws WireException {
+        if (token.length() > WireLimits.MAX_TOKEN_CHARS) {
+            throw bad(0, "launch token of " + token.length() + " characters, limit " + WireLimits.MAX_TOKEN_CHARS);
+        }
+        String[] parts = DOT.split(token, -1);
+        if (parts.length != 5 || !parts[0].equals(PREFIX)) {
+            throw bad(0, "launch token of " + parts.length + " parts, expected v1 and 4 more");
+        }
+        int signatureAt = token.lastIndexOf('.') + 1;
+        byte[] expected = hmac(secret, token.substring(0, signatureAt - 1));
+        if (!MessageDigest.isEqual(expected, decode(parts[4], signatureAt))) {
+            throw bad(signatureAt, "launch token with a wrong signature");
+        }
+        return verified(parts, now);
+    }
+
+    private static LaunchToken verified(String[] parts, Instant now) throws WireException {
+        LaunchToken token;
+        try {
+            token = new LaunchToken(
+                    new String(decode(parts[1], 0), StandardCharsets.UTF_8),
+                    new String(decode(parts[2], 0), StandardCharsets.UTF_8),
+                    Instant.ofEpochSecond(Long.parseLong(parts[3])));
+        } catch (IllegalArgumentException | java.time.DateTimeException e) {
+            throw new WireException(Reason.BAD_TOKEN, 0, "launch token with a malformed part: " + e.getMessage(), e);
+        }
+        if (!now.isBefore(token.expiry)) {
+            throw bad(0, "launch token of worker " + token.workerId + " expired at " + token.expiry + ", now " + now);
+        }
+        return token;
+    }
+
+    private static void verifyName(String what, String name) {
+        if (name.isEmpty() || name.length() > WireLimits.MAX_NAME_CHARS) {
+            throw new IllegalArgumentException(
+                    what + " of " + name.length() + " characters, expected 1 to " + WireLimits.MAX_NAME_CHARS);
+        }
+    }
+
+    static byte[] hmac(byte[] secret, String text) {
+        if (secret.length < MIN_SECRET_BYTES) {
+            throw new IllegalArgumentException(
+                    "secret of " + secret.length + " octets, expected at least " + MIN_SECRET_BYTES);
+        }
+        try {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+            return mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("HmacSHA256, which every JDK has, is missing", e);
+        }
+    }
+
+    private static WireException bad(long offset, String detail) {
+        return new WireException(Reason.BAD_TOKEN, offset, detail);
+    }
+
+    private static String encode(String text) {
+        return base64(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String base64(byte[] octets) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(octets);
+    }
+
+    private static byte[] decode(String text, long offset) throws WireException {
+        try {
+            return Base64.getUrlDecoder().decode(text);
+        } catch (IllegalArgumentException e) {
+            throw new WireException(Reason.BAD_TOKEN, offset, "launch token with a part that is not base64url", e);
+        }
+    }
+}

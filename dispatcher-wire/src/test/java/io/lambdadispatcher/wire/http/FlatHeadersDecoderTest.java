@@ -1,0 +1,71 @@
+package io.lambdadispatcher.wire.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class FlatHeadersDecoderTest {
+    private final DefaultHttp2HeadersEncoder encoder = new DefaultHttp2HeadersEncoder();
+    private final FlatHeadersDecoder decoder = new FlatHeadersDecoder(8192, 2);
+
+    private Http2Headers pass(Http2Headers head) throws Http2Exception {
+        ByteBuf block = Unpooled.buffer();
+        encoder.encodeHeaders(1, head, block);
+        return decoder.decodeHeaders(1, block);
+    }
+
+    private static Http2Headers request() {
+        return new DefaultHttp2Headers(false).method("GET").path("/").scheme("http");
+    }
+
+    @Test
+    void should_decode_heads_that_repeat_and_change() throws Exception {
+        for (int i = 0; i < 5; i++) {
+            Http2Headers head = request().add("x-same", "same").add("x-other", "value " + i / 2);
+            assertThat(pass(head)).isInstanceOf(FlatHeaders.class).isEqualTo(head);
+        }
+    }
+
+    /** Also when good fields were in the same places before: what is remembered is the field, not the place. */
+    @ParameterizedTest
+    @CsvSource({
+        "Upper, value",
+        "with space, value",
+        "x-ok, a\u0001b",
+        "x-ok, 'a\r\nb'",
+        "'na:me', v",
+        ":unknown, v",
+        ":path, twice"
+    })
+    void should_refuse_bad_fields(String name, String value) throws Exception {
+        pass(request().add("x-ok", "value"));
+        pass(request().add("x-ok", "value"));
+        Http2Headers bad = request().add("x-first", "1");
+        bad.add(name, value);
+        assertThatThrownBy(() -> pass(bad)).isInstanceOf(Http2Exception.class);
+        assertThatThrownBy(() -> pass(bad)).isInstanceOf(Http2Exception.class);
+        assertThat(pass(request().add("x-ok", "value"))).isEqualTo(request().add("x-ok", "value"));
+    }
+
+    @Test
+    void should_refuse_bad_fields_that_are_added_to_a_decoded_head() throws Exception {
+        Http2Headers head = pass(request());
+        assertThatThrownBy(() -> head.add("x", "a\r\nb")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> head.add("X", "a")).isInstanceOf(Exception.class);
+        assertThat(head.add("x", "a")).isEqualTo(request().add("x", "a"));
+    }
+
+    @Test
+    void should_refuse_an_empty_pseudo_header_field() {
+        assertThatThrownBy(() -> pass(request().path(""))).isInstanceOf(Http2Exception.class);
+    }
+}

@@ -1,0 +1,74 @@
+package io.lambdadispatcher.wire.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+class LaunchTokenTest {
+    private static final byte[] SECRET = new byte[32];
+    private static final Instant EXPIRY = Instant.ofEpochSecond(1_800_000_000);
+    private static final LaunchToken TOKEN = new LaunchToken("orders", "w1", EXPIRY);
+
+    @Test
+    void should_verify_what_it_signed() throws Exception {
+        String text = TOKEN.sign(SECRET);
+        assertThat(LaunchToken.verify(text, SECRET, EXPIRY.minusMillis(1))).isEqualTo(TOKEN);
+        assertThatThrownBy(() -> LaunchToken.verify(text, SECRET, EXPIRY))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("worker w1 expired at 2027-01-15T08:00:00Z, now 2027-01-15T08:00:00Z");
+    }
+
+    @Test
+    void should_refuse_every_changed_character() {
+        String text = TOKEN.sign(SECRET);
+        // The last character of a signature has bits that carry nothing.
+        for (int i = 0; i < text.length() - 1; i++) {
+            char changed = text.charAt(i) == 'A' ? 'B' : 'A';
+            String forged = text.substring(0, i) + changed + text.substring(i + 1);
+            assertThatThrownBy(() -> LaunchToken.verify(forged, SECRET, Instant.EPOCH))
+                    .as(forged)
+                    .isInstanceOf(WireException.class);
+        }
+    }
+
+    @Test
+    void should_never_tell_a_token_in_an_error() {
+        String text = TOKEN.sign(SECRET);
+        String signature = text.substring(text.lastIndexOf('.') + 1);
+        assertThatThrownBy(() -> LaunchToken.verify(text + "A", SECRET, Instant.EPOCH))
+                .extracting(Throwable::getMessage)
+                .asString()
+                .doesNotContain(signature);
+        assertThatThrownBy(() -> LaunchToken.verify(text, SECRET, EXPIRY))
+                .extracting(Throwable::getMessage)
+                .asString()
+                .doesNotContain(signature);
+    }
+
+    @Test
+    void should_take_names_of_the_largest_length() throws Exception {
+        LaunchToken large = new LaunchToken("f".repeat(256), "w".repeat(256), EXPIRY);
+        String text = large.sign(SECRET);
+        assertThat(text.length()).isLessThan(WireLimits.MAX_TOKEN_CHARS);
+        assertThat(LaunchToken.verify(text, SECRET, Instant.EPOCH)).isEqualTo(large);
+    }
+
+    @Test
+    void should_refuse_names_that_are_empty_or_too_long() {
+        assertThatThrownBy(() -> new LaunchToken("", "w", EXPIRY))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("function of 0 characters, expected 1 to 256");
+        assertThatThrownBy(() -> new LaunchToken("f", "w".repeat(257), EXPIRY))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("worker id of 257 characters, expected 1 to 256");
+    }
+
+    @Test
+    void should_refuse_a_secret_that_could_be_guessed() {
+        assertThatThrownBy(() -> TOKEN.sign(new byte[15]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("secret of 15 octets, expected at least 16");
+    }
+}

@@ -1,0 +1,246 @@
+package io.lambdadispatcher.worker.adapter.function;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.BadResponseException;
+import io.lambdadispatcher.wire.event.FunctionResponse;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request as one call of the user's function. Gathers the body on the event loop, then runs on a thread of its own, which is interrupted when
+ * nobody wants the response any more.
+ *
+ * <p>The body is copied as it arrives: an event needs all of it in one piece, and a slice would keep what it was read into for as long as the client drips.
+ */
+final class FunctionCall implements BodyReader, Runnable {
+
+    private enum State {
+        /** The body arrives; confined to the event loop. */
+        GATHERING,
+        /** The thread has the call, or will. */
+        CALLED,
+        /** Refused, or the body broke off: there is nothing to call. */
+        ENDED
+    }
+
+    private static final int FIRST_BODY_BYTES = 4096;
+
+    /** Of what a length that is only announced makes us take. */
+    private static final int MOST_FIRST_BYTES = 1 << 20;
+
+    private final FunctionHandler handler;
+    private final Request request;
+    private final Response response;
+
+    private State state = State.GATHERING;
+    private @Nullable ByteBuf body;
+
+    /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
+    private final Object threadLock = new Object();
+
+    private @Nullable Thread thread;
+
+    FunctionCall(FunctionHandler handler, Request request, Response response) {
+        this.handler = handler;
+        this.request = request;
+        this.response = response;
+    }
+
+    /** On the event loop. */
+    void start() {
+        request.onCancel(this::onCancel);
+        if (announcedBytes() > handler.maxBodyBytes()) {
+            refuseBody();
+        } else {
+            request.body().read(this);
+        }
+    }
+
+    private long announcedBytes() {
+        return request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
+    }
+
+    // The body.
+
+    @Override
+    public void onData(ByteBuf octets) {
+        try {
+            if (state == State.GATHERING && !gather(octets)) {
+                refuseBody();
+            }
+        } finally {
+            octets.release();
+        }
+    }
+
+    private boolean gather(ByteBuf octets) {
+        int gathered = body == null ? 0 : body.readableBytes();
+        int bytes = octets.readableBytes();
+        if (bytes > handler.maxBodyBytes() - gathered) {
+            return false;
+        }
+        if (body == null) {
+            int expected = (int) Math.min(announcedBytes(), MOST_FIRST_BYTES);
+            body = ByteBufAllocator.DEFAULT.heapBuffer(Math.max(Math.max(bytes, expected), FIRST_BODY_BYTES));
+        }
+        reserve(body, bytes);
+        body.writeBytes(octets);
+        return true;
+    }
+
+    /** Doubles: Netty's own steps of 4 MiB would copy a large body many times over. */
+    private void reserve(ByteBuf into, int bytes) {
+        if (into.writableBytes() < bytes) {
+            long needed = into.readableBytes() + (long) bytes;
+            into.capacity((int) Math.min(Math.max(needed, 2L * into.capacity()), handler.maxBodyBytes()));
+        }
+    }
+
+    private void refuseBody() {
+        state = State.ENDED;
+        releaseBody();
+        byte[] line = ("a body of more than " + handler.maxBodyBytes() + " octets cannot be given to the function\n")
+                .getBytes(StandardCharsets.UTF_8);
+        Http2Headers head = new DefaultHttp2Headers(false)
+                .status(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE.codeAsText())
+                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, line.length);
+        response.respond(head, Unpooled.wrappedBuffer(line));
+    }
+
+    /** No event has a place for trailers. */
+    @Override
+    public void onEnd(Http2Headers trailers) {
+        if (state == State.GATHERING) {
+            state = State.CALLED;
+            execute(handler.threads());
+        }
+    }
+
+    private void execute(Executor threads) {
+        try {
+            threads.execute(this);
+        } catch (RejectedExecutionException e) {
+            releaseBody();
+            response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
+        }
+    }
+
+    @Override
+    public void onFailed(ErrorCode code) {
+        if (state == State.GATHERING) {
+            state = State.ENDED;
+            releaseBody();
+            response.fail(code, "the request's body broke off");
+        }
+    }
+
+    private void releaseBody() {
+        ByteBuf last = body;
+        body = null;
+        if (last != null) {
+            last.release();
+        }
+    }
+
+    // The call.
+
+    private void onCancel(ErrorCode code) {
+        synchronized (threadLock) {
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void run() {
+        enter();
+        try {
+            if (request.cancellation() == null) {
+                call();
+            }
+        } catch (Throwable e) {
+            onFailure(e);
+        } finally {
+            leave();
+            releaseBody();
+        }
+    }
+
+    private void enter() {
+        synchronized (threadLock) {
+            thread = Thread.currentThread();
+        }
+        thread.setContextClassLoader(handler.classLoader());
+        LambdaRequest.enter(request);
+    }
+
+    private void leave() {
+        LambdaRequest.leave();
+        synchronized (threadLock) {
+            thread = null;
+        }
+        // An interrupt that was meant for this request ends with it.
+        Thread.interrupted();
+    }
+
+    private void call() throws Throwable {
+        String id = UUID.randomUUID().toString();
+        Context context = new RequestContext(id, handler.facts(), request);
+        ByteArrayInputStream event = new ByteArrayInputStream(event(id));
+        ByteArrayOutputStream result = new ByteArrayOutputStream(1024);
+        handler.function().call(event, result, context);
+        answer(result.toByteArray());
+    }
+
+    private byte[] event(String id) {
+        ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body;
+        try {
+            return handler.events().write(request.headers(), whole, id, FunctionHandler.MAX_EVENT_BYTES);
+        } finally {
+            releaseBody();
+        }
+    }
+
+    private void answer(byte[] result) {
+        FunctionResponse answer;
+        try {
+            answer = handler.responses().read(result, request.method());
+        } catch (BadResponseException e) {
+            FailureLog.report("the response of the function", request, e);
+            response.fail(ErrorCode.BAD_MESSAGE, String.valueOf(e.getMessage()));
+            return;
+        }
+        if (answer.body().length == 0) {
+            response.respond(answer.head());
+        } else {
+            response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
+        }
+    }
+
+    private void onFailure(Throwable cause) {
+        if (request.cancellation() == null) {
+            FailureLog.report("function", request, cause);
+            // The message is for the log only: this text gets as far as the client.
+            response.fail(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package io.lambdadispatcher.worker.adapter.function;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestHandler;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.reflect.Type;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes a {@link UserFunction} of a class, or of a class and a method, by the rules of AWS's runtime client
+ * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/java-handler.html">Define Lambda function handler in Java</a>).
+ */
+final class FunctionLoader {
+    private static final String HANDLE_REQUEST = "handleRequest";
+
+    private FunctionLoader() {}
+
+    /** Implements an interface of Lambda's. */
+    static boolean isHandler(Class<?> type) {
+        return RequestStreamHandler.class.isAssignableFrom(type) || RequestHandler.class.isAssignableFrom(type);
+    }
+
+    /**
+     * @param method {@code null} where the class implements an interface
+     * @throws IllegalArgumentException if the class cannot be made or has nothing that can be called
+     */
+    static UserFunction load(Class<?> type, @Nullable String method) {
+        boolean ofInterface = isHandler(type) && (method == null || method.equals(HANDLE_REQUEST));
+        if (!ofInterface) {
+            if (method == null) {
+                throw new IllegalArgumentException(type.getName() + " is neither a RequestHandler nor a"
+                        + " RequestStreamHandler, expected one, or a method: " + type.getName() + "::name");
+            }
+            return HandlerMethod.of(type, method).toFunction();
+        }
+        Object made = UserClass.newInstance(type);
+        if (made instanceof RequestStreamHandler streams) {
+            return new StreamFunction(streams);
+        }
+        return ofRequestHandler(type, (RequestHandler<?, ?>) made);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static UserFunction ofRequestHandler(Class<?> type, RequestHandler<?, ?> handler) {
+        Type[] types = TypeArguments.of(type, RequestHandler.class);
+        RequestHandler<@Nullable Object, Object> typed = (RequestHandler<@Nullable Object, Object>) handler;
+        return new PojoFunction(types[0], types[1], typed::handleRequest);
+    }
+
+    /** Takes octets and gives octets. */
+    private record StreamFunction(RequestStreamHandler handler) implements UserFunction {
+        @Override
+        public void call(InputStream event, OutputStream result, Context context) throws Throwable {
+            handler.handleRequest(event, result, context);
+        }
+
+        @Override
+        public @Nullable Type inputType() {
+            return null;
+        }
+    }
+}

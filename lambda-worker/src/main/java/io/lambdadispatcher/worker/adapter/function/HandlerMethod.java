@@ -1,0 +1,135 @@
+package io.lambdadispatcher.worker.adapter.function;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Type;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A public method that is a handler: of any class, of any result, with one of the parameter lists
+ *
+ * <pre>
+ * ()   (Context)   (T)   (T, Context)
+ * (InputStream)   (InputStream, Context)   (InputStream, OutputStream)   (InputStream, OutputStream, Context)
+ * (OutputStream)  (OutputStream, Context)
+ * </pre>
+ *
+ * Of several of one name the one with the most parameters is taken, {@code Context} counting for two, and the compiler's bridges last: AWS's order.
+ */
+final class HandlerMethod {
+    private static final Comparator<Method> BEST_FIRST = Comparator.comparing(Method::isBridge)
+            .thenComparing(Comparator.comparingInt(HandlerMethod::weight).reversed());
+
+    private final Method method;
+    private final @Nullable Object instance;
+
+    private HandlerMethod(Method method, @Nullable Object instance) {
+        this.method = method;
+        this.instance = instance;
+    }
+
+    /** @throws IllegalArgumentException if there is no such method, or the object that it belongs to cannot be made */
+    static HandlerMethod of(Class<?> type, String name) {
+        Method found = Arrays.stream(type.getMethods())
+                .filter(method -> method.getName().equals(name) && isHandler(method))
+                .min(BEST_FIRST)
+                .orElseThrow(() -> unfit(type, name));
+        boolean isStatic = Modifier.isStatic(found.getModifiers());
+        return new HandlerMethod(found, isStatic ? null : UserClass.newInstance(type));
+    }
+
+    private static IllegalArgumentException unfit(Class<?> type, String name) {
+        List<String> found = Arrays.stream(type.getMethods())
+                .filter(method -> method.getName().equals(name))
+                .map(HandlerMethod::parameters)
+                .toList();
+        boolean hidden = Arrays.stream(type.getDeclaredMethods())
+                .anyMatch(method -> method.getName().equals(name));
+        String what = found.isEmpty()
+                ? " has no " + (hidden ? "public method " : "method ") + name
+                : " has " + name + String.join(" and " + name, found);
+        return new IllegalArgumentException(type.getName() + what + ", expected a public " + name + "(event), " + name
+                + "(event, Context) or " + name + "(InputStream, OutputStream)");
+    }
+
+    private static String parameters(Method method) {
+        return Arrays.stream(method.getParameterTypes())
+                .map(Class::getSimpleName)
+                .collect(Collectors.joining(", ", "(", ")"));
+    }
+
+    private static boolean isHandler(Method method) {
+        Class<?>[] parameters = method.getParameterTypes();
+        int rest = parameters.length - (endsWithContext(parameters) ? 1 : 0);
+        return switch (rest) {
+            case 0 -> true;
+            case 1 -> parameters[0] != Context.class;
+            case 2 -> parameters[0] == InputStream.class && parameters[1] == OutputStream.class;
+            default -> false;
+        };
+    }
+
+    private static int weight(Method method) {
+        Class<?>[] parameters = method.getParameterTypes();
+        return parameters.length + (endsWithContext(parameters) ? 1 : 0);
+    }
+
+    private static boolean endsWithContext(Class<?>[] parameters) {
+        return parameters.length > 0 && parameters[parameters.length - 1] == Context.class;
+    }
+
+    UserFunction toFunction() {
+        Class<?>[] parameters = method.getParameterTypes();
+        boolean ofStreams = Arrays.stream(parameters).anyMatch(HandlerMethod::isStream);
+        if (ofStreams) {
+            return new StreamMethod();
+        }
+        boolean takesEvent = parameters.length > 0 && parameters[0] != Context.class;
+        Type input = takesEvent ? method.getGenericParameterTypes()[0] : null;
+        return new PojoFunction(input, method.getGenericReturnType(), (event, context) -> invoke(event, null, context));
+    }
+
+    private static boolean isStream(Class<?> type) {
+        return type == InputStream.class || type == OutputStream.class;
+    }
+
+    /** @param event of whatever type the method takes; {@code null} also where it takes none */
+    private @Nullable Object invoke(@Nullable Object event, @Nullable OutputStream result, Context context)
+            throws Throwable {
+        Class<?>[] parameters = method.getParameterTypes();
+        @Nullable Object[] arguments = new Object[parameters.length];
+        for (int i = 0; i < parameters.length; i++) {
+            arguments[i] =
+                    parameters[i] == Context.class ? context : parameters[i] == OutputStream.class ? result : event;
+        }
+        try {
+            return method.invoke(instance, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause() == null ? e : e.getCause();
+        }
+    }
+
+    /** Its result, if it has one, is passed over; without an {@code OutputStream} the result is {@code null}. */
+    private final class StreamMethod implements UserFunction {
+        @Override
+        public void call(InputStream event, OutputStream result, Context context) throws Throwable {
+            invoke(event, result, context);
+            if (Arrays.stream(method.getParameterTypes()).noneMatch(type -> type == OutputStream.class)) {
+                result.write(new byte[] {'n', 'u', 'l', 'l'});
+            }
+        }
+
+        @Override
+        public @Nullable Type inputType() {
+            return null;
+        }
+    }
+}

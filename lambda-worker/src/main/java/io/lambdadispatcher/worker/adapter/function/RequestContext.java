@@ -1,0 +1,104 @@
+package io.lambdadispatcher.worker.adapter.function;
+
+import com.amazonaws.services.lambda.runtime.ClientContext;
+import com.amazonaws.services.lambda.runtime.CognitoIdentity;
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.LambdaLogger;
+import com.amazonaws.services.lambda.runtime.LambdaRuntime;
+import io.lambdadispatcher.worker.handler.Request;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** The context of one request: an id and a deadline of its own, everything else the function's. Any thread. */
+final class RequestContext implements Context {
+    private static final LambdaLogger LOGGER = new LineLogger();
+
+    private final String id;
+    private final FunctionFacts facts;
+    private final Request request;
+
+    RequestContext(String id, FunctionFacts facts, Request request) {
+        this.id = id;
+        this.facts = facts;
+        this.request = request;
+    }
+
+    @Override
+    public String getAwsRequestId() {
+        return id;
+    }
+
+    @Override
+    public @Nullable String getLogGroupName() {
+        return facts.logGroup();
+    }
+
+    @Override
+    public @Nullable String getLogStreamName() {
+        return facts.logStream();
+    }
+
+    @Override
+    public String getFunctionName() {
+        return facts.name();
+    }
+
+    @Override
+    public String getFunctionVersion() {
+        return facts.version();
+    }
+
+    @Override
+    public String getInvokedFunctionArn() {
+        return facts.arn();
+    }
+
+    @Override
+    public @Nullable CognitoIdentity getIdentity() {
+        return null;
+    }
+
+    @Override
+    public @Nullable ClientContext getClientContext() {
+        return null;
+    }
+
+    /** Until the dispatcher gives up on the response. A worker that nears the end of its invoke drains before. */
+    @Override
+    public int getRemainingTimeInMillis() {
+        return request.remaining()
+                .map(Duration::toMillis)
+                .map(millis -> (int) Math.min(millis, Integer.MAX_VALUE))
+                .orElse(Integer.MAX_VALUE);
+    }
+
+    @Override
+    public int getMemoryLimitInMB() {
+        return facts.memoryMb();
+    }
+
+    @Override
+    public LambdaLogger getLogger() {
+        return LOGGER;
+    }
+
+    @Override
+    public @Nullable String getXrayTraceId() {
+        CharSequence trace = request.headers().get("x-amzn-trace-id");
+        return trace == null ? null : trace.toString();
+    }
+
+    /** The runtime's own logger, with a line for each message: many write at once, and outside of Lambda it ends no lines. */
+    private static final class LineLogger implements LambdaLogger {
+        @Override
+        public void log(String message) {
+            LambdaRuntime.getLogger().log(message.endsWith("\n") ? message : message + "\n");
+        }
+
+        @Override
+        public void log(byte[] message) {
+            log(new String(message, StandardCharsets.UTF_8));
+        }
+    }
+}

@@ -1,0 +1,397 @@
+package io.lambdadispatcher.worker.adapter.runtime;
+
+import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
+import io.lambdadispatcher.worker.adapter.runtime.Invocation.State;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.AsciiString;
+import io.netty.util.ReferenceCountUtil;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection of a child's runtime client, and the requests that come on it one after the other
+ * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html">AWS's description of the API</a>). A request may be answered
+ * before its body has come; the rest of that is then dropped. Confined to the loop of the API.
+ */
+final class ApiConnection extends ChannelInboundHandlerAdapter {
+    private static final String BASE = "/2018-06-01/runtime/";
+    private static final String INVOCATION = BASE + "invocation/";
+
+    private static final AsciiString REQUEST_ID = AsciiString.cached("Lambda-Runtime-Aws-Request-Id");
+    private static final AsciiString DEADLINE = AsciiString.cached("Lambda-Runtime-Deadline-Ms");
+    private static final AsciiString FUNCTION_ARN = AsciiString.cached("Lambda-Runtime-Invoked-Function-Arn");
+    private static final AsciiString TRACE_ID = AsciiString.cached("Lambda-Runtime-Trace-Id");
+    private static final AsciiString RESPONSE_MODE = AsciiString.cached("Lambda-Runtime-Function-Response-Mode");
+    private static final AsciiString ERROR_TYPE = AsciiString.cached("Lambda-Runtime-Function-Error-Type");
+    private static final AsciiString ERROR_BODY = AsciiString.cached("Lambda-Runtime-Function-Error-Body");
+
+    private static final byte[] ACCEPTED = "{\"status\":\"OK\"}\n".getBytes(StandardCharsets.US_ASCII);
+
+    private static final Logger log = LoggerFactory.getLogger(ApiConnection.class);
+
+    private final RuntimeChild child;
+    private final int maxBytes;
+
+    private @Nullable ChannelHandlerContext context;
+    private boolean answered = true;
+    private boolean keepAlive = true;
+    private @Nullable Upload upload;
+
+    ApiConnection(RuntimeChild child, int maxBytes) {
+        this.child = child;
+        this.maxBytes = maxBytes;
+    }
+
+    private ChannelHandlerContext context() {
+        if (context == null) {
+            throw new IllegalStateException("not connected");
+        }
+        return context;
+    }
+
+    void close() {
+        context().close();
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        context = ctx;
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        Upload broken = upload;
+        upload = null;
+        try {
+            if (broken != null) {
+                broken.onBroken();
+            }
+        } finally {
+            child.onClosed(this);
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        log.debug("connection {} of a child failed", ctx.channel(), cause);
+        ctx.close();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        try {
+            Throwable malformed = ((HttpObject) message).decoderResult().cause();
+            if (malformed != null) {
+                onMalformed(malformed);
+                return;
+            }
+            if (message instanceof HttpRequest request) {
+                onRequest(request);
+            }
+            if (message instanceof HttpContent content) {
+                onContent(content);
+            }
+        } finally {
+            ReferenceCountUtil.release(message);
+        }
+    }
+
+    private void onMalformed(Throwable cause) {
+        log.debug("{} does not speak HTTP/1.1", context().channel(), cause);
+        close();
+    }
+
+    private void onRequest(HttpRequest request) {
+        if (!answered) {
+            log.debug("{} asks before it was answered: {}", context().channel(), request.uri());
+            close();
+            return;
+        }
+        answered = false;
+        upload = null;
+        // Who asks before it sends, and is answered instead of invited, may send the body or not: where its next
+        // request begins nobody can tell (RFC 9110 section
+        // 10.1.1).
+        keepAlive = HttpUtil.isKeepAlive(request) && !HttpUtil.is100ContinueExpected(request);
+        route(request, request.uri());
+    }
+
+    private void onContent(HttpContent content) {
+        Upload to = upload;
+        if (to == null) {
+            return;
+        }
+        if (content.content().isReadable()) {
+            to.onOctets(content.content().retain());
+        }
+        if (content instanceof LastHttpContent last) {
+            upload = null;
+            to.onEnd(last.trailingHeaders());
+        }
+    }
+
+    // The resources.
+
+    private void route(HttpRequest request, String path) {
+        boolean get = request.method().equals(HttpMethod.GET);
+        if (get && path.equals(INVOCATION + "next")) {
+            child.onPoll(this);
+        } else if (get && path.equals(BASE + "restore/next")) {
+            // Nothing is restored here: the snapshot, if any, is of the whole worker.
+            send(HttpResponseStatus.OK, Unpooled.EMPTY_BUFFER);
+        } else if (!request.method().equals(HttpMethod.POST)) {
+            refuse(HttpResponseStatus.NOT_FOUND, "NotFound", request.method() + " " + path);
+        } else if (path.equals(BASE + "init/error") || path.equals(BASE + "restore/error")) {
+            onInitError(request);
+        } else if (path.startsWith(INVOCATION) && path.endsWith("/response")) {
+            onAnswer(request, path.substring(INVOCATION.length(), path.length() - "/response".length()), false);
+        } else if (path.startsWith(INVOCATION) && path.endsWith("/error")) {
+            onAnswer(request, path.substring(INVOCATION.length(), path.length() - "/error".length()), true);
+        } else {
+            refuse(HttpResponseStatus.NOT_FOUND, "NotFound", path);
+        }
+    }
+
+    private void onInitError(HttpRequest request) {
+        String type = errorType(request.headers());
+        gather(request, new WholeUpload.Taker() {
+            @Override
+            public void onWhole(byte[] details) {
+                accept();
+                child.onInitError(type, details);
+            }
+
+            @Override
+            public void onTooLarge() {
+                refuseSize();
+                child.onInitError(type, new byte[0]);
+            }
+
+            @Override
+            public void onBroken() {
+                child.onInitError(type, new byte[0]);
+            }
+        });
+    }
+
+    private void onAnswer(HttpRequest request, String id, boolean isError) {
+        Invocation invocation = child.find(id);
+        if (invocation == null) {
+            refuse(HttpResponseStatus.BAD_REQUEST, "InvalidRequestID", "Invalid request ID");
+        } else if (invocation.state != State.GIVEN) {
+            refuse(HttpResponseStatus.FORBIDDEN, "InvalidStateTransition", id + " is being answered already");
+        } else if (!isError && isStream(request.headers())) {
+            onStream(request, invocation);
+        } else {
+            invocation.state = State.ANSWERING;
+            gather(request, new WholeAnswer(invocation, isError ? errorType(request.headers()) : null));
+        }
+    }
+
+    /** The client for Go says it by the content type alone. */
+    private static boolean isStream(HttpHeaders headers) {
+        return headers.contains(RESPONSE_MODE, "streaming", true)
+                || StreamedResponse.hasPrelude(headers.get(HttpHeaderNames.CONTENT_TYPE, ""));
+    }
+
+    private static String errorType(HttpHeaders headers) {
+        return headers.get(ERROR_TYPE, "Unknown");
+    }
+
+    private void gather(HttpRequest request, WholeUpload.Taker taker) {
+        long announced = HttpUtil.getContentLength(request, -1L);
+        if (announced > maxBytes) {
+            taker.onTooLarge();
+            return;
+        }
+        invite(request);
+        upload = new WholeUpload((int) announced, maxBytes, taker);
+    }
+
+    private void onStream(HttpRequest request, Invocation invocation) {
+        invite(request);
+        ChannelHandlerContext from = context();
+        Runnable resume =
+                () -> from.executor().execute(() -> from.channel().config().setAutoRead(true));
+        String contentType = request.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
+        upload = new StreamedAnswer(invocation, invocation.beginStream(contentType, resume));
+    }
+
+    /** curl asks before it sends much, and waits for a second where it gets no answer. */
+    private void invite(HttpRequest request) {
+        if (HttpUtil.is100ContinueExpected(request)) {
+            keepAlive = HttpUtil.isKeepAlive(request);
+            context()
+                    .writeAndFlush(new DefaultFullHttpResponse(
+                            HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
+        }
+    }
+
+    // What it is sent.
+
+    ChannelFuture sendInvocation(Invocation invocation) {
+        InvokeHead head = invocation.head;
+        FullHttpResponse response = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.OK, Unpooled.wrappedBuffer(invocation.event()));
+        HttpHeaders headers = response.headers();
+        headers.set(REQUEST_ID, head.id());
+        headers.set(DEADLINE, head.deadlineEpochMillis());
+        headers.set(FUNCTION_ARN, head.functionArn());
+        if (head.traceId() != null) {
+            headers.set(TRACE_ID, head.traceId());
+        }
+        return send(response);
+    }
+
+    private void accept() {
+        send(HttpResponseStatus.ACCEPTED, Unpooled.wrappedBuffer(ACCEPTED));
+    }
+
+    private void refuseSize() {
+        refuse(
+                HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
+                "RequestEntityTooLarge",
+                "Exceeded maximum allowed payload size (" + maxBytes + " bytes).");
+    }
+
+    private void refuse(HttpResponseStatus status, String type, String message) {
+        send(status, Unpooled.wrappedBuffer(Json.error(message, type)));
+    }
+
+    private void send(HttpResponseStatus status, ByteBuf body) {
+        send(new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, body));
+    }
+
+    private ChannelFuture send(FullHttpResponse response) {
+        answered = true;
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, HttpHeaderValues.APPLICATION_JSON)
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, response.content().readableBytes());
+        HttpUtil.setKeepAlive(response, keepAlive);
+        ChannelFuture sent = context().writeAndFlush(response);
+        if (!keepAlive) {
+            sent.addListener(ChannelFutureListener.CLOSE);
+        }
+        return sent;
+    }
+
+    /** An answer in one piece. */
+    private final class WholeAnswer implements WholeUpload.Taker {
+        private final Invocation invocation;
+        private final @Nullable String errorType;
+
+        /** @param errorType {@code null} = it is none */
+        WholeAnswer(Invocation invocation, @Nullable String errorType) {
+            this.invocation = invocation;
+            this.errorType = errorType;
+        }
+
+        @Override
+        public void onWhole(byte[] octets) {
+            if (errorType == null) {
+                invocation.endWhole(octets);
+            } else {
+                invocation.endError(errorType, octets);
+            }
+            accept();
+            child.onAnswered(invocation);
+        }
+
+        @Override
+        public void onTooLarge() {
+            invocation.endFailed(Failure.CHILD_FAILED, "an answer of more than " + maxBytes + " octets");
+            refuseSize();
+            child.onAnswered(invocation);
+        }
+
+        @Override
+        public void onBroken() {
+            if (invocation.state == State.ANSWERING) {
+                invocation.state = State.GIVEN;
+            }
+        }
+    }
+
+    /** An answer that is passed on as it comes. */
+    private final class StreamedAnswer implements Upload {
+        private final Invocation invocation;
+        private final Answer.@Nullable Stream to;
+
+        /** @param to {@code null} = nobody wants it */
+        StreamedAnswer(Invocation invocation, Answer.@Nullable Stream to) {
+            this.invocation = invocation;
+            this.to = to;
+        }
+
+        @Override
+        public void onOctets(ByteBuf octets) {
+            if (to == null) {
+                octets.release();
+            } else if (!to.onOctets(octets)) {
+                context().channel().config().setAutoRead(false);
+            }
+        }
+
+        @Override
+        public void onEnd(HttpHeaders trailers) {
+            String failure = trailers.get(ERROR_TYPE);
+            try {
+                if (to != null && failure == null) {
+                    to.onEnd();
+                } else if (to != null) {
+                    to.onBroken(failure + " " + decoded(trailers.get(ERROR_BODY, "")));
+                }
+            } finally {
+                accept();
+                end();
+            }
+        }
+
+        @Override
+        public void onBroken() {
+            try {
+                if (to != null) {
+                    to.onBroken("the child's connection broke in the middle of a streamed answer");
+                }
+            } finally {
+                end();
+            }
+        }
+
+        /** A response that has ended asks for no more, but the connection's next request is to be read. */
+        private void end() {
+            context().channel().config().setAutoRead(true);
+            invocation.state = State.ENDED;
+            child.onAnswered(invocation);
+        }
+
+        private static String decoded(String base64) {
+            try {
+                return new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8);
+            } catch (IllegalArgumentException e) {
+                return base64;
+            }
+        }
+    }
+}

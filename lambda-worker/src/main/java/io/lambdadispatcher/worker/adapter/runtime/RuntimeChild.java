@@ -1,0 +1,282 @@
+package io.lambdadispatcher.worker.adapter.runtime;
+
+import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
+import io.lambdadispatcher.worker.internal.child.Child;
+import io.lambdadispatcher.worker.internal.child.ChildListener;
+import io.lambdadispatcher.worker.internal.transport.ClientTransport;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpServerCodec;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One child, its port, its connections and what it has been given:
+ *
+ * <pre>
+ *   STARTING ──asks for an invocation──▶ SERVING
+ *     ▲    │                                │
+ *     │   died                             died
+ *     │    ▼                                │
+ *     └── GONE ◀────────────────────────────┘
+ * </pre>
+ *
+ * What a dead child had been given fails when its last connection has been read to the end, for an answer may still be in there; at the latest
+ * when it is started again. Confined to the loop of the API, but for {@link #stop} and what {@link Child} calls.
+ */
+final class RuntimeChild implements ChildListener {
+    private static final Duration STOP_GRACE = Duration.ofSeconds(2);
+    private static final long INIT_ERROR_EXIT_MILLIS = 2_000;
+    private static final int MOST_DETAIL_CHARS = 2_000;
+    private static final int MOST_HANGING_SWEEPS = 10;
+    private static final int MAX_CHUNK_BYTES = 64 * 1024;
+
+    /** Runtime clients put X-Ray's account of an error into a header, of a megabyte at most. */
+    private static final int MAX_HEAD_BYTES = 1100 * 1024;
+
+    private static final Logger log = LoggerFactory.getLogger(RuntimeChild.class);
+
+    private enum Phase {
+        STARTING,
+        SERVING,
+        GONE
+    }
+
+    private final RuntimePool pool;
+    private final RuntimeConfig config;
+    private final String name;
+    private final EventLoop loop;
+    private final Set<ApiConnection> connections = new HashSet<>();
+    private final ArrayDeque<ApiConnection> polls = new ArrayDeque<>();
+    private final Map<String, Invocation> given = new HashMap<>();
+
+    private List<ApiConnection> dying = List.of();
+    private Phase phase = Phase.GONE;
+    private String end = "it has not been started";
+    private long pid;
+    private int hangingSweeps;
+    private volatile @Nullable Child process;
+    private volatile boolean stopped;
+
+    RuntimeChild(RuntimePool pool, RuntimeConfig config, String name) {
+        this.pool = pool;
+        this.config = config;
+        this.name = name;
+        this.loop = pool.loop();
+    }
+
+    // Its life.
+
+    void start(ClientTransport transport) {
+        new ServerBootstrap()
+                .group(loop)
+                .channel(transport.serverType())
+                .childOption(ChannelOption.TCP_NODELAY, true)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        accept(channel);
+                    }
+                })
+                .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                .addListener((ChannelFuture bound) -> onBound(bound));
+    }
+
+    private void onBound(ChannelFuture bound) {
+        if (!bound.isSuccess()) {
+            pool.onStartFailed("no port for the Runtime API: " + bound.cause().getMessage());
+            return;
+        }
+        int port = ((InetSocketAddress) bound.channel().localAddress()).getPort();
+        Child child = new Child(config.command(name, port), this);
+        process = child;
+        if (!stopped) {
+            child.start();
+        }
+    }
+
+    private void accept(Channel channel) {
+        ApiConnection connection = new ApiConnection(this, config.maxBytes());
+        connections.add(connection);
+        HttpDecoderConfig decoding =
+                new HttpDecoderConfig().setMaxHeaderSize(MAX_HEAD_BYTES).setMaxChunkSize(MAX_CHUNK_BYTES);
+        channel.pipeline().addLast(new HttpServerCodec(decoding), connection);
+    }
+
+    /** @return when the process has ended */
+    CompletionStage<Void> stop() {
+        stopped = true;
+        Child child = process;
+        return child == null ? CompletableFuture.completedFuture(null) : child.stop(STOP_GRACE);
+    }
+
+    @Override
+    public void onStarted(long newPid) {
+        loop.execute(() -> {
+            failGiven();
+            dying.forEach(ApiConnection::close);
+            dying = List.of();
+            phase = Phase.STARTING;
+            pid = newPid;
+            // A quick one may have asked already.
+            serveIfAsked();
+        });
+    }
+
+    @Override
+    public void onDied(String how) {
+        loop.execute(() -> {
+            phase = Phase.GONE;
+            end = how;
+            polls.clear();
+            dying = List.copyOf(connections);
+            pool.onStartFailed(
+                    "the runtime '" + config.commandLine() + "' died before it asked for an invocation: " + how);
+            if (connections.isEmpty()) {
+                failGiven();
+            }
+        });
+    }
+
+    void onClosed(ApiConnection connection) {
+        connections.remove(connection);
+        polls.remove(connection);
+        if (phase == Phase.GONE && connections.isEmpty()) {
+            failGiven();
+        }
+    }
+
+    private void failGiven() {
+        List<Invocation> all = List.copyOf(given.values());
+        given.clear();
+        all.forEach(invocation -> invocation.endFailed(Failure.CHILD_FAILED, name + " died: " + end));
+    }
+
+    private void kill() {
+        Child child = process;
+        if (child != null) {
+            child.kill(pid);
+        }
+    }
+
+    // What it asks for and says.
+
+    void onPoll(ApiConnection connection) {
+        polls.add(connection);
+        serveIfAsked();
+        pool.onFree(this);
+    }
+
+    private void serveIfAsked() {
+        Child child = process;
+        if (phase == Phase.STARTING && !polls.isEmpty() && child != null) {
+            phase = Phase.SERVING;
+            child.markHealthy();
+            pool.onReady();
+            pool.onFree(this);
+        }
+    }
+
+    @Nullable
+    Invocation find(String id) {
+        return given.get(id);
+    }
+
+    /** It has answered, or has sent an answer that ends the matter. */
+    void onAnswered(Invocation invocation) {
+        given.remove(invocation.id());
+        pool.onFree(this);
+    }
+
+    /** It may live on for a moment, to log. */
+    void onInitError(String type, byte[] details) {
+        String text = new String(details, StandardCharsets.UTF_8);
+        String shown = text.length() > MOST_DETAIL_CHARS ? text.substring(0, MOST_DETAIL_CHARS) + "..." : text;
+        if (!pool.onStartFailed("the runtime cannot start: " + type + " " + shown)) {
+            log.warn("{} cannot start: {} {}", name, type, shown);
+            long failed = pid;
+            loop.schedule(
+                    () -> {
+                        if (pid == failed) {
+                            kill();
+                        }
+                    },
+                    INIT_ERROR_EXIT_MILLIS,
+                    TimeUnit.MILLISECONDS);
+        }
+    }
+
+    // What it is given.
+
+    boolean canTake() {
+        return phase == Phase.SERVING && !polls.isEmpty() && given.size() < config.concurrency();
+    }
+
+    int held() {
+        return given.size();
+    }
+
+    /** Takes it, or refuses it: the API tells invocations apart by their ids, and Lambda tries an event again with the id that it had. */
+    void give(Invocation invocation) {
+        if (given.putIfAbsent(invocation.id(), invocation) != null) {
+            invocation.endFailed(Failure.REFUSED, name + " works on another invocation " + invocation.id());
+            return;
+        }
+        ApiConnection poll = polls.remove();
+        invocation.onGiven(System.nanoTime());
+        poll.sendInvocation(invocation).addListener(sent -> {
+            if (sent.isSuccess()) {
+                invocation.onDelivered();
+            } else if (given.remove(invocation.id(), invocation)) {
+                pool.giveBack(invocation);
+            }
+        });
+    }
+
+    /** Nor has it worked meanwhile. */
+    void onFrozen(long nanos) {
+        given.values().forEach(invocation -> invocation.onFrozen(nanos));
+    }
+
+    /**
+     * A child of which all it may hold hangs does not come back; Lambda ends it, too. Nor does one of which all it holds hangs while it asks for no more: its client takes
+     * fewer than it might. But between an answer and the next question nobody asks, so it is watched for a while.
+     */
+    void sweep(long nowNanos) {
+        int hanging = 0;
+        for (Invocation invocation : given.values()) {
+            if (invocation.head.isOverdue(nowNanos)) {
+                invocation.timeOut();
+            }
+            if (invocation.isHanging(nowNanos)) {
+                hanging++;
+            }
+        }
+        boolean stuck = hanging > 0 && hanging == given.size() && polls.isEmpty();
+        hangingSweeps = stuck ? hangingSweeps + 1 : 0;
+        if ((hanging >= config.concurrency() || hangingSweeps >= MOST_HANGING_SWEEPS) && phase == Phase.SERVING) {
+            log.warn("{} is killed: it has not answered before the deadline", name);
+            phase = Phase.GONE;
+            kill();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+package io.lambdadispatcher.worker.adapter.runtime;
+
+import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.internal.child.ChildCommand;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What runs behind the Runtime API, and how much at once.
+ *
+ * @param commandLine for a shell, as a container's entry point would start the runtime
+ * @param handler for the child's {@code _HANDLER}; {@code null} = the worker's own
+ * @param children how many run
+ * @param concurrency how many invocations each may hold; with more than one the child is told so, and its runtime client must know what to do
+ * @param queue how many requests may wait for a child
+ * @param queueBytes of all events that wait, but that one may wait whatever its size
+ * @param maxBytes of an event to a child, and of an answer that is not passed on as it comes
+ * @param variables of the worker
+ */
+record RuntimeConfig(
+        String commandLine,
+        @Nullable String handler,
+        EventFormat format,
+        int children,
+        int concurrency,
+        int queue,
+        int queueBytes,
+        int maxBytes,
+        Map<String, String> variables) {
+    static final String COMMAND = EnvironmentConfig.PREFIX + "RUNTIME";
+
+    private static final String HANDLER = COMMAND + "_HANDLER";
+    private static final String CHILDREN = COMMAND + "_CHILDREN";
+    private static final String CONCURRENCY = COMMAND + "_CONCURRENCY";
+    private static final String QUEUE = COMMAND + "_QUEUE";
+    private static final String QUEUE_BYTES = COMMAND + "_QUEUE_BYTES";
+    private static final String MAX_BYTES = COMMAND + "_MAX_BYTES";
+    private static final String EVENT = FunctionHandler.EVENT_VARIABLE;
+
+    private static final int MOST_CHILDREN = 1_000;
+    private static final int MOST_CONCURRENCY = 10_000;
+    private static final int MOST_QUEUE = 1_000_000;
+    private static final int DEFAULT_QUEUE = 1_000;
+
+    /** A quarter of the heap. */
+    private static final int DEFAULT_QUEUE_BYTES =
+            (int) Math.min(Integer.MAX_VALUE, Runtime.getRuntime().maxMemory() / 4);
+
+    /** A body of 64 MiB, in base64 and with the rest of its event. */
+    private static final int DEFAULT_MAX_BYTES = 96 * 1024 * 1024;
+
+    /** I/O is what functions mostly wait for; what computes all the time wants no more than one each. */
+    private static final int CHILDREN_PER_PROCESSOR = 4;
+
+    /**
+     * The worker's own business: its secrets, and what the runtime client of a worker on Lambda has been given for itself. File
+     * descriptors among it are closed in a child.
+     */
+    private static final List<String> NOT_FOR_CHILDREN = List.of(
+            "AWS_LAMBDA_MAX_CONCURRENCY",
+            "AWS_LAMBDA_INITIALIZATION_TYPE",
+            "_LAMBDA_TELEMETRY_LOG_FD",
+            "_LAMBDA_TELEMETRY_LOG_FD_PROVIDER_SOCKET",
+            "_X_AMZN_TRACE_ID");
+
+    /** @throws IllegalArgumentException names the variable, its value and what was expected */
+    static RuntimeConfig read(Map<String, String> variables) {
+        String commandLine = variables.getOrDefault(COMMAND, "");
+        if (commandLine.isBlank()) {
+            throw bad(COMMAND, commandLine, "the command line of a Lambda runtime");
+        }
+        int concurrency = number(variables, CONCURRENCY, 1, MOST_CONCURRENCY, 1);
+        int processors = Runtime.getRuntime().availableProcessors();
+        int children = concurrency > 1 ? 1 : processors * CHILDREN_PER_PROCESSOR;
+        return new RuntimeConfig(
+                commandLine,
+                variables.get(HANDLER),
+                format(variables.get(EVENT)),
+                number(variables, CHILDREN, 1, MOST_CHILDREN, children),
+                concurrency,
+                number(variables, QUEUE, 0, MOST_QUEUE, DEFAULT_QUEUE),
+                number(variables, QUEUE_BYTES, 0, Integer.MAX_VALUE, DEFAULT_QUEUE_BYTES),
+                number(variables, MAX_BYTES, 1, Integer.MAX_VALUE / 2, DEFAULT_MAX_BYTES),
+                Map.copyOf(variables));
+    }
+
+    private static EventFormat format(@Nullable String text) {
+        if (text == null || text.isBlank()) {
+            return EventFormat.HTTP_API_V2;
+        }
+        EventFormat named = EventFormat.ofText(text.trim());
+        if (named == null) {
+            String all =
+                    Arrays.stream(EventFormat.values()).map(EventFormat::text).collect(Collectors.joining(", "));
+            throw bad(EVENT, text, "one of " + all);
+        }
+        return named;
+    }
+
+    private static int number(Map<String, String> variables, String name, int least, int most, int otherwise) {
+        String text = variables.get(name);
+        if (text == null || text.isBlank()) {
+            return otherwise;
+        }
+        try {
+            int value = Integer.parseInt(text.trim());
+            if (value >= least && value <= most) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            // As bad as a number out of range.
+        }
+        throw bad(name, text, least + " to " + most);
+    }
+
+    private static IllegalArgumentException bad(String name, String value, String expected) {
+        return new IllegalArgumentException(name + " is '" + value + "', expected " + expected);
+    }
+
+    private String variable(String name, String otherwise) {
+        return variables.getOrDefault(name, otherwise);
+    }
+
+    String functionName() {
+        return variable("AWS_LAMBDA_FUNCTION_NAME", variable(EnvironmentConfig.PREFIX + "FUNCTION", "function"));
+    }
+
+    /** For requests; AWS tells the ARN with an invoke only. The account is nobody's. */
+    String functionArn() {
+        return "arn:aws:lambda:" + variable("AWS_REGION", "us-east-1") + ":000000000000:function:" + functionName();
+    }
+
+    /** With the environment that Lambda describes, as far as the worker's own does not say otherwise. */
+    ChildCommand command(String name, int port) {
+        String taskRoot =
+                variable("LAMBDA_TASK_ROOT", Path.of("").toAbsolutePath().toString());
+        Map<String, String> set = new HashMap<>();
+        set.put("AWS_LAMBDA_FUNCTION_NAME", functionName());
+        set.put("AWS_LAMBDA_FUNCTION_VERSION", variable("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"));
+        set.put("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128"));
+        set.put("AWS_LAMBDA_LOG_GROUP_NAME", variable("AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/" + functionName()));
+        set.put("AWS_LAMBDA_LOG_STREAM_NAME", variable("AWS_LAMBDA_LOG_STREAM_NAME", name));
+        set.put("LAMBDA_TASK_ROOT", taskRoot);
+        set.put("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
+        set.put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:" + port);
+        if (handler != null) {
+            set.put("_HANDLER", handler);
+        }
+        if (concurrency > 1) {
+            set.put("AWS_LAMBDA_MAX_CONCURRENCY", Integer.toString(concurrency));
+        }
+        List<String> removed = variables.keySet().stream()
+                .filter(key -> key.startsWith(EnvironmentConfig.PREFIX) || NOT_FOR_CHILDREN.contains(key))
+                .toList();
+        ChildCommand shell = ChildCommand.shell(name, commandLine);
+        ChildCommand command = new ChildCommand(name, shell.words(), null, set, removed);
+        return Files.isDirectory(Path.of(taskRoot)) ? command.in(Path.of(taskRoot)) : command;
+    }
+}

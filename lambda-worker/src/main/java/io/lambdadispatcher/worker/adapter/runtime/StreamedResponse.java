@@ -1,0 +1,173 @@
+package io.lambdadispatcher.worker.adapter.runtime;
+
+import io.lambdadispatcher.wire.event.BadResponseException;
+import io.lambdadispatcher.wire.event.StreamPrelude;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.WireLimits;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a head in JSON and eight octets of zero; any other is
+ * the body of a 200 of that type (<a
+ * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming">AWS's description</a>):
+ *
+ * <pre>
+ *   PRELUDE ──zeros──▶ BODY ──end──▶ ENDED
+ *      └────────malformed───────────▲
+ * </pre>
+ *
+ * On the loop of the API.
+ */
+final class StreamedResponse implements Answer.Stream {
+    private static final String INTEGRATION = "application/vnd.awslambda.http-integration-response";
+    private static final int DELIMITER_BYTES = 8;
+    private static final int MOST_PRELUDE_BYTES = 2 * WireLimits.MAX_HEAD_LIST_BYTES;
+    private static final Set<String> BODYLESS = Set.of("204", "205", "304");
+
+    private enum State {
+        PRELUDE,
+        BODY,
+        ENDED
+    }
+
+    private final Request request;
+    private final Response response;
+    private final Consumer<String> onMalformed;
+
+    private State state = State.PRELUDE;
+    private ByteBuf prelude = Unpooled.buffer(0);
+    private int zeros;
+    private boolean bodyless;
+
+    /** @param onMalformed answers in our place, with a text for logs */
+    StreamedResponse(Request request, Response response, String contentType, Consumer<String> onMalformed) {
+        this.request = request;
+        this.response = response;
+        this.onMalformed = onMalformed;
+        if (!hasPrelude(contentType)) {
+            sendHead(plainHead(contentType));
+        }
+    }
+
+    static boolean hasPrelude(String contentType) {
+        return contentType.startsWith(INTEGRATION);
+    }
+
+    private static Http2Headers plainHead(String contentType) {
+        Http2Headers head = new DefaultHttp2Headers(false).status("200");
+        head.set(HttpHeaderNames.CONTENT_TYPE, contentType.isEmpty() ? "application/octet-stream" : contentType);
+        return head;
+    }
+
+    private void sendHead(Http2Headers head) {
+        state = State.BODY;
+        bodyless = BODYLESS.contains(head.status().toString())
+                || request.method().toString().equals("HEAD");
+        response.head(head);
+    }
+
+    @Override
+    public boolean onOctets(ByteBuf octets) {
+        if (request.cancellation() != null || state == State.ENDED) {
+            octets.release();
+            return true;
+        }
+        return state == State.PRELUDE ? addToPrelude(octets) : write(octets);
+    }
+
+    private boolean write(ByteBuf octets) {
+        if (bodyless || !octets.isReadable()) {
+            octets.release();
+            return true;
+        }
+        // A cancellation that comes in between makes the response unwritable for ever.
+        return response.write(octets) || request.cancellation() != null;
+    }
+
+    private boolean addToPrelude(ByteBuf octets) {
+        int end = octets.forEachByte(octet -> {
+            zeros = octet == 0 ? zeros + 1 : 0;
+            return zeros < DELIMITER_BYTES;
+        });
+        if (end < 0) {
+            gather(octets);
+            return true;
+        }
+        gather(octets.readRetainedSlice(end + 1 - octets.readerIndex()));
+        if (state == State.PRELUDE) {
+            onPrelude();
+        }
+        if (state == State.BODY) {
+            return write(octets);
+        }
+        octets.release();
+        return true;
+    }
+
+    private void gather(ByteBuf octets) {
+        try {
+            if (octets.readableBytes() > MOST_PRELUDE_BYTES - prelude.readableBytes()) {
+                malformed("a prelude of more than " + MOST_PRELUDE_BYTES + " octets");
+            } else {
+                prelude.writeBytes(octets);
+            }
+        } finally {
+            octets.release();
+        }
+    }
+
+    private void onPrelude() {
+        byte[] json = new byte[prelude.readableBytes() - DELIMITER_BYTES];
+        prelude.readBytes(json);
+        prelude.release();
+        prelude = Unpooled.EMPTY_BUFFER;
+        try {
+            sendHead(StreamPrelude.read(json));
+        } catch (BadResponseException e) {
+            malformed("the prelude of a streamed answer: " + e.getMessage());
+        }
+    }
+
+    private void malformed(String text) {
+        dropPrelude();
+        state = State.ENDED;
+        onMalformed.accept(text);
+    }
+
+    @Override
+    public void onEnd() {
+        switch (state) {
+            case PRELUDE -> malformed("a streamed answer ended before its prelude did");
+            case BODY -> {
+                state = State.ENDED;
+                response.end();
+            }
+            case ENDED -> {}
+        }
+    }
+
+    @Override
+    public void onBroken(String text) {
+        switch (state) {
+            case PRELUDE -> malformed(text);
+            case BODY -> {
+                state = State.ENDED;
+                response.fail(ErrorCode.HANDLER_FAILED, text);
+            }
+            case ENDED -> {}
+        }
+    }
+
+    private void dropPrelude() {
+        prelude.release();
+        prelude = Unpooled.EMPTY_BUFFER;
+    }
+}

@@ -1,0 +1,83 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The worker as an external extension of a Lambda function whose own process is the web application: registers (AWS Lambda developer guide,
+ * Extensions API), and runs AWS's runtime client, which takes the invocations that the application, being no runtime, does not ask for.
+ * Started by {@code /opt/extensions/lambda-dispatcher}.
+ *
+ * <p>Exit code 1 where the registration fails; else the runtime client's.
+ */
+public final class ExtensionMain {
+    private static final String NAME = "lambda-dispatcher";
+    private static final String API = "/2020-01-01/extension/";
+    private static final String IDENTIFIER = "Lambda-Extension-Identifier";
+    private static final String RUNTIME_CLIENT = "com.amazonaws.services.lambda.runtime.api.client.AWSLambda";
+    private static final String HANDLER = "io.lambdadispatcher.worker.LambdaHandler::handleRequest";
+
+    private static final Logger log = LoggerFactory.getLogger(ExtensionMain.class);
+
+    private ExtensionMain() {}
+
+    public static void main(String[] args) throws Exception {
+        String api = System.getenv("AWS_LAMBDA_RUNTIME_API");
+        String identifier;
+        try {
+            identifier = register(api);
+        } catch (IOException | IllegalArgumentException e) {
+            log.error("cannot register as an extension at {}: {}", api, e.toString());
+            System.exit(1);
+            return;
+        }
+        Thread next = new Thread(() -> awaitNext(api, identifier), "extension-next");
+        next.setDaemon(true);
+        next.start();
+        Class.forName(RUNTIME_CLIENT).getMethod("main", String[].class).invoke(null, (Object) new String[] {HANDLER});
+    }
+
+    /** For no events: the invocations themselves come by the runtime client. */
+    private static String register(String api) throws IOException {
+        HttpURLConnection call = open(api, "register");
+        call.setRequestMethod("POST");
+        call.setRequestProperty("Lambda-Extension-Name", NAME);
+        call.setRequestProperty("Content-Type", "application/json");
+        call.setDoOutput(true);
+        try (OutputStream body = call.getOutputStream()) {
+            body.write("{\"events\":[]}".getBytes(StandardCharsets.US_ASCII));
+        }
+        int status = call.getResponseCode();
+        String identifier = call.getHeaderField(IDENTIFIER);
+        if (status != HttpURLConnection.HTTP_OK || identifier == null) {
+            throw new IOException(
+                    "status " + status + " and identifier " + identifier + ", expected 200 and an identifier");
+        }
+        return identifier;
+    }
+
+    /** Says that this extension is initialised, and then hangs: there is no event for it. */
+    private static void awaitNext(String api, String identifier) {
+        try {
+            HttpURLConnection call = open(api, "event/next");
+            call.setRequestProperty(IDENTIFIER, identifier);
+            int status = call.getResponseCode();
+            try (InputStream body = status < 400 ? call.getInputStream() : call.getErrorStream()) {
+                log.debug("the extension's next event: status {}, {} octets", status, body.readAllBytes().length);
+            }
+        } catch (IOException e) {
+            log.debug("no more events for the extension", e);
+        }
+    }
+
+    private static HttpURLConnection open(String api, String path) throws IOException {
+        return (HttpURLConnection)
+                URI.create("http://" + api + API + path).toURL().openConnection();
+    }
+}

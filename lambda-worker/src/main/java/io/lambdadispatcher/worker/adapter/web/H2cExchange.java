@@ -1,0 +1,428 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http2.DataOutlet;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.AsciiString;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request to the application and its response, on one HTTP/2 stream.
+ *
+ * <pre>
+ *   WAITING ──connection──▶ REQUESTED ──head──▶ RESPONDING ──END_STREAM──▶ ENDED
+ *      ▲                       │                    any ──cancelled, failed──▶ ENDED
+ *      └──refused, or stale────┘
+ * </pre>
+ *
+ * Octets go back to the stream's window when the response has taken them, and the request's body is paused while too much of it waits for
+ * the application's window. A request that the application has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section
+ * 8.7) is sent once more, whatever its method, if nothing of its body has been sent. Event loop only.
+ */
+final class H2cExchange implements BodyReader, DataOutlet.Listener {
+    private enum State {
+        WAITING,
+        REQUESTED,
+        RESPONDING,
+        ENDED
+    }
+
+    /** Of the request's body, waiting for window. */
+    private static final int HIGH_WATER_BYTES = 256 * 1024;
+
+    private static final int LOW_WATER_BYTES = 64 * 1024;
+
+    private static final AsciiString HTTP = AsciiString.cached("http");
+    private static final AsciiString TE = AsciiString.cached("te");
+
+    private final H2cUpstream upstream;
+    private final Request request;
+    private final Response response;
+    private final Origin origin;
+    private final boolean bodyless;
+
+    private State state = State.WAITING;
+    private boolean repeated;
+    private @Nullable H2cConnection connection;
+    private @Nullable Http2Stream stream;
+    private @Nullable DataOutlet outlet;
+    private boolean bodyReading;
+    private boolean bodySent;
+    private boolean paused;
+    private boolean requestEnded;
+    private int untakenBytes;
+
+    H2cExchange(H2cUpstream upstream, Request request, Response response, Origin origin) {
+        this.upstream = upstream;
+        this.request = request;
+        this.response = response;
+        this.origin = origin;
+        this.bodyless = request.body().isEmpty();
+    }
+
+    // ---- the request
+
+    void start() {
+        request.onCancel(this::onCancelled);
+        response.onWritable(this::onClientWritable);
+        if (RequestTarget.isConnect(request.headers()) && !RequestTarget.isWebSocket(request.headers())) {
+            answer(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served, but for a WebSocket");
+        } else if (state == State.WAITING) {
+            upstream.acquire(this);
+        }
+    }
+
+    /** Not, if it has been cancelled meanwhile. */
+    boolean isWaiting() {
+        return state == State.WAITING;
+    }
+
+    void onConnected(H2cConnection to) {
+        if (state != State.WAITING) {
+            return;
+        }
+        if (RequestTarget.isWebSocket(request.headers()) && !to.takesWebSockets()) {
+            state = State.ENDED;
+            upstream.http1().relay(request, response, origin);
+            return;
+        }
+        Http2Headers head;
+        try {
+            head = translate(request.headers());
+        } catch (BadMessageException e) {
+            answer(HttpResponseStatus.BAD_REQUEST, e.getMessage());
+            return;
+        }
+        Http2Stream opened = to.open(this, head, bodyless);
+        if (opened == null) {
+            answer(HttpResponseStatus.BAD_GATEWAY, "the app takes no more streams");
+            return;
+        }
+        connection = to;
+        stream = opened;
+        state = State.REQUESTED;
+        requestEnded = bodyless;
+        if (!bodyless) {
+            outlet = new DataOutlet(to.http2(), to.ctx(), opened, this);
+            readBody();
+        }
+    }
+
+    /** A repeated request has its reader already. */
+    private void readBody() {
+        if (!bodyReading) {
+            bodyReading = true;
+            request.body().read(this);
+        } else {
+            request.body().resume();
+        }
+    }
+
+    void onUnreachable(Throwable cause) {
+        if (state == State.WAITING) {
+            answer(
+                    HttpResponseStatus.BAD_GATEWAY,
+                    "no connection to the app at " + upstream.config().address() + ": " + cause.getMessage());
+        }
+    }
+
+    private Http2Headers translate(Http2Headers from) throws BadMessageException {
+        RequestTarget target = RequestTarget.of(from, upstream.config());
+        FlatHeaders to = new FlatHeaders();
+        to.method(target.method()).scheme(HTTP).authority(target.authority()).path(target.path());
+        for (Map.Entry<CharSequence, CharSequence> field : from) {
+            if (!Fields.isPseudo(field.getKey())) {
+                copy(field.getKey(), field.getValue(), to);
+            } else if (AsciiString.contentEquals(field.getKey(), RequestTarget.PROTOCOL)) {
+                to.add(RequestTarget.PROTOCOL, field.getValue());
+            }
+        }
+        return to;
+    }
+
+    private void copy(CharSequence name, CharSequence value, FlatHeaders to) throws BadMessageException {
+        Fields.verify(name, value);
+        AsciiString source = upstream.config().authorizationSource();
+        if (Fields.isHopByHop(name) || AsciiString.contentEquals(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
+            return;
+        }
+        if (AsciiString.contentEquals(name, TE)) {
+            if (AsciiString.containsIgnoreCase(value, Fields.TRAILERS)) {
+                to.addValid(TE, Fields.TRAILERS);
+            }
+        } else if (source == null || !request.headers().contains(source)) {
+            to.addValid(name, value);
+        } else if (AsciiString.contentEquals(name, source)) {
+            to.addValid(HttpHeaderNames.AUTHORIZATION, value);
+        } else if (!AsciiString.contentEquals(name, HttpHeaderNames.AUTHORIZATION)) {
+            to.addValid(name, value);
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf octets) {
+        H2cConnection to = connection;
+        DataOutlet out = outlet;
+        if (to == null || out == null) {
+            octets.release();
+            return;
+        }
+        bodySent = true;
+        out.body(octets);
+        to.http2().flushSoon();
+        if (out.pendingBytes() > HIGH_WATER_BYTES) {
+            paused = true;
+            request.body().pause();
+        }
+    }
+
+    /** From within a flush, when nothing may be written: the body goes on later. */
+    @Override
+    public void onTaken(int bodyBytes) {
+        DataOutlet out = outlet;
+        if (paused && out != null && out.pendingBytes() <= LOW_WATER_BYTES) {
+            paused = false;
+            request.eventLoop().execute(request.body()::resume);
+        }
+    }
+
+    @Override
+    public void onEnd(Http2Headers trailers) {
+        H2cConnection to = connection;
+        DataOutlet out = outlet;
+        Http2Stream on = stream;
+        if (to == null || out == null || on == null) {
+            return;
+        }
+        bodySent = true;
+        requestEnded = true;
+        if (trailers.isEmpty()) {
+            out.end();
+            to.http2().flushSoon();
+            return;
+        }
+        try {
+            to.writeTrailers(on, Fields.trailers(trailers));
+        } catch (BadMessageException e) {
+            breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, "trailer " + e.getMessage());
+        }
+    }
+
+    @Override
+    public void onFailed(ErrorCode code) {
+        if (code != ErrorCode.NOT_NEEDED) {
+            onCancelled(code);
+        }
+    }
+
+    private void onCancelled(ErrorCode code) {
+        if (state != State.ENDED) {
+            end();
+        }
+    }
+
+    // ---- the response
+
+    void onHeaders(Http2Headers head, boolean end) {
+        if (state == State.RESPONDING) {
+            onTrailers(head, end);
+        } else if (state == State.REQUESTED) {
+            onHead(head, end);
+        }
+    }
+
+    private void onTrailers(Http2Headers trailers, boolean end) {
+        if (!end || trailers.status() != null) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app answered twice");
+            return;
+        }
+        onResponseEnded();
+        response.end(trailers);
+    }
+
+    private void onHead(Http2Headers head, boolean end) {
+        CharSequence status = head.status();
+        if (status == null || !Fields.isStatus(status)) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app answered with status " + status + ", expected 100 to 999");
+            return;
+        }
+        boolean interim = status.charAt(0) == '1';
+        if (interim && (end || AsciiString.contentEquals(status, "101"))) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app ended its response with status " + status);
+        } else if (interim) {
+            response.interim(head);
+        } else if (end) {
+            onResponseEnded();
+            response.respond(head);
+        } else {
+            state = State.RESPONDING;
+            response.head(head);
+        }
+    }
+
+    /** @return octets that go back to the window now */
+    int onData(ByteBuf data, boolean end) {
+        int bytes = data.readableBytes();
+        if (state != State.RESPONDING) {
+            if (state == State.REQUESTED) {
+                breakOff(ErrorCode.BAD_MESSAGE, "the app's response begins with its body");
+            }
+            return bytes;
+        }
+        boolean writable = bytes == 0 || response.write(data.retainedSlice());
+        if (end) {
+            onResponseEnded();
+            response.end();
+            return bytes;
+        }
+        if (writable) {
+            return bytes;
+        }
+        untakenBytes += bytes;
+        return 0;
+    }
+
+    private void onClientWritable() {
+        int bytes = untakenBytes;
+        untakenBytes = 0;
+        if (connection != null && stream != null) {
+            connection.http2().giveBack(stream, bytes);
+        }
+    }
+
+    /** An application that answers without having read all of the request is told that no more will come. */
+    private void onResponseEnded() {
+        state = State.ENDED;
+        H2cConnection from = connection;
+        Http2Stream on = stream;
+        onClientWritable();
+        detach();
+        dropRest();
+        if (!requestEnded && from != null && on != null) {
+            // Within the frame that ends the response the stream cannot be reset yet.
+            request.eventLoop().execute(() -> from.reset(on, Http2Error.CANCEL));
+        }
+    }
+
+    // ---- the end
+
+    void onReset(@Nullable Http2Error error) {
+        if (state == State.ENDED) {
+            return;
+        }
+        if (error == Http2Error.REFUSED_STREAM && mayRepeat()) {
+            repeat();
+        } else {
+            breakOff(codeOf(error), "the app reset its stream: " + error);
+        }
+    }
+
+    private static ErrorCode codeOf(@Nullable Http2Error error) {
+        if (error == Http2Error.REFUSED_STREAM) {
+            return ErrorCode.REFUSED;
+        }
+        return error == Http2Error.CANCEL ? ErrorCode.CANCELLED : ErrorCode.HANDLER_FAILED;
+    }
+
+    /** @param refused the application has said that it has not looked at it */
+    void onStreamClosed(boolean refused) {
+        if (state == State.ENDED || state == State.WAITING) {
+            return;
+        }
+        boolean stale = connection != null && connection.isUsed() && bodyless && isIdempotent();
+        if (mayRepeat() && (refused || stale)) {
+            repeat();
+        } else {
+            breakOff(ErrorCode.HANDLER_FAILED, "the app closed its connection before its response had ended");
+        }
+    }
+
+    private boolean isIdempotent() {
+        return Http1Exchange.IDEMPOTENT.contains(request.method().toString());
+    }
+
+    private boolean mayRepeat() {
+        return state == State.REQUESTED && !bodySent && !repeated;
+    }
+
+    private void repeat() {
+        repeated = true;
+        state = State.WAITING;
+        if (bodyReading) {
+            request.body().pause();
+        }
+        detach();
+        // Not from within the frame that has refused it.
+        request.eventLoop().execute(() -> {
+            if (state == State.WAITING) {
+                upstream.connect(this);
+            }
+        });
+    }
+
+    private void breakOff(ErrorCode code, String why) {
+        breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
+    }
+
+    /** @param status for a client that has not seen the head */
+    private void breakOff(HttpResponseStatus status, ErrorCode code, String why) {
+        boolean headSent = state == State.RESPONDING;
+        end();
+        if (headSent || code == ErrorCode.REFUSED) {
+            response.fail(code, why);
+        } else {
+            origin.answer(response, status, why, isHead());
+        }
+    }
+
+    private void answer(HttpResponseStatus status, @Nullable String detail) {
+        end();
+        origin.answer(response, status, String.valueOf(detail), isHead());
+    }
+
+    private boolean isHead() {
+        return AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
+    }
+
+    private void end() {
+        state = State.ENDED;
+        H2cConnection from = connection;
+        Http2Stream on = stream;
+        onClientWritable();
+        detach();
+        dropRest();
+        if (from != null && on != null) {
+            from.reset(on, Http2Error.CANCEL);
+        }
+    }
+
+    /** Of a tunnel's request: what a pause of ours holds would hold up the worker stream. */
+    private void dropRest() {
+        if (paused) {
+            paused = false;
+            request.body().resume();
+        }
+    }
+
+    /** What waits in the outlet stays there if the stream may still take it. */
+    private void detach() {
+        DataOutlet out = outlet;
+        connection = null;
+        stream = null;
+        outlet = null;
+        if (out != null && !requestEnded) {
+            out.close();
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.transport.ClientTransport;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoop;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The HTTP/2 connections of one event loop to the application: one, as long as the application allows it as many streams as there are
+ * requests; a further one where it does not. Requests wait for a connection that is being opened. WebSockets go over HTTP/1.1 where the
+ * application does not offer RFC 8441. Event loop only.
+ */
+final class H2cUpstream implements Upstream {
+    private final WebConfig config;
+    private final ConnectionClocks clocks;
+    private final Bootstrap bootstrap;
+    private final Http1Upstream http1;
+    private final List<H2cConnection> connections = new ArrayList<>(2);
+    private final ArrayDeque<H2cExchange> waiting = new ArrayDeque<>();
+    private boolean connecting;
+
+    H2cUpstream(EventLoop loop, WebConfig config, ConnectionClocks clocks) {
+        this.config = config;
+        this.clocks = clocks;
+        this.bootstrap =
+                Http1Upstream.bootstrap(loop).channel(ClientTransport.best().channelType());
+        this.http1 = new Http1Upstream(loop, config, clocks);
+    }
+
+    WebConfig config() {
+        return config;
+    }
+
+    ConnectionClocks clocks() {
+        return clocks;
+    }
+
+    @Override
+    public void relay(Request request, Response response, Origin origin) {
+        new H2cExchange(this, request, response, origin).start();
+    }
+
+    /** For a WebSocket that the application does not take over HTTP/2. */
+    Upstream http1() {
+        return http1;
+    }
+
+    /** Calls {@code exchange} back, perhaps at once. */
+    void acquire(H2cExchange exchange) {
+        for (int i = connections.size() - 1; i >= 0; i--) {
+            H2cConnection connection = connections.get(i);
+            if (connection.isStale(config.idleLimit().toNanos())) {
+                connection.close();
+            } else if (connection.hasRoom()) {
+                exchange.onConnected(connection);
+                return;
+            }
+        }
+        connect(exchange);
+    }
+
+    /** On a connection that is not open yet. */
+    void connect(H2cExchange exchange) {
+        waiting.add(exchange);
+        if (!connecting) {
+            connecting = true;
+            open();
+        }
+    }
+
+    private void open() {
+        H2cConnection connection = new H2cConnection(this);
+        bootstrap
+                .clone()
+                .handler(new ChannelInitializer<Channel>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channel.pipeline().addLast(connection.http2());
+                    }
+                })
+                .connect(config.address())
+                .addListener(connected -> {
+                    if (!connected.isSuccess()) {
+                        onNotReady(connected.cause());
+                    }
+                });
+    }
+
+    /** The application's settings have come. Where they leave room for no stream at all, those of another connection would too. */
+    void onReady(H2cConnection connection) {
+        if (!connection.hasRoom()) {
+            connection.close();
+            onNotReady(new IOException("the app allows " + connection.mostStreams()
+                    + " streams on a new connection, expected one at least"));
+            return;
+        }
+        connecting = false;
+        connections.add(connection);
+        int all = waiting.size();
+        for (int i = 0; i < all; i++) {
+            H2cExchange next = waiting.remove();
+            if (!next.isWaiting()) {
+                continue;
+            }
+            if (connection.hasRoom()) {
+                next.onConnected(connection);
+            } else {
+                connect(next);
+            }
+        }
+    }
+
+    void onNotReady(Throwable cause) {
+        connecting = false;
+        int all = waiting.size();
+        for (int i = 0; i < all; i++) {
+            waiting.remove().onUnreachable(cause);
+        }
+    }
+
+    void onClosed(H2cConnection connection) {
+        connections.remove(connection);
+    }
+}

@@ -1,0 +1,497 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request to the application and its response, over one HTTP/1.1 connection.
+ *
+ * <pre>
+ *   CONNECTING ──connection──▶ REQUESTED ──head──▶ RESPONDING ──end──▶ ENDED
+ *       ▲                        │   └──101──▶ TUNNELLING ──either end──▶ ENDED
+ *       └──stale connection──────┘        any ──cancelled, failed──▶ ENDED
+ * </pre>
+ *
+ * Bodies pass by reference. The application's slowness pauses the request's body, the client's stops reading from the application. Whatever
+ * goes wrong fails this exchange: 502 before the response's head (or no answer, see {@link Origin}), a broken response after it. A request that may be repeated (an idempotent
+ * method, RFC 9110 section 9.2.2, and no body) and met a connection that the application had just closed is sent once more on a new one
+ * (RFC 9112 section 9.3.1). Event loop only.
+ */
+final class Http1Exchange implements BodyReader {
+    private enum State {
+        CONNECTING,
+        REQUESTED,
+        RESPONDING,
+        TUNNELLING,
+        ENDED
+    }
+
+    static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
+    private static final int HEAD_BYTES = 1024;
+    private static final int CHUNK_HEADER_BYTES = 16;
+
+    /** RFC 9110 section 10.1.1: a client need not wait for ever. */
+    private static final long CONTINUE_TIMEOUT_MILLIS = 1_000;
+
+    private static final long NO_KEEP_ALIVE = -1;
+    private static final String TIMEOUT_PARAMETER = "timeout=";
+
+    private final Http1Upstream upstream;
+    private final Request request;
+    private final Response response;
+    private final Origin origin;
+    private final boolean bodyless;
+    private final boolean replayable;
+    private final @Nullable WebSocketKey key;
+
+    private State state = State.CONNECTING;
+    private @Nullable Http1Connection connection;
+    private boolean replayed;
+
+    private Http1RequestHead.Body framing = Http1RequestHead.Body.NONE;
+    private long requestBytesLeft;
+    private boolean chunkOpen;
+    private boolean bodyReading;
+    private boolean requestEnded;
+    private boolean continueExpected;
+    private @Nullable Future<?> continueTimer;
+
+    /** Held until it is known whether anything follows, for a whole response goes in one frame. */
+    private @Nullable Http2Headers heldHead;
+
+    private boolean keepAlive;
+    private long keepAliveSeconds = NO_KEEP_ALIVE;
+    private boolean interim;
+
+    Http1Exchange(Http1Upstream upstream, Request request, Response response, Origin origin) {
+        this.upstream = upstream;
+        this.request = request;
+        this.response = response;
+        this.origin = origin;
+        this.bodyless = request.body().isEmpty();
+        this.key = RequestTarget.isWebSocket(request.headers()) ? WebSocketKey.random() : null;
+        this.replayable = bodyless && IDEMPOTENT.contains(request.method().toString());
+    }
+
+    boolean isReplayable() {
+        return replayable;
+    }
+
+    private boolean isHead() {
+        return AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
+    }
+
+    // ---- the request
+
+    void start() {
+        request.onCancel(this::onCancelled);
+        response.onWritable(this::onClientWritable);
+        if (key == null && RequestTarget.isConnect(request.headers())) {
+            answer(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served, but for a WebSocket");
+        } else if (state == State.CONNECTING) {
+            upstream.acquire(this);
+        }
+    }
+
+    void onConnected(Http1Connection to) {
+        if (state != State.CONNECTING) {
+            to.giveBack();
+            return;
+        }
+        ByteBuf text = to.newBuffer(HEAD_BYTES);
+        Http1RequestHead head = new Http1RequestHead(
+                text, request.headers(), origin, upstream.config(), key == null ? null : key.text());
+        try {
+            head.write(bodyless);
+        } catch (BadMessageException e) {
+            text.release();
+            to.giveBack();
+            answer(HttpResponseStatus.BAD_REQUEST, e.getMessage());
+            return;
+        }
+        connection = to;
+        state = State.REQUESTED;
+        framing = head.body();
+        requestBytesLeft = head.length();
+        requestEnded = bodyless;
+        to.begin(this, isHead());
+        to.write(text);
+        if (head.expectsContinue()) {
+            awaitContinue();
+        } else if (!bodyless && key == null) {
+            readBody();
+        }
+    }
+
+    void onUnreachable(Throwable cause) {
+        if (state == State.CONNECTING) {
+            answer(
+                    HttpResponseStatus.BAD_GATEWAY,
+                    "no connection to the app at " + upstream.config().address() + ": " + cause.getMessage());
+        }
+    }
+
+    private void awaitContinue() {
+        continueExpected = true;
+        continueTimer = request.eventLoop().schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void readBody() {
+        stopWaiting();
+        if (!bodyReading && (state == State.REQUESTED || state == State.TUNNELLING)) {
+            bodyReading = true;
+            request.body().read(this);
+        }
+    }
+
+    private void stopWaiting() {
+        if (continueTimer != null) {
+            continueTimer.cancel(false);
+            continueTimer = null;
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf octets) {
+        Http1Connection to = connection;
+        if (to == null) {
+            octets.release();
+            return;
+        }
+        boolean writable = switch (framing) {
+            case LENGTH -> writeCounted(to, octets);
+            case CHUNKED -> writeChunk(to, octets);
+            default -> to.write(octets);
+        };
+        if (!writable) {
+            request.body().pause();
+        }
+    }
+
+    /** What is too much would be read as the next request. */
+    private boolean writeCounted(Http1Connection to, ByteBuf octets) {
+        requestBytesLeft -= octets.readableBytes();
+        if (requestBytesLeft < 0) {
+            octets.release();
+            refuse("the request's body is longer than its content-length");
+            return true;
+        }
+        return to.write(octets);
+    }
+
+    private boolean writeChunk(Http1Connection to, ByteBuf octets) {
+        ByteBuf header = to.newBuffer(CHUNK_HEADER_BYTES);
+        if (chunkOpen) {
+            header.writeShort('\r' << 8 | '\n');
+        }
+        chunkOpen = true;
+        header.writeCharSequence(Integer.toHexString(octets.readableBytes()), StandardCharsets.US_ASCII);
+        header.writeShort('\r' << 8 | '\n');
+        to.write(header);
+        return to.write(octets);
+    }
+
+    @Override
+    public void onEnd(Http2Headers trailers) {
+        Http1Connection to = connection;
+        if (to == null) {
+            return;
+        }
+        switch (framing) {
+            case LENGTH -> endCounted();
+            case CHUNKED -> endChunks(to, trailers);
+            case TUNNEL -> to.shutdownOutput();
+            case NONE -> requestEnded = true;
+        }
+    }
+
+    private void endCounted() {
+        if (requestBytesLeft == 0) {
+            requestEnded = true;
+        } else {
+            refuse("the request's body is shorter than its content-length");
+        }
+    }
+
+    private void endChunks(Http1Connection to, Http2Headers trailers) {
+        ByteBuf end = to.newBuffer(CHUNK_HEADER_BYTES);
+        if (chunkOpen) {
+            end.writeShort('\r' << 8 | '\n');
+        }
+        try {
+            Http1RequestHead.writeTrailers(end, trailers);
+        } catch (BadMessageException e) {
+            end.release();
+            refuse("trailer " + e.getMessage());
+            return;
+        }
+        requestEnded = true;
+        to.write(end);
+    }
+
+    /** With NOT_NEEDED the response is unharmed, and its end closes the connection that lacks the request's. */
+    @Override
+    public void onFailed(ErrorCode code) {
+        if (code != ErrorCode.NOT_NEEDED) {
+            onCancelled(code);
+        }
+    }
+
+    void onAppWritable() {
+        if (bodyReading && state != State.ENDED) {
+            request.body().resume();
+        }
+    }
+
+    private void onCancelled(ErrorCode code) {
+        if (state != State.ENDED) {
+            end();
+        }
+    }
+
+    // ---- the response
+
+    void onHead(HttpResponse from) {
+        Http2Headers head;
+        try {
+            head = AppResponseHead.of(from);
+        } catch (BadMessageException e) {
+            breakOff(ErrorCode.BAD_MESSAGE, e.getMessage());
+            return;
+        }
+        int status = from.status().code();
+        interim = status < HttpResponseStatus.OK.code();
+        if (state != State.REQUESTED) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app answered twice");
+        } else if (status == HttpResponseStatus.SWITCHING_PROTOCOLS.code()) {
+            onSwitched(from, head);
+        } else if (interim) {
+            onInterim(status, head);
+        } else {
+            onFinalHead(from, head);
+        }
+    }
+
+    private void onInterim(int status, Http2Headers head) {
+        boolean isContinue = status == HttpResponseStatus.CONTINUE.code();
+        if (!isContinue || continueExpected) {
+            response.interim(head);
+        }
+        if (isContinue && continueExpected) {
+            readBody();
+        }
+    }
+
+    private void onFinalHead(HttpResponse from, Http2Headers head) {
+        stopWaiting();
+        if (key != null && from.status().code() < HttpResponseStatus.MULTIPLE_CHOICES.code()) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app answered the WebSocket with " + from.status() + ", expected 101");
+            return;
+        }
+        state = State.RESPONDING;
+        keepAlive = HttpUtil.isKeepAlive(from);
+        keepAliveSeconds = keepAliveSeconds(from.headers().get(Fields.KEEP_ALIVE));
+        heldHead = head;
+    }
+
+    private static long keepAliveSeconds(@Nullable String field) {
+        int at = field == null ? -1 : field.indexOf(TIMEOUT_PARAMETER);
+        if (field == null || at < 0) {
+            return NO_KEEP_ALIVE;
+        }
+        long seconds = 0;
+        for (int i = at + TIMEOUT_PARAMETER.length(); i < field.length() && seconds < Integer.MAX_VALUE; i++) {
+            int digit = Character.digit(field.charAt(i), 10);
+            if (digit < 0) {
+                break;
+            }
+            seconds = seconds * 10 + digit;
+        }
+        return seconds;
+    }
+
+    private void onSwitched(HttpResponse from, Http2Headers head) {
+        if (key == null || connection == null || !key.isAccepted(from.headers())) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app switched protocols without having been asked to, or wrongly");
+            return;
+        }
+        state = State.TUNNELLING;
+        head.remove(HttpHeaderNames.SEC_WEBSOCKET_ACCEPT);
+        head.status(HttpResponseStatus.OK.codeAsText());
+        response.head(head);
+    }
+
+    void onContent(HttpContent content) {
+        boolean last = content instanceof LastHttpContent;
+        if (content.decoderResult().isFailure()) {
+            content.release();
+            breakOff(ErrorCode.BAD_MESSAGE, "the app's response is malformed: " + content.decoderResult());
+        } else if (state == State.TUNNELLING) {
+            content.release();
+            enterTunnel();
+        } else if (interim) {
+            content.release();
+        } else if (last) {
+            onLastContent((LastHttpContent) content);
+        } else {
+            releaseHead();
+            write(content.content());
+        }
+    }
+
+    /** The octets behind the head are no messages any more. */
+    private void enterTunnel() {
+        if (connection != null) {
+            connection.becomeTunnel();
+        }
+        readBody();
+    }
+
+    private void onLastContent(LastHttpContent last) {
+        Http2Headers trailers;
+        try {
+            trailers = Fields.trailers(last.trailingHeaders());
+        } catch (BadMessageException e) {
+            last.release();
+            breakOff(ErrorCode.BAD_MESSAGE, "trailer " + e.getMessage());
+            return;
+        }
+        Http1Connection from = connection;
+        connection = null;
+        state = State.ENDED;
+        if (from != null) {
+            from.finish(keepAlive && requestEnded, keepAliveSeconds);
+        }
+        endResponse(last.content(), trailers);
+    }
+
+    private void endResponse(ByteBuf octets, Http2Headers trailers) {
+        Http2Headers head = heldHead;
+        heldHead = null;
+        if (!trailers.isEmpty()) {
+            if (head != null) {
+                response.head(head);
+            }
+            write(octets);
+            response.end(trailers);
+        } else if (head == null) {
+            write(octets);
+            response.end();
+        } else if (octets.isReadable()) {
+            response.respond(head, octets);
+        } else {
+            octets.release();
+            response.respond(head);
+        }
+    }
+
+    private void releaseHead() {
+        Http2Headers head = heldHead;
+        if (head != null) {
+            heldHead = null;
+            response.head(head);
+        }
+    }
+
+    private void write(ByteBuf octets) {
+        if (!octets.isReadable()) {
+            octets.release();
+        } else if (!response.write(octets) && connection != null) {
+            connection.setReading(false);
+        }
+    }
+
+    void onOctets(ByteBuf octets) {
+        write(octets);
+    }
+
+    void onReadComplete() {
+        releaseHead();
+    }
+
+    private void onClientWritable() {
+        if (connection != null) {
+            connection.setReading(true);
+        }
+    }
+
+    // ---- the end
+
+    /** @param cause {@code null}: in order */
+    void onClosed(@Nullable Throwable cause, boolean octetsRead) {
+        Http1Connection closed = connection;
+        connection = null;
+        boolean stale = closed != null && closed.isUsed() && !octetsRead;
+        if (state == State.REQUESTED && stale && replayable && !replayed) {
+            replayed = true;
+            state = State.CONNECTING;
+            upstream.connect(this);
+        } else if (state == State.TUNNELLING && cause == null) {
+            end();
+            response.end();
+        } else if (state != State.ENDED) {
+            breakOff(
+                    ErrorCode.HANDLER_FAILED,
+                    "the app closed its connection before its response had ended"
+                            + (cause == null ? "" : ": " + cause.getMessage()));
+        }
+    }
+
+    /** The application's fault. */
+    private void breakOff(ErrorCode code, @Nullable String why) {
+        breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
+    }
+
+    /** The request's fault. */
+    private void refuse(String why) {
+        breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, why);
+    }
+
+    /** @param status for a client that has not seen the head */
+    private void breakOff(HttpResponseStatus status, ErrorCode code, @Nullable String why) {
+        boolean headSent = state == State.TUNNELLING || state == State.RESPONDING && heldHead == null;
+        end();
+        if (headSent) {
+            response.fail(code, String.valueOf(why));
+        } else {
+            origin.answer(response, status, String.valueOf(why), isHead());
+        }
+    }
+
+    private void answer(HttpResponseStatus status, @Nullable String detail) {
+        end();
+        origin.answer(response, status, String.valueOf(detail), isHead());
+    }
+
+    private void end() {
+        state = State.ENDED;
+        stopWaiting();
+        heldHead = null;
+        Http1Connection open = connection;
+        connection = null;
+        if (open != null) {
+            open.close();
+        }
+        if (bodyReading) {
+            // The rest of a tunnel's is dropped: what a pause of ours holds would hold up the worker stream.
+            request.body().resume();
+        }
+    }
+}

@@ -1,0 +1,247 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The text of one request's head in HTTP/1.1 (RFC 9112 section 3), made from HTTP/2's form. Every octet that goes into it is checked here
+ * once more, for a line break within a field would be a second request to the application. Confined to an event loop.
+ */
+final class Http1RequestHead {
+    /** How the application learns where the body ends. */
+    enum Body {
+        NONE,
+        LENGTH,
+        CHUNKED,
+        /** There is no end but the connection's. */
+        TUNNEL
+    }
+
+    private static final AsciiString LINE_END = AsciiString.cached("\r\n");
+    private static final AsciiString COLON = AsciiString.cached(": ");
+    private static final AsciiString VERSION_AND_HOST = AsciiString.cached(" HTTP/1.1\r\nhost: ");
+    private static final AsciiString CHUNKED = AsciiString.cached("transfer-encoding: chunked\r\n");
+    private static final AsciiString NO_CONTENT = AsciiString.cached("content-length: 0\r\n");
+    private static final AsciiString TE = AsciiString.cached("te: trailers\r\nconnection: te\r\n");
+    private static final AsciiString UPGRADE =
+            AsciiString.cached("connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: ");
+    private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("sec-websocket-version: 13\r\n");
+    private static final AsciiString GET = AsciiString.cached("GET");
+    private static final AsciiString CONTINUE = AsciiString.cached("100-continue");
+    private static final AsciiString TE_NAME = AsciiString.cached("te");
+    private static final AsciiString COOKIE_PAIRS = AsciiString.cached("; ");
+
+    /** More would not fit into a long. */
+    private static final int MOST_LENGTH_DIGITS = 18;
+
+    private final ByteBuf out;
+    private final Http2Headers head;
+    private final Origin origin;
+    private final WebConfig config;
+    private final @Nullable CharSequence webSocketKey;
+
+    private @Nullable CharSequence contentLength;
+    private boolean teTrailers;
+    private boolean cookiesWritten;
+    private boolean expectsContinue;
+    private Body body = Body.NONE;
+    private long length;
+
+    /**
+     * @param out for the text; stays the caller's
+     * @param webSocketKey {@code null} for an ordinary request
+     */
+    Http1RequestHead(
+            ByteBuf out, Http2Headers head, Origin origin, WebConfig config, @Nullable CharSequence webSocketKey) {
+        this.out = out;
+        this.head = head;
+        this.origin = origin;
+        this.config = config;
+        this.webSocketKey = webSocketKey;
+    }
+
+    Body body() {
+        return body;
+    }
+
+    /** Of a body of the kind {@link Body#LENGTH}, octets. */
+    long length() {
+        return length;
+    }
+
+    /** The client sends its body only when it has been told to (RFC 9110 section 10.1.1). */
+    boolean expectsContinue() {
+        return expectsContinue;
+    }
+
+    /** @param bodyless the request has ended with its head */
+    void write(boolean bodyless) throws BadMessageException {
+        RequestTarget target = RequestTarget.of(head, config);
+        CharSequence method = webSocketKey == null ? target.method() : GET;
+        copy(method);
+        out.writeByte(' ');
+        copy(target.path());
+        copy(VERSION_AND_HOST);
+        copy(target.authority());
+        copy(LINE_END);
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            if (!Fields.isPseudo(field.getKey())) {
+                writeField(field.getKey(), field.getValue(), bodyless);
+            }
+        }
+        if (webSocketKey != null) {
+            writeUpgrade(webSocketKey);
+        } else {
+            writeFraming(method, bodyless);
+        }
+        if (teTrailers) {
+            copy(TE);
+        }
+        copy(LINE_END);
+    }
+
+    private void writeField(CharSequence name, CharSequence value, boolean bodyless) throws BadMessageException {
+        Fields.verify(name, value);
+        if (Fields.isHopByHop(name) || is(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
+            return;
+        }
+        if (is(name, HttpHeaderNames.CONTENT_LENGTH)) {
+            noteLength(value);
+        } else if (is(name, TE_NAME)) {
+            teTrailers |= AsciiString.containsIgnoreCase(value, Fields.TRAILERS);
+        } else if (is(name, HttpHeaderNames.COOKIE)) {
+            writeCookies();
+        } else if (is(name, HttpHeaderNames.EXPECT)) {
+            expectsContinue = !bodyless && AsciiString.contentEqualsIgnoreCase(value, CONTINUE);
+            if (expectsContinue) {
+                line(name, value);
+            }
+        } else if (!isOfWebSocketHop(name)) {
+            writeOther(name, value);
+        }
+    }
+
+    private void noteLength(CharSequence value) throws BadMessageException {
+        if (contentLength != null) {
+            throw new BadMessageException("more than one content-length");
+        }
+        contentLength = value;
+    }
+
+    /** HTTP/2 may spread cookies over several fields, HTTP/1.1 may not (RFC 9113 section 8.2.3). */
+    private void writeCookies() throws BadMessageException {
+        if (cookiesWritten) {
+            return;
+        }
+        cookiesWritten = true;
+        List<CharSequence> crumbs = head.getAll(HttpHeaderNames.COOKIE);
+        copy(HttpHeaderNames.COOKIE);
+        copy(COLON);
+        for (int i = 0; i < crumbs.size(); i++) {
+            Fields.verify(HttpHeaderNames.COOKIE, crumbs.get(i));
+            if (i > 0) {
+                copy(COOKIE_PAIRS);
+            }
+            copy(crumbs.get(i));
+        }
+        copy(LINE_END);
+    }
+
+    /** Each HTTP/1.1 hop of a WebSocket has a key of its own. */
+    private boolean isOfWebSocketHop(CharSequence name) {
+        return webSocketKey != null
+                && (is(name, HttpHeaderNames.SEC_WEBSOCKET_KEY) || is(name, HttpHeaderNames.SEC_WEBSOCKET_ACCEPT));
+    }
+
+    private void writeOther(CharSequence name, CharSequence value) {
+        AsciiString source = config.authorizationSource();
+        if (source == null || !head.contains(source)) {
+            line(name, value);
+        } else if (is(name, source)) {
+            line(HttpHeaderNames.AUTHORIZATION, value);
+        } else if (!is(name, HttpHeaderNames.AUTHORIZATION)) {
+            line(name, value);
+        }
+    }
+
+    private void writeUpgrade(CharSequence key) {
+        body = Body.TUNNEL;
+        copy(UPGRADE);
+        copy(key);
+        copy(LINE_END);
+        if (!head.contains(HttpHeaderNames.SEC_WEBSOCKET_VERSION)) {
+            copy(WEBSOCKET_VERSION);
+        }
+    }
+
+    private void writeFraming(CharSequence method, boolean bodyless) throws BadMessageException {
+        CharSequence declared = contentLength;
+        if (declared != null) {
+            length = digits(declared);
+            if (bodyless && length > 0) {
+                throw new BadMessageException("content-length " + length + " and no body");
+            }
+            body = bodyless ? Body.NONE : Body.LENGTH;
+            line(HttpHeaderNames.CONTENT_LENGTH, declared);
+        } else if (!bodyless) {
+            body = Body.CHUNKED;
+            copy(CHUNKED);
+        } else if (usuallyHasBody(method)) {
+            copy(NO_CONTENT);
+        }
+    }
+
+    private static long digits(CharSequence text) throws BadMessageException {
+        long value = 0;
+        for (int i = 0; i < text.length(); i++) {
+            int digit = text.charAt(i) - '0';
+            if (digit < 0 || digit > 9) {
+                throw new BadMessageException("content-length is not a number");
+            }
+            value = value * 10 + digit;
+        }
+        if (text.length() == 0 || text.length() > MOST_LENGTH_DIGITS) {
+            throw new BadMessageException("content-length of " + text.length() + " digits");
+        }
+        return value;
+    }
+
+    /** RFC 9110 section 8.6: an empty body of these is said to be empty. */
+    private static boolean usuallyHasBody(CharSequence method) {
+        return is(method, "POST") || is(method, "PUT") || is(method, "PATCH");
+    }
+
+    private static boolean is(CharSequence one, CharSequence other) {
+        return AsciiString.contentEquals(one, other);
+    }
+
+    private void line(CharSequence name, CharSequence value) {
+        copy(name);
+        copy(COLON);
+        copy(value);
+        copy(LINE_END);
+    }
+
+    private void copy(CharSequence text) {
+        if (text instanceof AsciiString ascii) {
+            out.writeBytes(ascii.array(), ascii.arrayOffset(), ascii.length());
+        } else {
+            out.writeCharSequence(text, StandardCharsets.ISO_8859_1);
+        }
+    }
+
+    /** @param out stays the caller's */
+    static void writeTrailers(ByteBuf out, Http2Headers trailers) throws BadMessageException {
+        out.writeCharSequence("0\r\n", StandardCharsets.US_ASCII);
+        for (Map.Entry<CharSequence, CharSequence> field : Fields.trailers(trailers)) {
+            out.writeCharSequence(field.getKey() + ": " + field.getValue() + "\r\n", StandardCharsets.ISO_8859_1);
+        }
+        out.writeCharSequence(LINE_END, StandardCharsets.US_ASCII);
+    }
+}

@@ -1,0 +1,130 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.WriteBufferWaterMark;
+import java.util.ArrayDeque;
+
+/**
+ * The HTTP/1.1 connections of one event loop to the application: idle ones are kept, the newest is used first, and where there is none
+ * another is opened. As many requests are under way as the worker has streams, so the number of connections needs no limit of its own.
+ * Event loop only.
+ */
+final class Http1Upstream implements Upstream {
+    static final int CONNECT_TIMEOUT_MILLIS = 5_000;
+
+    private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(64 * 1024, 256 * 1024);
+
+    private final WebConfig config;
+    private final Bootstrap bootstrap;
+    private final ConnectionClocks clocks;
+    private final IdleRule rule;
+    private final ArrayDeque<Http1Connection> idle = new ArrayDeque<>();
+
+    Http1Upstream(EventLoop loop, WebConfig config, ConnectionClocks clocks) {
+        this.config = config;
+        this.clocks = clocks;
+        this.rule = new IdleRule(config.idleLimit().toNanos());
+        this.bootstrap = bootstrap(loop);
+    }
+
+    static Bootstrap bootstrap(EventLoop loop) {
+        return new Bootstrap()
+                .group(loop)
+                .option(ChannelOption.TCP_NODELAY, true)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS)
+                .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+                // An application that refuses a body answers and closes: its answer must still be read.
+                .option(ChannelOption.AUTO_CLOSE, false);
+    }
+
+    WebConfig config() {
+        return config;
+    }
+
+    ConnectionClocks clocks() {
+        return clocks;
+    }
+
+    @Override
+    public void relay(Request request, Response response, Origin origin) {
+        new Http1Exchange(this, request, response, origin).start();
+    }
+
+    /** Calls {@code exchange} back, perhaps at once. */
+    void acquire(Http1Exchange exchange) {
+        Http1Connection connection;
+        while ((connection = idle.peekFirst()) != null) {
+            long idleNanos = connection.idleNanos();
+            if (!rule.isYoung(idleNanos) || !connection.isOpen()) {
+                retire(idle.removeFirst());
+            } else if (exchange.isReplayable() || rule.isSafe(idleNanos, connection.announcedNanos())) {
+                idle.removeFirst();
+                if (connection.isQuiet()) {
+                    exchange.onConnected(connection);
+                    return;
+                }
+                retire(connection);
+            } else {
+                break;
+            }
+        }
+        connect(exchange);
+    }
+
+    void connect(Http1Exchange exchange) {
+        AppSocket socket = AppSocket.create();
+        Http1Connection connection = new Http1Connection(this, socket);
+        bootstrap
+                .clone()
+                .channelFactory(socket::channel)
+                .handler(new ChannelInitializer<Channel>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channel.pipeline().addLast(connection.decoder(), connection);
+                    }
+                })
+                .connect(config.address())
+                .addListener(connected -> {
+                    if (connected.isSuccess()) {
+                        exchange.onConnected(connection);
+                    } else {
+                        exchange.onUnreachable(connected.cause());
+                    }
+                });
+    }
+
+    void onIdle(Http1Connection connection) {
+        idle.addFirst(connection);
+        Http1Connection oldest = idle.getLast();
+        if (!rule.isYoung(oldest.idleNanos())) {
+            retire(idle.removeLast());
+        }
+    }
+
+    /** Too old to be used again, or closed by the application, of which its event may not have told yet. */
+    private void retire(Http1Connection old) {
+        if (old.isOpen() && old.isQuiet()) {
+            rule.onKept(old.idleNanos());
+        } else {
+            rule.onClosedIdle(old.idleNanos());
+        }
+        old.close();
+    }
+
+    /** The application has answered on a connection that had been idle for so long. */
+    void onServed(long idleNanos) {
+        rule.onServed(idleNanos);
+    }
+
+    void onClosed(Http1Connection connection) {
+        if (idle.remove(connection)) {
+            rule.onClosedIdle(connection.idleNanos());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.internal.child.Child;
+import io.lambdadispatcher.worker.internal.child.ChildCommand;
+import io.lambdadispatcher.worker.internal.child.ChildListener;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find
+ * nobody. One that keeps dying before it has ever been ready has failed to start. Methods may be called from any thread.
+ */
+final class WebApp implements ChildListener {
+    private static final Duration STOP_GRACE = Duration.ofSeconds(2);
+    private static final int MOST_EARLY_DEATHS = 3;
+
+    private static final Logger log = LoggerFactory.getLogger(WebApp.class);
+
+    private final WebConfig config;
+    private final @Nullable Child child;
+    private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private @Nullable CompletableFuture<Void> probe;
+    private boolean started;
+    private boolean stopped;
+    private int earlyDeaths;
+
+    WebApp(WebConfig config) {
+        this.config = config;
+        String command = config.command();
+        this.child = command == null ? null : new Child(command(command), this);
+    }
+
+    /** It listens where we look for it, and does not get what is ours: secrets and tokens are among it. */
+    private ChildCommand command(String line) {
+        String port = Integer.toString(config.address().getPort());
+        ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
+        for (String name : System.getenv().keySet()) {
+            if (name.startsWith(EnvironmentConfig.PREFIX)) {
+                command = command.without(name);
+            }
+        }
+        return command;
+    }
+
+    /** Fails after {@link #stop}: it is not started a second time. */
+    synchronized CompletionStage<Void> start() {
+        if (stopped) {
+            return CompletableFuture.failedFuture(stoppedAlready());
+        }
+        if (!started) {
+            started = true;
+            if (child == null) {
+                awaitReady();
+            } else {
+                child.start();
+            }
+        }
+        return ready.copy();
+    }
+
+    void stop() {
+        ready.completeExceptionally(stoppedAlready());
+        synchronized (this) {
+            stopped = true;
+            if (probe != null) {
+                probe.cancel(false);
+            }
+        }
+        if (child == null) {
+            return;
+        }
+        try {
+            child.stop(STOP_GRACE).toCompletableFuture().get(STOP_GRACE.toMillis() * 2, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            log.warn("the app has not ended", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private IllegalStateException stoppedAlready() {
+        String name = config.command() == null ? "at " + config.address() : "'" + config.command() + "'";
+        return new IllegalStateException("the app " + name + " has been stopped");
+    }
+
+    @Override
+    public void onStarted(long pid) {
+        awaitReady();
+    }
+
+    @Override
+    public void onDied(String how) {
+        if (!ready.isDone() && ++earlyDeaths == MOST_EARLY_DEATHS) {
+            ready.completeExceptionally(new IllegalStateException(
+                    "the app '" + config.command() + "' died " + earlyDeaths + " times before it was ready: " + how));
+        }
+    }
+
+    /** A probe that waits for a process that has died meanwhile serves for the next as well. */
+    private synchronized void awaitReady() {
+        if (stopped || probe != null && !probe.isDone()) {
+            return;
+        }
+        CompletableFuture<Void> started =
+                ReadinessProbe.start(config.readiness(), config.address().getHostString());
+        probe = started;
+        started.whenComplete((nothing, failure) -> {
+            if (failure != null) {
+                ready.completeExceptionally(failure);
+                return;
+            }
+            if (child != null) {
+                child.markHealthy();
+            }
+            ready.complete(null);
+        });
+    }
+}

@@ -1,0 +1,194 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+
+/**
+ * An ordinary invocation's event as the request to the application that it stands for: events of an Application Load Balancer, API Gateway
+ * (payload formats 1.0 and 2.0) and function URLs are HTTP requests; any other is posted to the pass-through path as it is. So does the AWS
+ * Lambda Web Adapter, and it adds the two {@code x-amzn-…-context} fields that are added here.
+ *
+ * @param head of the request, with pseudo-header fields
+ */
+record WebEvent(Kind kind, Http2Headers head, byte[] body) {
+    /** Which shape the answer must have. */
+    enum Kind {
+        /** A load balancer's, or an API's with payload format 1.0: one value for each field. */
+        SINGLE_VALUES,
+        /** The same with {@code multiValueHeaders}. */
+        MULTI_VALUES,
+        /** Payload format 2.0: values joined, cookies apart. */
+        JOINED_VALUES,
+        /** No HTTP request: the answer's body, as it is. */
+        PASS_THROUGH
+    }
+
+    private static final AsciiString REQUEST_CONTEXT = AsciiString.cached("x-amzn-request-context");
+    private static final AsciiString LAMBDA_CONTEXT = AsciiString.cached("x-amzn-lambda-context");
+    private static final AsciiString HTTPS = AsciiString.cached("https");
+    private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
+
+    /** Only an event has them, and the application trusts what they say. */
+    static boolean isContext(CharSequence name) {
+        return Fields.passesFor(name, REQUEST_CONTEXT) || Fields.passesFor(name, LAMBDA_CONTEXT);
+    }
+
+    Origin origin() {
+        return kind == Kind.PASS_THROUGH ? Origin.EVENT : Origin.HTTP_EVENT;
+    }
+
+    static WebEvent of(byte[] json, WebConfig config, Context context) {
+        Map<?, ?> event = object(json);
+        Object requestContext = event.get("requestContext");
+        Map<?, ?> about = requestContext instanceof Map<?, ?> map ? map : Map.of();
+        WebEvent made;
+        if ("2.0".equals(event.get("version")) && about.get("http") instanceof Map<?, ?> http) {
+            made = joined(event, http);
+        } else if (event.get("httpMethod") instanceof String method && requestContext != null) {
+            made = listed(event, method, about.get("elb") != null);
+        } else {
+            made = passThrough(json, config);
+        }
+        made.head.set(REQUEST_CONTEXT, Json.write(requestContext));
+        made.head.set(LAMBDA_CONTEXT, Json.write(about(context)));
+        return made;
+    }
+
+    private static Map<?, ?> object(byte[] json) {
+        try {
+            return Json.read(json) instanceof Map<?, ?> map ? map : Map.of();
+        } catch (JacksonException e) {
+            return Map.of(); // whatever it is, it is passed through
+        }
+    }
+
+    private static WebEvent passThrough(byte[] json, WebConfig config) {
+        Http2Headers head = head("POST", config.passThroughPath());
+        head.add(HttpHeaderNames.CONTENT_TYPE, JSON_TYPE);
+        return new WebEvent(Kind.PASS_THROUGH, head, json).counted();
+    }
+
+    private static WebEvent joined(Map<?, ?> event, Map<?, ?> http) {
+        String path = EventPath.escaped(text(event.get("rawPath"), "/"));
+        String query = text(event.get("rawQueryString"), "");
+        Http2Headers head = head(text(http.get("method"), "GET"), query.isEmpty() ? path : path + "?" + query);
+        if (event.get("headers") instanceof Map<?, ?> fields) {
+            fields.forEach((name, value) -> add(head, name, value));
+        }
+        if (event.get("cookies") instanceof List<?> cookies && !cookies.isEmpty()) {
+            head.set(HttpHeaderNames.COOKIE, String.join("; ", strings(cookies)));
+        }
+        return new WebEvent(Kind.JOINED_VALUES, head, body(event)).counted();
+    }
+
+    private static WebEvent listed(Map<?, ?> event, String method, boolean balancer) {
+        boolean multi = event.get("multiValueHeaders") instanceof Map<?, ?>;
+        String query = query(event, balancer);
+        String path = EventPath.escaped(text(event.get("path"), "/"));
+        Http2Headers head = head(method, query.isEmpty() ? path : path + "?" + query);
+        Object fields = multi ? event.get("multiValueHeaders") : event.get("headers");
+        if (fields instanceof Map<?, ?> map) {
+            map.forEach((name, value) -> {
+                for (String one : strings(value)) {
+                    add(head, name, one);
+                }
+            });
+        }
+        return new WebEvent(multi ? Kind.MULTI_VALUES : Kind.SINGLE_VALUES, head, body(event)).counted();
+    }
+
+    /** A load balancer leaves parameters encoded, API Gateway decodes them. */
+    private static String query(Map<?, ?> event, boolean encoded) {
+        Object parameters = event.get("multiValueQueryStringParameters") instanceof Map<?, ?> multi
+                ? multi
+                : event.get("queryStringParameters");
+        List<String> pairs = new ArrayList<>();
+        if (parameters instanceof Map<?, ?> map) {
+            map.forEach((name, value) -> {
+                for (String one : strings(value)) {
+                    pairs.add(encoded ? name + "=" + one : encode(String.valueOf(name)) + "=" + encode(one));
+                }
+            });
+        }
+        return String.join("&", pairs);
+    }
+
+    private static String encode(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    private static Http2Headers head(String method, String target) {
+        return new FlatHeaders().method(method).scheme(HTTPS).path(target);
+    }
+
+    private static void add(Http2Headers head, @Nullable Object name, @Nullable Object value) {
+        String lower = String.valueOf(name).toLowerCase(Locale.ROOT);
+        if (lower.equals("host")) {
+            head.authority(String.valueOf(value));
+        } else if (!lower.startsWith(":")
+                && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)
+                && !isContext(lower)) {
+            head.add(lower, String.valueOf(value));
+        }
+    }
+
+    private static byte[] body(Map<?, ?> event) {
+        if (!(event.get("body") instanceof String body)) {
+            return new byte[0];
+        }
+        return Boolean.TRUE.equals(event.get("isBase64Encoded"))
+                ? Base64.getDecoder().decode(body)
+                : body.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** What an event's field said of another encoding of the body does not hold. */
+    private WebEvent counted() {
+        if (body.length > 0) {
+            head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.length));
+        }
+        return this;
+    }
+
+    private static List<String> strings(@Nullable Object value) {
+        List<String> strings = new ArrayList<>();
+        if (value instanceof List<?> list) {
+            list.forEach(one -> strings.add(String.valueOf(one)));
+        } else if (value != null) {
+            strings.add(value.toString());
+        }
+        return strings;
+    }
+
+    private static String text(@Nullable Object value, String otherwise) {
+        return value instanceof String text && !text.isEmpty() ? text : otherwise;
+    }
+
+    /** With the names that the adapter uses. */
+    private static Map<String, Object> about(Context context) {
+        Map<String, Object> function = new LinkedHashMap<>();
+        function.put("function_name", context.getFunctionName());
+        function.put("memory", context.getMemoryLimitInMB());
+        function.put("version", context.getFunctionVersion());
+        function.put("log_stream", context.getLogStreamName());
+        function.put("log_group", context.getLogGroupName());
+        Map<String, Object> about = new LinkedHashMap<>();
+        about.put("request_id", context.getAwsRequestId());
+        about.put("deadline", System.currentTimeMillis() + context.getRemainingTimeInMillis());
+        about.put("invoked_function_arn", context.getInvokedFunctionArn());
+        about.put("env_config", function);
+        return about;
+    }
+}

@@ -1,0 +1,116 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.util.AsciiString;
+import io.netty.util.concurrent.FastThreadLocal;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes each request on to a web application on loopback, and its response back, by reference and as both arrive. Called on the event
+ * loops of worker connections; each of them has connections to the application of its own.
+ *
+ * <p>Failure: 502 (of an event that is no HTTP request: a failed invocation) where the application cannot be reached or breaks off before its
+ * head, a broken response after it; the request's deadline
+ * closes the connection to the application, as does a client that leaves.
+ */
+public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
+    private final WebConfig config;
+    private final ConnectionClocks clocks;
+    private final WebApp app;
+    private final WebInvocations invocations;
+    private final FastThreadLocal<@Nullable Upstream> upstreams = new FastThreadLocal<>();
+
+    public WebHandler(WebConfig config) {
+        this(config, ConnectionClocks.SYSTEM);
+    }
+
+    WebHandler(WebConfig config, ConnectionClocks clocks) {
+        this.config = config;
+        this.clocks = clocks;
+        this.app = new WebApp(config);
+        this.invocations = new WebInvocations(config, this::relayUnclaimed);
+    }
+
+    /** Starts the application if it is ours to start, and waits until it is ready. */
+    @Override
+    public CompletionStage<Void> start() {
+        return app.start();
+    }
+
+    /** Passes it on to the application, where it has a path for that. */
+    @Override
+    public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+        String path = config.drainPath();
+        if (path == null) {
+            return CompletableFuture.completedFuture(null);
+        }
+        return new DrainNotice(path, reason, grace).send(invocations, this::relay);
+    }
+
+    @Override
+    public void stop() {
+        app.stop();
+        invocations.stop();
+    }
+
+    /** An ordinary invocation, with an event of whatever kind, as one request to the application. */
+    @Override
+    public void handleRequest(InputStream event, OutputStream result, Context context) throws IOException {
+        invocations.handleRequest(event, result, context);
+    }
+
+    /** WebSockets: an upgrade, or an extended CONNECT, of the application's own. */
+    @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
+    @Override
+    public void handle(Request request, Response response) {
+        relayUnclaimed(request, response, Origin.STREAM);
+    }
+
+    private void relayUnclaimed(Request request, Response response, Origin origin) {
+        if (config.drainPath() != null && DrainNotice.isClaimedBy(request.headers())) {
+            boolean toHead = AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
+            origin.answer(
+                    response,
+                    HttpResponseStatus.BAD_REQUEST,
+                    "field " + DrainNotice.REASON + " is only for the worker to send",
+                    toHead);
+        } else {
+            relay(request, response, origin);
+        }
+    }
+
+    private void relay(Request request, Response response, Origin origin) {
+        upstream((EventLoop) request.eventLoop()).relay(request, response, origin);
+    }
+
+    private Upstream upstream(EventLoop loop) {
+        Upstream known = upstreams.get();
+        if (known == null) {
+            known = config.protocol() == AppProtocol.H2C
+                    ? new H2cUpstream(loop, config, clocks)
+                    : new Http1Upstream(loop, config, clocks);
+            upstreams.set(known);
+        }
+        return known;
+    }
+}

@@ -1,0 +1,183 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.internal.exchange.EventExchange;
+import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
+import io.lambdadispatcher.worker.internal.transport.ClientTransport;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.util.AsciiString;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ordinary invocations of a function that is a web application: those that are no launch of a worker. Each is one request to the
+ * application, by the same relay as the dispatcher's requests, on an event loop of its own that starts with the first. Any thread.
+ */
+final class WebInvocations implements RequestStreamHandler {
+    /** What of the remaining time is left for saying that it was not enough. */
+    private static final int MARGIN_MILLIS = 200;
+
+    private static final List<String> TEXT_TYPES = List.of(
+            "application/json",
+            "application/xml",
+            "application/javascript",
+            "application/x-www-form-urlencoded",
+            "image/svg+xml");
+
+    private final WebConfig config;
+    private final Upstream relay;
+    private @Nullable EventLoopGroup loops;
+
+    WebInvocations(WebConfig config, Upstream relay) {
+        this.config = config;
+        this.relay = relay;
+    }
+
+    private synchronized EventLoop loop() {
+        if (loops == null) {
+            loops = ClientTransport.best().newLoops(1);
+        }
+        return (EventLoop) loops.next();
+    }
+
+    synchronized void stop() {
+        if (loops != null) {
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    /** @throws IOException where the application gives no answer, or one of those that are to make the invocation fail */
+    @Override
+    public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
+        WebEvent event = WebEvent.of(input.readAllBytes(), config, context);
+        int timeoutMillis = Math.max(1, context.getRemainingTimeInMillis() - MARGIN_MILLIS);
+        EventExchange exchange = start(event, timeoutMillis, relay);
+        output.write(written(event, await(exchange, timeoutMillis)));
+    }
+
+    /** One request to the application by {@code to}; ends when it is answered or cancelled, whatever the time. */
+    EventExchange start(WebEvent event, int timeoutMillis, Upstream to) {
+        EventLoop loop = loop();
+        EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
+        loop.execute(() -> relay(exchange, to, event.origin()));
+        return exchange;
+    }
+
+    private static void relay(EventExchange exchange, Upstream to, Origin origin) {
+        try {
+            to.relay(exchange, exchange, origin);
+        } catch (RuntimeException e) {
+            exchange.fail(ErrorCode.HANDLER_FAILED, e.toString());
+        }
+    }
+
+    private static Answer await(EventExchange exchange, int timeoutMillis) throws IOException {
+        try {
+            return exchange.answer().get(timeoutMillis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            exchange.cancel(ErrorCode.TIMEOUT);
+            throw new IOException("the app has not answered within " + timeoutMillis + " ms", e);
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IOException(cause.getMessage(), cause);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            exchange.cancel(ErrorCode.CANCELLED);
+            throw new IOException("interrupted while the app answers", e);
+        }
+    }
+
+    private byte[] written(WebEvent event, Answer answer) throws IOException {
+        int status = AsciiString.of(answer.head().status()).parseInt();
+        if (config.errorStatusCodes().contains(status)) {
+            throw new IOException(Json.write(
+                    Map.of("statusCode", status, "body", new String(answer.body(), StandardCharsets.UTF_8))));
+        }
+        if (event.kind() == WebEvent.Kind.PASS_THROUGH) {
+            return passedThrough(answer.body());
+        }
+        boolean text = isText(answer);
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("statusCode", status);
+        result.put("statusDescription", HttpResponseStatus.valueOf(status).toString());
+        addFields(event.kind(), answer, result);
+        result.put(
+                "body",
+                text
+                        ? new String(answer.body(), StandardCharsets.UTF_8)
+                        : Base64.getEncoder().encodeToString(answer.body()));
+        result.put("isBase64Encoded", !text);
+        return Json.write(result).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static byte[] passedThrough(byte[] body) {
+        if (body.length == 0) {
+            return "null".getBytes(StandardCharsets.US_ASCII);
+        }
+        return Json.isJson(body)
+                ? body
+                : Json.write(new String(body, StandardCharsets.UTF_8)).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static void addFields(WebEvent.Kind kind, Answer answer, Map<String, Object> result) {
+        Map<String, List<String>> all = new LinkedHashMap<>();
+        answer.head().forEach(field -> {
+            String name = field.getKey().toString();
+            if (!name.startsWith(":")) {
+                all.computeIfAbsent(name, absent -> new ArrayList<>(1))
+                        .add(field.getValue().toString());
+            }
+        });
+        if (kind == WebEvent.Kind.MULTI_VALUES) {
+            result.put("multiValueHeaders", all);
+            return;
+        }
+        if (kind == WebEvent.Kind.JOINED_VALUES) {
+            List<String> cookies = all.remove("set-cookie");
+            if (cookies != null) {
+                result.put("cookies", cookies);
+            }
+        }
+        Map<String, String> joined = new LinkedHashMap<>();
+        boolean last = kind == WebEvent.Kind.SINGLE_VALUES;
+        all.forEach(
+                (name, values) -> joined.put(name, last ? values.get(values.size() - 1) : String.join(",", values)));
+        result.put("headers", joined);
+    }
+
+    /** Must be text to be passed as such, whatever its type says. */
+    private static boolean isText(Answer answer) {
+        CharSequence type = answer.head().get(HttpHeaderNames.CONTENT_TYPE);
+        return !answer.head().contains(HttpHeaderNames.CONTENT_ENCODING)
+                && (answer.body().length == 0 || type == null || isTextType(type.toString()))
+                && ByteBufUtil.isText(Unpooled.wrappedBuffer(answer.body()), StandardCharsets.UTF_8);
+    }
+
+    private static boolean isTextType(String field) {
+        int semicolon = field.indexOf(';');
+        String type = AsciiString.of(semicolon < 0 ? field : field.substring(0, semicolon))
+                .trim()
+                .toLowerCase()
+                .toString();
+        return type.startsWith("text/") || TEXT_TYPES.contains(type) || type.endsWith("+json") || type.endsWith("+xml");
+    }
+}

@@ -1,0 +1,257 @@
+package io.lambdadispatcher.worker.internal.child;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One child process, again and again until it is stopped:
+ *
+ * <pre>
+ *   NEW ──start──▶ RUNNING ──died──▶ WAITING ──back-off──▶ RUNNING
+ *                     │                 │
+ *                    stop              stop
+ *                     ▼                 ▼
+ *                  STOPPING ──ended──▶ STOPPED
+ * </pre>
+ *
+ * The wait before a restart doubles from one to the next, until somebody says that the child is {@link #markHealthy healthy}. What a child has
+ * started itself is signalled with it, as far as it is still the child's; what it leaves behind in its {@link Session} when it ends is killed, for the next would
+ * find it at its ports. Methods may be called from any thread; the state is confined to the thread of all children.
+ */
+public final class Child {
+    private static final Duration FIRST_WAIT = Duration.ofMillis(100);
+    private static final Duration MOST_WAIT = Duration.ofSeconds(10);
+
+    private static final Logger log = LoggerFactory.getLogger(Child.class);
+
+    private enum State {
+        NEW,
+        RUNNING,
+        WAITING,
+        STOPPING,
+        STOPPED
+    }
+
+    private final ChildCommand command;
+    private final ChildListener listener;
+    private final long firstWaitMillis;
+    private final long mostWaitMillis;
+    private final CompletableFuture<Void> stopped = new CompletableFuture<>();
+
+    private State state = State.NEW;
+    private long waitMillis;
+    private @Nullable Process process;
+    private List<ProcessHandle> family = List.of();
+    private @Nullable ScheduledFuture<?> timer;
+
+    public Child(ChildCommand command, ChildListener listener) {
+        this(command, listener, FIRST_WAIT, MOST_WAIT);
+    }
+
+    Child(ChildCommand command, ChildListener listener, Duration firstWait, Duration mostWait) {
+        this.command = command;
+        this.listener = listener;
+        this.firstWaitMillis = firstWait.toMillis();
+        this.mostWaitMillis = mostWait.toMillis();
+        this.waitMillis = firstWaitMillis;
+    }
+
+    public ChildCommand command() {
+        return command;
+    }
+
+    /** Harmless when called again. */
+    public void start() {
+        Children.THREAD.execute(this::onStart);
+    }
+
+    /** It does what it is there for: should it die, it is started again after the shortest wait. */
+    public void markHealthy() {
+        Children.THREAD.execute(() -> waitMillis = firstWaitMillis);
+    }
+
+    /** Ends the process at once, by KILL, if it runs; to the listener it has died. */
+    public void kill() {
+        Children.THREAD.execute(this::onKill);
+    }
+
+    /** KILL, unless the process has been replaced since. @param pid as {@link ChildListener#onStarted} gave it */
+    public void kill(long pid) {
+        Children.THREAD.execute(() -> {
+            if (process != null && process.pid() == pid) {
+                onKill();
+            }
+        });
+    }
+
+    /**
+     * TERM, and KILL after {@code grace}; no more restarts. Harmless when called again.
+     *
+     * @return completes, never exceptionally, when the process has ended
+     */
+    public CompletionStage<Void> stop(Duration grace) {
+        Children.THREAD.execute(() -> onStop(grace));
+        return stopped.copy();
+    }
+
+    private void onStart() {
+        if (state == State.NEW) {
+            launch();
+        }
+    }
+
+    private void launch() {
+        timer = null;
+        Process started;
+        try {
+            started = command.toBuilder().start();
+        } catch (IOException | RuntimeException e) {
+            // A NUL in a word or a variable is an IllegalArgumentException.
+            onDied("cannot be started: " + e.getMessage());
+            return;
+        }
+        state = State.RUNNING;
+        process = started;
+        log.info("{} runs as process {}", command.name(), started.pid());
+        Leash.hold(started);
+        OutputLog.follow(command.name(), started);
+        started.onExit().thenRunAsync(() -> onEnded(started), Children.THREAD);
+        tell(() -> listener.onStarted(started.pid()));
+    }
+
+    private void onEnded(Process ended) {
+        process = null;
+        if (state == State.STOPPING) {
+            awaitFamily(ended);
+        } else {
+            onDied(describe(ended.exitValue()));
+            killRest(ended);
+        }
+    }
+
+    /** A shell that is killed, or whose last program ends, leaves the others of its line to run on. */
+    private void killRest(Process ended) {
+        List<ProcessHandle> rest = Session.ledBy(ended.pid());
+        if (!rest.isEmpty()) {
+            log.warn("{} has left {} of its processes behind, they are killed", command.name(), rest.size());
+            rest.forEach(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    /** A shell's and the JDK's way of saying which signal it was. */
+    private static String describe(int exitCode) {
+        return exitCode > 128 ? "exit code " + exitCode + ", signal " + (exitCode - 128) : "exit code " + exitCode;
+    }
+
+    private void onDied(String how) {
+        state = State.WAITING;
+        log.warn("{} died: {}; it is started again in {} ms", command.name(), how, waitMillis);
+        timer = Children.THREAD.schedule(this::launch, waitMillis, TimeUnit.MILLISECONDS);
+        waitMillis = Math.min(mostWaitMillis, Math.max(1, waitMillis * 2));
+        tell(() -> listener.onDied(how));
+    }
+
+    private void tell(Runnable news) {
+        try {
+            news.run();
+        } catch (RuntimeException e) {
+            log.error("what listens to {} failed", command.name(), e);
+        }
+    }
+
+    private void onKill() {
+        if (process != null) {
+            List<ProcessHandle> all = family(process);
+            all.forEach(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    private void onStop(Duration grace) {
+        switch (state) {
+            case NEW, WAITING -> {
+                stopTimer();
+                onStopped();
+            }
+            case RUNNING -> {
+                state = State.STOPPING;
+                terminate(grace);
+            }
+            case STOPPING, STOPPED -> {}
+        }
+    }
+
+    /** A shell ends at once where what it has started takes its time. */
+    private void awaitFamily(Process ended) {
+        CompletableFuture<?>[] left = family.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
+        CompletableFuture.allOf(left).thenRunAsync(() -> onFamilyEnded(ended), Children.THREAD);
+    }
+
+    private void onFamilyEnded(Process ended) {
+        stopTimer();
+        killRest(ended);
+        log.info("{} has ended", command.name());
+        onStopped();
+    }
+
+    private void terminate(Duration grace) {
+        if (process == null) {
+            return;
+        }
+        List<ProcessHandle> all = family(process);
+        family = all;
+        all.forEach(ProcessHandle::destroy);
+        timer = Children.THREAD.schedule(
+                () -> {
+                    log.warn("{} has not ended within {} of TERM, it is killed", command.name(), grace);
+                    all.forEach(ProcessHandle::destroyForcibly);
+                },
+                grace.toMillis(),
+                TimeUnit.MILLISECONDS);
+    }
+
+    /** It and what it has started, before the end of the one hides the others. */
+    private static List<ProcessHandle> family(Process process) {
+        return Stream.concat(Stream.of(process.toHandle()), process.descendants())
+                .toList();
+    }
+
+    private void onStopped() {
+        state = State.STOPPED;
+        stopped.complete(null);
+    }
+
+    private void stopTimer() {
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    /**
+     * Apart, so that no thread starts before the first child does. The thread never ends: Linux takes the end of the thread that started a
+     * process for the end of its parent (prctl(2), PR_SET_PDEATHSIG).
+     */
+    private static final class Children {
+        static final ScheduledThreadPoolExecutor THREAD = create();
+
+        private static ScheduledThreadPoolExecutor create() {
+            ScheduledThreadPoolExecutor thread = new ScheduledThreadPoolExecutor(1, task -> {
+                Thread made = new Thread(task, "children");
+                made.setDaemon(true);
+                return made;
+            });
+            thread.setRemoveOnCancelPolicy(true);
+            return thread;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import io.lambdadispatcher.worker.config.WorkerTls;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import io.netty.handler.ssl.util.FingerprintTrustManagerFactory;
+import java.io.ByteArrayInputStream;
+import java.io.File;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+
+/** TLS towards the dispatcher, with ALPN for HTTP/2. Loaded only where TLS is used. Any thread. */
+public final class ClientTls {
+    private final SslContext context;
+    private final boolean verifiesHost;
+
+    private ClientTls(SslContext context, boolean verifiesHost) {
+        this.context = context;
+        this.verifiesHost = verifiesHost;
+    }
+
+    /** @throws IllegalArgumentException if a file it names cannot be read, or holds something else */
+    public static ClientTls of(WorkerTls tls) {
+        try {
+            SslContextBuilder builder = SslContextBuilder.forClient()
+                    .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+                    .applicationProtocolConfig(new ApplicationProtocolConfig(
+                            Protocol.ALPN,
+                            SelectorFailureBehavior.NO_ADVERTISE,
+                            SelectedListenerFailureBehavior.ACCEPT,
+                            ApplicationProtocolNames.HTTP_2));
+            trust(builder, tls);
+            present(builder, tls);
+            return new ClientTls(builder.build(), tls.trust() != WorkerTls.Trust.FINGERPRINT);
+        } catch (SSLException | IllegalArgumentException e) {
+            throw new IllegalArgumentException("TLS cannot be set up from " + tls + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static void trust(SslContextBuilder builder, WorkerTls tls) {
+        switch (tls.trust()) {
+            case PEM -> builder.trustManager(new File(tls.trustDetail()));
+            case PEM_TEXT ->
+                builder.trustManager(new ByteArrayInputStream(tls.trustDetail().getBytes(StandardCharsets.US_ASCII)));
+            case FINGERPRINT ->
+                builder.trustManager(FingerprintTrustManagerFactory.builder("SHA-256")
+                        .fingerprints(tls.trustDetail())
+                        .build());
+            case SYSTEM -> {}
+        }
+    }
+
+    private static void present(SslContextBuilder builder, WorkerTls tls) {
+        Path certificate = tls.certificate();
+        Path key = tls.key();
+        if (certificate != null && key != null) {
+            builder.keyManager(certificate.toFile(), key.toFile());
+        }
+    }
+
+    SslHandler newHandler(ByteBufAllocator allocator, InetSocketAddress peer) {
+        // A certificate known by its fingerprint is the right one whatever names it bears.
+        String algorithm = verifiesHost ? "HTTPS" : "";
+        SslHandler handler = context.newHandler(allocator, peer.getHostString(), peer.getPort());
+        SSLParameters parameters = handler.engine().getSSLParameters();
+        parameters.setEndpointIdentificationAlgorithm(algorithm);
+        handler.engine().setSSLParameters(parameters);
+        return handler;
+    }
+}

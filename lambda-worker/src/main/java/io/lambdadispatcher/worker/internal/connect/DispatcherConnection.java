@@ -1,0 +1,545 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
+import io.lambdadispatcher.wire.http2.LivenessProbe;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
+import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
+import io.lambdadispatcher.wire.worker.ControlMessage.Readiness;
+import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
+import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.WireException;
+import io.lambdadispatcher.wire.worker.WireLimits;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.internal.connect.ConnectionListener.Closing;
+import io.lambdadispatcher.worker.internal.relay.ServedStream;
+import io.lambdadispatcher.worker.internal.relay.StreamHost;
+import io.lambdadispatcher.worker.internal.transport.Http2Client;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionAdapter;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.AsciiString;
+import io.netty.util.concurrent.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One worker connection, from the HTTP/2 preface to its end. Event loop only.
+ *
+ * <pre>
+ *   GREETING ──WELCOME──▶ SERVING ──DRAIN sent or received──▶ DRAINING ──no exchange left──▶ ENDING
+ *      ENDING ──our bodies have ended──▶ PARTING (GOODBYE sent) ──PING came back──▶ CLOSED
+ * </pre>
+ *
+ * <p>After a DRAIN of our own, requests that crossed it on their way are still served: only when a PING sent after it has come back are
+ * later ones refused. The same way the channel is closed after GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED
+ * when the channel does, when the peer is silent, or when the control stream breaks.
+ */
+final class DispatcherConnection extends Http2Client.Owner
+        implements StreamHost, ControlStream.Listener, LivenessProbe.Listener {
+    private static final AsciiString HTTP = AsciiString.cached("http");
+    private static final AsciiString HTTPS = AsciiString.cached("https");
+    private static final AsciiString AUTHORIZATION = AsciiString.cached("authorization");
+    private static final AsciiString CONTENT_TYPE = AsciiString.cached("content-type");
+
+    private static final long GREETING_TIMEOUT_MILLIS = 10_000;
+    private static final long LOAD_INTERVAL_MILLIS = 5_000;
+    private static final long REPLACE_DELAY_MILLIS = 1_000;
+    private static final long PARTING_TIMEOUT_MILLIS = 2_000;
+    private static final long PROBE_PING = 0;
+
+    private static final Logger log = LoggerFactory.getLogger(DispatcherConnection.class);
+
+    private enum State {
+        NEW,
+        GREETING,
+        SERVING,
+        DRAINING,
+        ENDING,
+        PARTING,
+        CLOSED
+    }
+
+    private final ConnectionSettings settings;
+    private final Handler handler;
+    private final ConnectionListener listener;
+    private final LivenessProbe probe = new LivenessProbe(this);
+    private final Http2Client http2;
+    private final Http2Connection.PropertyKey streamKey;
+    private final Map<Http2Stream, ServedStream> streams = new LinkedHashMap<>();
+    private final Map<Long, Runnable> roundTrips = new LinkedHashMap<>();
+
+    private State state = State.NEW;
+    private @Nullable ChannelHandlerContext ctx;
+    private @Nullable ControlStream control;
+    private @Nullable LoadMeter load;
+    private @Nullable Future<?> loadTimer;
+    private @Nullable Future<?> stateTimer;
+    private long lastRoundTrip = PROBE_PING;
+    private int busy;
+    private boolean admitting = true;
+    private boolean graceOver;
+    private long graceEndNanos;
+    private boolean drained;
+    private int refusal;
+    private String ending = "";
+
+    DispatcherConnection(ConnectionSettings settings, Handler handler, ConnectionListener listener) {
+        this.settings = settings;
+        this.handler = handler;
+        this.listener = listener;
+        this.http2 = Http2Client.create(this, settings.streamWindowBytes());
+        this.streamKey = http2.connection().newKey();
+        http2.connection().addListener(new StreamWatch());
+    }
+
+    LivenessProbe probe() {
+        return probe;
+    }
+
+    // ---- the way up
+
+    @Override
+    protected void onConnected(ChannelHandlerContext connected) {
+        ctx = connected;
+        if (drained) {
+            connected.close();
+            return;
+        }
+        state = State.GREETING;
+        openControl(settings.token());
+        timeout(GREETING_TIMEOUT_MILLIS, () -> close("no WELCOME within " + GREETING_TIMEOUT_MILLIS + " ms"));
+    }
+
+    private void openControl(String token) {
+        Http2Stream stream =
+                open(request(Endpoints.CONTROL_PATH).set(AUTHORIZATION, AsciiString.of(Endpoints.BEARER + token)));
+        if (stream == null) {
+            return;
+        }
+        control = new ControlStream(this, stream, token, this);
+        control.send(new Hello(
+                WireLimits.PROTOCOL_VERSION,
+                WireLimits.PROTOCOL_VERSION,
+                settings.streams(),
+                settings.remainingMillis(),
+                settings.agent()));
+    }
+
+    private Http2Headers request(AsciiString path) {
+        return new DefaultHttp2Headers(false)
+                .method(HttpMethod.POST.asciiName())
+                .scheme(settings.tls() ? HTTPS : HTTP)
+                .authority(settings.authority())
+                .path(path)
+                .set(CONTENT_TYPE, Endpoints.MEDIA_TYPE);
+    }
+
+    private @Nullable Http2Stream open(Http2Headers head) {
+        int id = http2.connection().local().incrementAndGetNextStreamId();
+        Future<Void> written = http2.encoder().writeHeaders(ctx(), id, head, 0, false, ctx().newPromise());
+        http2.flushSoon();
+        Http2Stream stream = http2.connection().stream(id);
+        if (stream == null) {
+            close("stream " + id + " cannot be opened: " + written.cause());
+        }
+        return stream;
+    }
+
+    @Override
+    public void onMessage(ControlMessage message) {
+        if (message instanceof Welcome welcome && state == State.GREETING) {
+            onWelcome(welcome);
+        } else if (message instanceof Drain drain && state != State.GREETING) {
+            onDrain(drain);
+        } else if (message instanceof Goodbye goodbye) {
+            drained |= state.compareTo(State.DRAINING) >= 0;
+            close("the dispatcher said goodbye: " + goodbye.text());
+        } else {
+            close(message.type() + " in state " + state);
+        }
+    }
+
+    private void onWelcome(Welcome welcome) {
+        if (welcome.version() != WireLimits.PROTOCOL_VERSION) {
+            close("protocol version " + welcome.version() + ", expected " + WireLimits.PROTOCOL_VERSION);
+            return;
+        }
+        state = State.SERVING;
+        cancelTimeout();
+        probe.start(welcome.pingIntervalMillis(), welcome.pingTimeoutMillis());
+        for (int i = 0; i < settings.streams() && state == State.SERVING; i++) {
+            openStream();
+        }
+        if (state == State.SERVING) {
+            control().send(new Readiness(true));
+            startLoadReports();
+            listener.onReady();
+        }
+    }
+
+    private void openStream() {
+        Http2Stream stream = open(request(Endpoints.STREAM_PATH));
+        if (stream != null) {
+            ServedStream worker = new ServedStream(this, handler, stream);
+            stream.setProperty(streamKey, worker);
+            streams.put(stream, worker);
+        }
+    }
+
+    private void startLoadReports() {
+        LoadMeter meter = new LoadMeter(ctx().executor());
+        meter.start();
+        load = meter;
+        loadTimer = ctx().executor()
+                .scheduleAtFixedRate(
+                        () -> control().send(meter.report()),
+                        LOAD_INTERVAL_MILLIS,
+                        LOAD_INTERVAL_MILLIS,
+                        TimeUnit.MILLISECONDS);
+    }
+
+    // ---- the way down
+
+    /** Ends the connection once its exchanges have ended, or grace is over. */
+    void drain(DrainReason reason, int graceMillis) {
+        if (state != State.SERVING) {
+            if (state == State.NEW || state == State.GREETING) {
+                drained = true;
+                close("drained before it served");
+            }
+            return;
+        }
+        startDraining(reason, graceMillis);
+        control().send(new Drain(reason, graceMillis));
+        roundTrip(() -> {
+            admitting = false;
+            checkDrained();
+        });
+    }
+
+    private void onDrain(Drain drain) {
+        admitting = false;
+        if (state == State.SERVING) {
+            int graceMillis = Math.max(0, drain.graceMillis());
+            startDraining(drain.reason(), graceMillis);
+            listener.onDrain(drain.reason(), Duration.ofMillis(graceMillis));
+        }
+        checkDrained();
+    }
+
+    private void startDraining(DrainReason reason, int graceMillis) {
+        state = State.DRAINING;
+        drained = true;
+        ending = "drained: " + reason;
+        graceEndNanos = ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
+        timeout(graceMillis, this::onGraceOver);
+        Duration grace = Duration.ofMillis(graceMillis);
+        // Listeners may end exchanges, and with the last one the streams.
+        List.copyOf(streams.values()).forEach(stream -> stream.drain(grace));
+    }
+
+    @Override
+    public @Nullable Duration drainGrace() {
+        if (!drained) {
+            return null;
+        }
+        return Duration.ofNanos(
+                Math.max(0, graceEndNanos - ctx().executor().ticker().nanoTime()));
+    }
+
+    private void onGraceOver() {
+        admitting = false;
+        for (ServedStream stream : new ArrayList<>(streams.values())) {
+            stream.abort(ErrorCode.GOING_AWAY, "the worker's grace is over");
+        }
+        graceOver = true;
+        checkDrained();
+    }
+
+    private void checkDrained() {
+        if (state != State.DRAINING || admitting || busy > 0 && !graceOver) {
+            return;
+        }
+        state = State.ENDING;
+        timeout(PARTING_TIMEOUT_MILLIS, this::part);
+        streams.values().forEach(ServedStream::end);
+        checkEnded();
+    }
+
+    private void checkEnded() {
+        if (state == State.ENDING
+                && streams.keySet().stream().noneMatch(s -> s.state().localSideOpen())) {
+            part();
+        }
+    }
+
+    private void part() {
+        if (state != State.ENDING) {
+            return;
+        }
+        state = State.PARTING;
+        control().sendLast(new Goodbye(ending));
+        timeout(PARTING_TIMEOUT_MILLIS, () -> close(ending));
+        roundTrip(() -> close(ending));
+    }
+
+    private void close(String why) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        ending = why;
+        if (ctx != null) {
+            // Past the HTTP/2 handler, whose own close would wait for the streams, which never end by themselves.
+            ctx.close();
+        }
+    }
+
+    @Override
+    protected void onInactive(@Nullable Throwable failure) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        state = State.CLOSED;
+        cancelTimeout();
+        if (load != null) {
+            load.stop();
+        }
+        if (loadTimer != null) {
+            loadTimer.cancel(false);
+        }
+        if (control != null) {
+            control.close();
+        }
+        List.copyOf(streams.values()).forEach(stream -> stream.close(ErrorCode.CANCELLED));
+        streams.clear();
+        if (ending.isEmpty()) {
+            ending = failure == null ? "closed by the dispatcher" : failure.toString();
+        }
+        listener.onClosed(new Closing(refusal, drained, ending));
+    }
+
+    private void timeout(long millis, Runnable action) {
+        cancelTimeout();
+        stateTimer = ctx().executor().schedule(action, millis, TimeUnit.MILLISECONDS);
+    }
+
+    private void cancelTimeout() {
+        if (stateTimer != null) {
+            stateTimer.cancel(false);
+            stateTimer = null;
+        }
+    }
+
+    // ---- frames
+
+    @Override
+    public void onHeadersRead(
+            ChannelHandlerContext reading, int streamId, Http2Headers headers, int padding, boolean endOfStream) {
+        CharSequence status = headers.status();
+        boolean accepted = status != null && AsciiString.contentEquals("200", status) && !endOfStream;
+        if (isControl(streamId)) {
+            if (!accepted) {
+                onRefused(status);
+            }
+            return;
+        }
+        ServedStream stream = worker(streamId);
+        if (stream != null && !accepted) {
+            log.warn("worker stream {} refused with status {}", streamId, status);
+            stream.onPeerEnded();
+        }
+    }
+
+    private void onRefused(@Nullable CharSequence status) {
+        try {
+            refusal = status == null ? 0 : Integer.parseInt(status.toString());
+        } catch (NumberFormatException e) {
+            log.debug("control stream answered with status '{}'", status);
+        }
+        close("the dispatcher refused the worker with status " + status);
+    }
+
+    @Override
+    public int onDataRead(ChannelHandlerContext reading, int streamId, ByteBuf data, int padding, boolean endOfStream) {
+        int bytes = data.readableBytes() + padding;
+        if (isControl(streamId)) {
+            readControl(data, endOfStream);
+            return bytes;
+        }
+        ServedStream stream = worker(streamId);
+        if (stream == null) {
+            return bytes;
+        }
+        int done = stream.read(data) + padding;
+        if (endOfStream) {
+            stream.onPeerEnded();
+        }
+        return done;
+    }
+
+    private void readControl(ByteBuf data, boolean endOfStream) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        try {
+            control().read(data);
+        } catch (WireException e) {
+            close("control stream broken: " + e.getMessage());
+            return;
+        }
+        if (endOfStream && state != State.PARTING) {
+            close("the dispatcher ended the control stream");
+        }
+    }
+
+    @Override
+    public void onGoAwayRead(ChannelHandlerContext reading, int lastStreamId, long errorCode, ByteBuf debugData) {
+        if (state == State.SERVING) {
+            onDrain(new Drain(DrainReason.SHUTDOWN, settings.drainGraceMillis()));
+        }
+    }
+
+    @Override
+    public void onPingAckRead(ChannelHandlerContext reading, long data) {
+        Runnable action = roundTrips.remove(data);
+        if (action != null) {
+            action.run();
+        }
+    }
+
+    /** Runs {@code action} when the dispatcher has read all that was written before now. */
+    private void roundTrip(Runnable action) {
+        roundTrips.put(++lastRoundTrip, action);
+        // What is queued must leave first: a PING overtakes it otherwise.
+        http2.flush(ctx());
+        http2.encoder().writePing(ctx(), false, lastRoundTrip, ctx().newPromise());
+        http2.flushSoon();
+    }
+
+    @Override
+    public void onProbe() {
+        http2.encoder().writePing(ctx(), false, PROBE_PING, ctx().newPromise());
+        http2.flushSoon();
+    }
+
+    @Override
+    public void onSilent(long silentMillis) {
+        close("the dispatcher has been silent for " + silentMillis + " ms");
+    }
+
+    private boolean isControl(int streamId) {
+        return control != null && control.stream().id() == streamId;
+    }
+
+    private @Nullable ServedStream worker(int streamId) {
+        Http2Stream stream = http2.connection().stream(streamId);
+        return stream == null ? null : stream.getProperty(streamKey);
+    }
+
+    /** Streams end in more ways than frames tell. */
+    private final class StreamWatch extends Http2ConnectionAdapter {
+        @Override
+        public void onStreamHalfClosed(Http2Stream stream) {
+            checkSoon();
+        }
+
+        @Override
+        public void onStreamClosed(Http2Stream stream) {
+            if (state == State.CLOSED || ctx == null || !ctx.channel().isActive()) {
+                return;
+            }
+            if (isControl(stream.id())) {
+                if (state != State.PARTING) {
+                    close("the control stream was reset");
+                }
+                return;
+            }
+            ServedStream lost = streams.remove(stream);
+            if (lost != null) {
+                lost.close(ErrorCode.CANCELLED);
+                replace(lost);
+                checkSoon();
+            }
+        }
+
+        /** Within a flush nothing may be written. */
+        private void checkSoon() {
+            if (state == State.ENDING && ctx != null) {
+                ctx.executor().execute(DispatcherConnection.this::checkEnded);
+            }
+        }
+
+        /** One that never served may not serve the next time either. */
+        private void replace(ServedStream lost) {
+            if (state == State.SERVING) {
+                long delayMillis = lost.hasServed() ? 0 : REPLACE_DELAY_MILLIS;
+                ctx().executor()
+                        .schedule(
+                                () -> {
+                                    if (state == State.SERVING) {
+                                        openStream();
+                                    }
+                                },
+                                delayMillis,
+                                TimeUnit.MILLISECONDS);
+            }
+        }
+    }
+
+    // ---- for the streams
+
+    @Override
+    public CoalescingHttp2Handler http2() {
+        return http2;
+    }
+
+    @Override
+    public ChannelHandlerContext ctx() {
+        return connected(ctx);
+    }
+
+    private ControlStream control() {
+        return connected(control);
+    }
+
+    private static <T> T connected(@Nullable T part) {
+        if (part == null) {
+            throw new IllegalStateException("used before the channel was active");
+        }
+        return part;
+    }
+
+    @Override
+    public boolean admits() {
+        return admitting;
+    }
+
+    @Override
+    public void onExchangeStarted() {
+        busy++;
+        listener.onExchangeStarted();
+    }
+
+    @Override
+    public void onExchangeEnded(boolean failed, long requestBytes, long responseBytes) {
+        busy--;
+        listener.onExchangeEnded(failed, requestBytes, responseBytes);
+        checkDrained();
+    }
+}

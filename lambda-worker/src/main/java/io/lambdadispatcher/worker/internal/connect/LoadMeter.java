@@ -1,0 +1,80 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import io.lambdadispatcher.wire.worker.ControlMessage.Load;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the process and this event loop fare. Reads the process's CPU time through {@link ProcessHandle}, which needs no management classes. Event loop only.
+ */
+final class LoadMeter {
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final int MOST_PERMILLE = 0xFFFF;
+
+    private final EventExecutor loop;
+    private long reportedAtNanos;
+    private long reportedCpuNanos;
+    private long tickDueNanos;
+    private long worstLagNanos;
+    private @Nullable Future<?> ticker;
+
+    LoadMeter(EventExecutor loop) {
+        this.loop = loop;
+    }
+
+    void start() {
+        reportedAtNanos = now();
+        reportedCpuNanos = cpuNanos();
+        schedule();
+    }
+
+    void stop() {
+        if (ticker != null) {
+            ticker.cancel(false);
+        }
+    }
+
+    /** Since the last report, or the start. */
+    Load report() {
+        long atNanos = now();
+        long usedNanos = cpuNanos();
+        long cpuPermille = (usedNanos - reportedCpuNanos) * 1000 / Math.max(1, atNanos - reportedAtNanos);
+        long lagMicros = TimeUnit.NANOSECONDS.toMicros(worstLagNanos);
+        reportedAtNanos = atNanos;
+        reportedCpuNanos = usedNanos;
+        worstLagNanos = 0;
+        return new Load((int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)), heapPermille(), (int)
+                Math.min(Integer.MAX_VALUE, lagMicros));
+    }
+
+    private void schedule() {
+        tickDueNanos = now() + TICK_NANOS;
+        ticker = loop.schedule(this::onTick, TICK_NANOS, TimeUnit.NANOSECONDS);
+    }
+
+    private void onTick() {
+        worstLagNanos = Math.max(worstLagNanos, now() - tickDueNanos);
+        schedule();
+    }
+
+    private long now() {
+        return loop.ticker().nanoTime();
+    }
+
+    private static long cpuNanos() {
+        return ProcessHandle.current()
+                .info()
+                .totalCpuDuration()
+                .map(Duration::toNanos)
+                .orElse(0L);
+    }
+
+    private static int heapPermille() {
+        Runtime runtime = Runtime.getRuntime();
+        long used = runtime.totalMemory() - runtime.freeMemory();
+        return (int) (used * 1000 / runtime.maxMemory());
+    }
+}

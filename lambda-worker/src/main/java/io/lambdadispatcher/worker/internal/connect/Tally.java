@@ -1,0 +1,59 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What one keeper's connections have served. Written by its event loop alone, read by any thread. */
+public final class Tally {
+    private final AtomicLong started = new AtomicLong();
+    private final AtomicLong ended = new AtomicLong();
+    private final AtomicLong failed = new AtomicLong();
+    private final AtomicLong requestBytes = new AtomicLong();
+    private final AtomicLong responseBytes = new AtomicLong();
+    private final AtomicLong connections = new AtomicLong();
+
+    void onStarted() {
+        add(started, 1);
+    }
+
+    void onEnded(boolean failure, long inBytes, long outBytes) {
+        add(ended, 1);
+        if (failure) {
+            add(failed, 1);
+        }
+        add(requestBytes, inBytes);
+        add(responseBytes, outBytes);
+    }
+
+    void onConnection() {
+        add(connections, 1);
+    }
+
+    // One writer: no locked instruction needed.
+    private static void add(AtomicLong to, long amount) {
+        to.lazySet(to.getPlain() + amount);
+    }
+
+    public long started() {
+        return started.get();
+    }
+
+    public long ended() {
+        return ended.get();
+    }
+
+    public long failed() {
+        return failed.get();
+    }
+
+    public long requestBytes() {
+        return requestBytes.get();
+    }
+
+    public long responseBytes() {
+        return responseBytes.get();
+    }
+
+    public long connections() {
+        return connections.get();
+    }
+}

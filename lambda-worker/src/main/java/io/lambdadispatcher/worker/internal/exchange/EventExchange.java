@@ -1,0 +1,277 @@
+package io.lambdadispatcher.worker.internal.exchange;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.RequestBody;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.ByteArrayOutputStream;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that is at hand as a whole, and a response that is wanted as a whole: what an ordinary invocation is to a {@link Handler}. The
+ * handler's side is called as {@link Request} and {@link Response} say, {@link #cancel} and {@link #answer} on any thread.
+ */
+public final class EventExchange implements Request, RequestBody, Response {
+    /** @param body not to be changed */
+    public record Answer(Http2Headers head, byte[] body) {}
+
+    /** What Lambda takes of a response (6 MB and a little) and base64 makes of it: more is no use. */
+    private static final int MOST_BODY_BYTES = 6 * 1024 * 1024 + 100 * 1024;
+
+    private static final byte[] NOTHING = {};
+
+    private final ScheduledExecutorService loop;
+    private final Http2Headers requestHead;
+    private final byte[] requestBody;
+    private final long deadlineNanos;
+    private final CompletableFuture<Answer> answer = new CompletableFuture<>();
+
+    private @Nullable BodyReader reader;
+    private volatile boolean paused;
+    private boolean dataGiven;
+    private boolean endGiven;
+
+    private @Nullable Http2Headers head;
+    private byte[] first = NOTHING;
+    private final ByteArrayOutputStream rest = new ByteArrayOutputStream(0);
+
+    private @Nullable Consumer<ErrorCode> cancelListener;
+    private volatile @Nullable ErrorCode cancellation;
+
+    /** @param body not to be changed any more */
+    public EventExchange(ScheduledExecutorService loop, Http2Headers head, byte[] body, Duration remaining) {
+        this.loop = loop;
+        this.requestHead = head;
+        this.requestBody = body;
+        this.deadlineNanos = System.nanoTime() + remaining.toNanos();
+    }
+
+    /** Completes exceptionally where the handler breaks its response off. */
+    public CompletableFuture<Answer> answer() {
+        return answer;
+    }
+
+    public void cancel(ErrorCode code) {
+        loop.execute(() -> {
+            if (!answer.isDone()) {
+                answer.completeExceptionally(new IllegalStateException("cancelled: " + code));
+                leave(code);
+            }
+        });
+    }
+
+    /** The handler may go on for ever. */
+    private void leave(ErrorCode code) {
+        cancellation = code;
+        if (cancelListener != null) {
+            cancelListener.accept(code);
+        }
+    }
+
+    // ---- the request
+
+    @Override
+    public Http2Headers headers() {
+        return requestHead;
+    }
+
+    @Override
+    public RequestBody body() {
+        return this;
+    }
+
+    @Override
+    public Optional<Duration> remaining() {
+        return Optional.of(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())));
+    }
+
+    /** There is no dispatcher that could ask the worker to go. */
+    @Override
+    public void onDrain(Consumer<Duration> listener) {}
+
+    @Override
+    public void onCancel(Consumer<ErrorCode> listener) {
+        ErrorCode already = cancellation;
+        if (already == null) {
+            cancelListener = listener;
+        } else {
+            listener.accept(already);
+        }
+    }
+
+    @Override
+    public @Nullable ErrorCode cancellation() {
+        return cancellation;
+    }
+
+    @Override
+    public ScheduledExecutorService eventLoop() {
+        return loop;
+    }
+
+    @Override
+    public boolean isEmpty() {
+        return requestBody.length == 0;
+    }
+
+    @Override
+    public void read(BodyReader newReader) {
+        if (reader != null) {
+            throw new IllegalStateException("the request's body has a reader already: " + reader);
+        }
+        reader = newReader;
+        deliver(newReader);
+    }
+
+    private void deliver(BodyReader to) {
+        try {
+            if (!paused && !dataGiven) {
+                dataGiven = true;
+                if (!isEmpty()) {
+                    to.onData(Unpooled.wrappedBuffer(requestBody));
+                }
+            }
+            if (!paused && !endGiven) {
+                endGiven = true;
+                to.onEnd(EmptyHttp2Headers.INSTANCE);
+            }
+        } catch (Exception e) {
+            fail(ErrorCode.HANDLER_FAILED, e.toString());
+        }
+    }
+
+    @Override
+    public void pause() {
+        paused = true;
+    }
+
+    @Override
+    public void resume() {
+        paused = false;
+        loop.execute(() -> {
+            if (reader != null) {
+                deliver(reader);
+            }
+        });
+    }
+
+    // ---- the response
+
+    /** An event's answer has no place for it. */
+    @Override
+    public void interim(Http2Headers interim) {}
+
+    @Override
+    public void head(Http2Headers newHead) {
+        if (head != null && !answer.isDone()) {
+            throw new IllegalStateException("the response has a head already");
+        }
+        head = newHead;
+    }
+
+    private Http2Headers verifyHead() {
+        if (head == null) {
+            throw new IllegalStateException("the response has no head yet");
+        }
+        return head;
+    }
+
+    @Override
+    public boolean write(ByteBuf octets) {
+        try {
+            if (!answer.isDone()) {
+                verifyHead();
+                gather(octets);
+            }
+            return true;
+        } finally {
+            octets.release();
+        }
+    }
+
+    private void gather(ByteBuf octets) {
+        if (first.length + rest.size() + octets.readableBytes() > MOST_BODY_BYTES) {
+            fail(ErrorCode.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " octets");
+            // Not from within the frame, or the part, that was too much.
+            loop.execute(() -> leave(ErrorCode.NOT_NEEDED));
+        } else if (first.length == 0) {
+            first = array(octets);
+        } else {
+            rest.writeBytes(ByteBufUtil.getBytes(octets));
+        }
+    }
+
+    /** An array that belongs to no pool is taken as it is: most bodies have one part. */
+    private static byte[] array(ByteBuf part) {
+        boolean pooled = !(part.alloc() instanceof UnpooledByteBufAllocator);
+        return ByteBufUtil.getBytes(part, part.readerIndex(), part.readableBytes(), pooled);
+    }
+
+    private byte[] gathered() {
+        if (rest.size() == 0) {
+            return first;
+        }
+        byte[] all = Arrays.copyOf(first, first.length + rest.size());
+        System.arraycopy(rest.toByteArray(), 0, all, first.length, rest.size());
+        return all;
+    }
+
+    @Override
+    public boolean isWritable() {
+        return !answer.isDone();
+    }
+
+    /** It always is. */
+    @Override
+    public void onWritable(Runnable listener) {}
+
+    @Override
+    public void end() {
+        if (!answer.isDone()) {
+            answer.complete(new Answer(verifyHead(), gathered()));
+        }
+    }
+
+    /** An event's answer has no place for trailers. */
+    @Override
+    public void end(Http2Headers trailers) {
+        end();
+    }
+
+    @Override
+    public void respond(Http2Headers newHead, ByteBuf body) {
+        try {
+            head(newHead);
+        } catch (IllegalStateException e) {
+            body.release();
+            throw e;
+        }
+        write(body);
+        end();
+    }
+
+    @Override
+    public void respond(Http2Headers newHead) {
+        head(newHead);
+        end();
+    }
+
+    @Override
+    public void fail(ErrorCode code, String text) {
+        answer.completeExceptionally(new IllegalStateException(text));
+    }
+}

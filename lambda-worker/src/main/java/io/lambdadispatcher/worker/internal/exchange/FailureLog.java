@@ -1,0 +1,29 @@
+package io.lambdadispatcher.worker.internal.exchange;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Failures of handlers, for whoever wrote them: with stack trace and at WARN at most once a second, for a handler that always fails would
+ * otherwise fill the log; the others at TRACE. Any thread.
+ */
+public final class FailureLog {
+    private static final Logger log = LoggerFactory.getLogger(FailureLog.class);
+    private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final AtomicLong nextNanos = new AtomicLong(System.nanoTime());
+
+    private FailureLog() {}
+
+    /** @param request for its text */
+    public static void report(String what, Object request, Throwable cause) {
+        long now = System.nanoTime();
+        long next = nextNanos.get();
+        if (now - next >= 0 && nextNanos.compareAndSet(next, now + INTERVAL_NANOS)) {
+            log.warn("{} failed on {}; further failures within a second are logged at TRACE", what, request, cause);
+        } else {
+            log.trace("{} failed on {}", what, request, cause);
+        }
+    }
+}

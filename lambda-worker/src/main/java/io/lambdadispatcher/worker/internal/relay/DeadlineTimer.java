@@ -1,0 +1,66 @@
+package io.lambdadispatcher.worker.internal.relay;
+
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The deadline of the exchange under way. Requests end long before their deadlines, and these mostly grow: a timer that was set for an earlier exchange
+ * is left running and set again when it fires, so that the usual request costs no timer at all. Event loop only.
+ */
+final class DeadlineTimer {
+    private final EventExecutor loop;
+    private final Runnable onDeadline;
+
+    private boolean armed;
+    private long deadlineNanos;
+    private long firesAtNanos;
+    private @Nullable Future<?> timer;
+
+    DeadlineTimer(EventExecutor loop, Runnable onDeadline) {
+        this.loop = loop;
+        this.onDeadline = onDeadline;
+    }
+
+    /** @param atNanos by the loop's ticker */
+    void arm(long atNanos) {
+        armed = true;
+        deadlineNanos = atNanos;
+        if (timer != null && firesAtNanos - atNanos <= 0) {
+            return;
+        }
+        stop();
+        schedule();
+    }
+
+    void disarm() {
+        armed = false;
+    }
+
+    /** For good. */
+    void stop() {
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    private void schedule() {
+        firesAtNanos = deadlineNanos;
+        timer = loop.schedule(this::onTimer, deadlineNanos - loop.ticker().nanoTime(), TimeUnit.NANOSECONDS);
+    }
+
+    private void onTimer() {
+        timer = null;
+        if (!armed) {
+            return;
+        }
+        if (deadlineNanos - loop.ticker().nanoTime() > 0) {
+            schedule();
+        } else {
+            armed = false;
+            onDeadline.run();
+        }
+    }
+}

@@ -1,0 +1,225 @@
+package io.lambdadispatcher.worker.internal.relay;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.RequestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The request of one exchange, between the frames that arrive and the reader that takes them. Two things end apart: <em>arrival</em>, with the
+ * terminal frame (or CANCEL); and <em>delivery</em>, with the reader's last call or when nobody reads any more. Octets go back to the window upon delivery,
+ * but no later than the exchange is over: the window is the next one's then.
+ */
+final class RequestSide implements Request, RequestBody {
+    private final ServedExchange exchange;
+    private final Http2Headers head;
+    private final boolean empty;
+
+    private boolean arrived;
+    private boolean over;
+    private Http2Headers trailers = EmptyHttp2Headers.INSTANCE;
+    private long bytes;
+
+    private @Nullable BodyReader reader;
+    private @Nullable ArrayDeque<ByteBuf> waiting;
+    private boolean paused;
+    private boolean delivering;
+    private boolean delivered;
+    private @Nullable ErrorCode failure;
+
+    RequestSide(ServedExchange exchange, Http2Headers head, boolean empty) {
+        this.exchange = exchange;
+        this.head = head;
+        this.empty = empty;
+        this.arrived = empty;
+    }
+
+    boolean hasArrived() {
+        return arrived;
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    void onData(ByteBuf part, boolean end) {
+        arrived |= end;
+        int partBytes = part.readableBytes();
+        bytes += partBytes;
+        if (partBytes == 0 || failure != null) {
+            part.release();
+            giveBack(partBytes);
+        } else {
+            queue().add(part);
+        }
+        deliver();
+    }
+
+    void onTrailers(Http2Headers fields) {
+        arrived = true;
+        trailers = fields;
+        deliver();
+    }
+
+    /** Whatever the dispatcher has to say of this request has been said. */
+    void endArrival() {
+        arrived = true;
+    }
+
+    /** The exchange is over. In a tunnel delivery may go on, at the reader's pace. */
+    void onOver() {
+        if (waiting != null) {
+            giveBack(waiting.stream().mapToInt(ByteBuf::readableBytes).sum());
+        }
+        over = true;
+    }
+
+    private void giveBack(int octets) {
+        if (!over) {
+            exchange.giveBack(octets);
+        }
+    }
+
+    /** Nothing is delivered any more but this. Harmless when delivery has ended. */
+    void failDelivery(ErrorCode code) {
+        if (failure != null || delivered) {
+            return;
+        }
+        failure = code;
+        dropWaiting();
+        deliver();
+    }
+
+    private ArrayDeque<ByteBuf> queue() {
+        if (waiting == null) {
+            waiting = new ArrayDeque<>(4);
+        }
+        return waiting;
+    }
+
+    private void dropWaiting() {
+        ByteBuf next;
+        while (waiting != null && (next = waiting.poll()) != null) {
+            int nextBytes = next.readableBytes();
+            next.release();
+            giveBack(nextBytes);
+        }
+    }
+
+    /** Not re-entered: a reader that pauses, resumes or ends the response from within a call is called on from this one. */
+    private void deliver() {
+        if (delivering || reader == null) {
+            return;
+        }
+        delivering = true;
+        try {
+            while (!delivered && deliverNext(reader)) {}
+        } catch (Throwable e) {
+            exchange.onHandlerThrew(e);
+        } finally {
+            delivering = false;
+        }
+    }
+
+    private boolean deliverNext(BodyReader to) throws Exception {
+        if (failure != null) {
+            delivered = true;
+            to.onFailed(failure);
+            return false;
+        }
+        if (paused) {
+            return false;
+        }
+        ByteBuf next = waiting == null ? null : waiting.poll();
+        if (next != null) {
+            int nextBytes = next.readableBytes();
+            giveBack(nextBytes);
+            to.onData(next);
+            return true;
+        }
+        if (arrived) {
+            delivered = true;
+            to.onEnd(trailers);
+        }
+        return false;
+    }
+
+    @Override
+    public boolean isEmpty() {
+        return empty;
+    }
+
+    @Override
+    public void read(BodyReader newReader) {
+        if (reader != null) {
+            throw new IllegalStateException("the request's body has a reader already: " + reader);
+        }
+        if (!exchange.loop().inEventLoop()) {
+            throw new IllegalStateException("read() called on " + Thread.currentThread() + ", expected the event loop");
+        }
+        reader = newReader;
+        deliver();
+    }
+
+    @Override
+    public void pause() {
+        exchange.onLoop(() -> paused = true);
+    }
+
+    @Override
+    public void resume() {
+        exchange.onLoop(() -> {
+            paused = false;
+            deliver();
+        });
+    }
+
+    @Override
+    public Http2Headers headers() {
+        return head;
+    }
+
+    @Override
+    public RequestBody body() {
+        return this;
+    }
+
+    @Override
+    public Optional<Duration> remaining() {
+        return exchange.remaining();
+    }
+
+    @Override
+    public void onCancel(Consumer<ErrorCode> listener) {
+        exchange.onCancel(listener);
+    }
+
+    @Override
+    public void onDrain(Consumer<Duration> listener) {
+        exchange.onDrain(listener);
+    }
+
+    @Override
+    public @Nullable ErrorCode cancellation() {
+        return exchange.cancellation();
+    }
+
+    @Override
+    public ScheduledExecutorService eventLoop() {
+        return exchange.loop();
+    }
+
+    @Override
+    public String toString() {
+        return method() + " " + path();
+    }
+}

@@ -1,0 +1,319 @@
+package io.lambdadispatcher.worker.internal.relay;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.FrameLayout;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The response of one exchange. The order of calls is checked on the caller's thread; the frames are made on the event loop, to which calls from
+ * other threads hop in order (and, as long as one of those is on its way, calls from the loop as well).
+ */
+final class ResponseSide implements Response {
+    /** With more than this waiting to be sent the handler is asked to wait; a whole image of usual size fits. */
+    static final int HIGH_WATER_BYTES = 256 * 1024;
+
+    /** With less than this it may go on. */
+    static final int LOW_WATER_BYTES = 64 * 1024;
+
+    private static final Logger log = LoggerFactory.getLogger(ResponseSide.class);
+
+    /** What the caller may call next. */
+    private enum Phase {
+        HEAD,
+        BODY,
+        ENDED
+    }
+
+    private final ServedExchange exchange;
+    private final ExchangeFrames out;
+
+    // Of the caller, whichever thread that is at the moment.
+    private volatile Phase phase = Phase.HEAD;
+    private final AtomicInteger hops = new AtomicInteger();
+    private final AtomicInteger hoppingBytes = new AtomicInteger();
+
+    // Of the event loop.
+    private volatile boolean ended;
+    private volatile boolean writable = true;
+    private long bytes;
+    private @Nullable Runnable writableListener;
+
+    ResponseSide(ServedExchange exchange, ExchangeFrames out) {
+        this.exchange = exchange;
+        this.out = out;
+    }
+
+    boolean hasEnded() {
+        return ended;
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    @Override
+    public void interim(Http2Headers head) {
+        verifyStatus(head, 100, 199);
+        advance(Phase.HEAD, Phase.HEAD, "interim()");
+        hop(() -> ifOpen(() -> out.interim(head)));
+    }
+
+    @Override
+    public void head(Http2Headers head) {
+        verifyStatus(head, 200, 999);
+        advance(Phase.HEAD, Phase.BODY, "head()");
+        if (isDirect()) {
+            sendHead(head);
+        } else {
+            hop(() -> sendHead(head));
+        }
+    }
+
+    private void sendHead(Http2Headers head) {
+        if (!ended) {
+            exchange.onHead(head);
+            out.head(head, false);
+        }
+    }
+
+    @Override
+    public boolean write(ByteBuf octets) {
+        try {
+            advance(Phase.BODY, Phase.BODY, "write()");
+        } catch (IllegalStateException e) {
+            octets.release();
+            throw e;
+        }
+        if (isDirect()) {
+            send(octets, false);
+        } else {
+            hopWithBody(octets, () -> send(octets, false));
+        }
+        return isWritable();
+    }
+
+    @Override
+    public void end() {
+        advance(Phase.BODY, Phase.ENDED, "end()");
+        hop(() -> ifOpen(() -> {
+            out.data(out.emptyBody(), true);
+            finish(true);
+        }));
+    }
+
+    @Override
+    public void end(Http2Headers trailers) {
+        advance(Phase.BODY, Phase.ENDED, "end(trailers)");
+        hop(() -> ifOpen(() -> {
+            out.trailers(trailers);
+            finish(true);
+        }));
+    }
+
+    @Override
+    public void respond(Http2Headers head) {
+        verifyStatus(head, 200, 999);
+        advance(Phase.HEAD, Phase.ENDED, "respond()");
+        hop(() -> ifOpen(() -> {
+            exchange.onHead(head);
+            out.head(head, true);
+            finish(true);
+        }));
+    }
+
+    @Override
+    public void respond(Http2Headers head, ByteBuf body) {
+        try {
+            verifyStatus(head, 200, 999);
+            advance(Phase.HEAD, Phase.ENDED, "respond()");
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
+        }
+        if (isDirect()) {
+            sendAll(head, body);
+        } else {
+            hopWithBody(body, () -> sendAll(head, body));
+        }
+    }
+
+    private void sendAll(Http2Headers head, ByteBuf body) {
+        if (ended) {
+            body.release();
+            return;
+        }
+        exchange.onHead(head);
+        bytes += body.readableBytes();
+        if (body.readableBytes() <= FrameLayout.MAX_PAYLOAD_BYTES) {
+            out.whole(head, body);
+        } else {
+            out.head(head, false);
+            out.data(body, true);
+        }
+        finish(true);
+    }
+
+    private void send(ByteBuf octets, boolean end) {
+        if (ended) {
+            octets.release();
+            return;
+        }
+        bytes += octets.readableBytes();
+        out.data(octets, end);
+        if (out.pendingBytes() > HIGH_WATER_BYTES) {
+            writable = false;
+        }
+    }
+
+    @Override
+    public void fail(ErrorCode code, String text) {
+        if (phase == Phase.ENDED) {
+            return;
+        }
+        phase = Phase.ENDED;
+        hop(() -> reset(code, text));
+    }
+
+    /** Ends the response with RESET if it has not ended. Event loop only. */
+    void reset(ErrorCode code, String text) {
+        if (!ended) {
+            out.reset(code, text);
+            finish(false);
+        }
+    }
+
+    private void finish(boolean clean) {
+        ended = true;
+        writable = false;
+        exchange.onResponseEnded(clean);
+    }
+
+    @Override
+    public boolean isWritable() {
+        return writable && hoppingBytes.get() < HIGH_WATER_BYTES;
+    }
+
+    @Override
+    public void onWritable(Runnable listener) {
+        hop(() -> writableListener = listener);
+    }
+
+    /** Octets of ours, or of the exchange before, have left. From within a flush: the listener may write, so it is called later. */
+    void onTaken(int pendingBytes) {
+        if (!writable && !ended && pendingBytes <= LOW_WATER_BYTES) {
+            writable = true;
+            exchange.loop().execute(this::notifyWritable);
+        }
+    }
+
+    private void notifyWritable() {
+        Runnable listener = writableListener;
+        if (listener == null || ended) {
+            return;
+        }
+        try {
+            listener.run();
+        } catch (Throwable e) {
+            exchange.onHandlerThrew(e);
+        }
+    }
+
+    private void advance(Phase from, Phase to, String call) {
+        Phase now = phase;
+        if (now != from && exchange.cancellation() == null) {
+            throw new IllegalStateException(call + " on a response that expects " + expected(now));
+        }
+        if (now == from) {
+            phase = to;
+        }
+    }
+
+    private static String expected(Phase phase) {
+        return switch (phase) {
+            case HEAD -> "head()";
+            case BODY -> "write() or end()";
+            case ENDED -> "nothing more, it has ended";
+        };
+    }
+
+    private static void verifyStatus(Http2Headers head, int least, int most) {
+        CharSequence status = head.status();
+        if (status == null || status.length() != 3) {
+            throw new IllegalArgumentException(":status " + status + ", expected three digits");
+        }
+        int value = 0;
+        for (int i = 0; i < 3; i++) {
+            value = value * 10 + Character.digit(status.charAt(i), 10);
+        }
+        if (value < least || value > most || value == 101) {
+            throw new IllegalArgumentException(
+                    ":status " + status + ", expected " + least + " to " + most + " and not 101");
+        }
+    }
+
+    private boolean isDirect() {
+        return exchange.loop().inEventLoop() && hops.get() == 0;
+    }
+
+    private void ifOpen(Runnable action) {
+        if (!ended) {
+            action.run();
+        }
+    }
+
+    private void hop(Runnable action) {
+        if (isDirect()) {
+            action.run();
+            return;
+        }
+        hops.incrementAndGet();
+        exchange.loop().execute(() -> {
+            hops.decrementAndGet();
+            action.run();
+        });
+    }
+
+    private void hopWithBody(ByteBuf body, Runnable action) {
+        int bodyBytes = body.readableBytes();
+        hoppingBytes.addAndGet(bodyBytes);
+        try {
+            hop(() -> {
+                int before = hoppingBytes.getAndAdd(-bodyBytes);
+                action.run();
+                if (before >= HIGH_WATER_BYTES && before - bodyBytes < HIGH_WATER_BYTES && writable) {
+                    notifyWritable();
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            log.debug("response to {} dropped, its event loop has ended", exchange.request());
+            body.release();
+        }
+    }
+
+    /** What it makes frames with. */
+    interface ExchangeFrames {
+        void interim(Http2Headers head);
+
+        void head(Http2Headers head, boolean end);
+
+        void whole(Http2Headers head, ByteBuf body);
+
+        /** Takes ownership. */
+        void data(ByteBuf octets, boolean end);
+
+        void trailers(Http2Headers trailers);
+
+        void reset(ErrorCode code, String text);
+
+        ByteBuf emptyBody();
+
+        int pendingBytes();
+    }
+}

@@ -1,0 +1,217 @@
+package io.lambdadispatcher.worker.internal.relay;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.concurrent.EventExecutor;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its response on a worker stream. Over when both directions have had their terminal frame:
+ *
+ * <pre>
+ *   request:   OPEN ──END, TRAILERS, RESET, CANCEL──▶ arrived
+ *   response:  OPEN ──END, TRAILERS, RESET──────────▶ ended      both: over
+ * </pre>
+ *
+ * The response's end also ends the delivery of the request to the handler, and a cancellation ends the response at once with RESET: whatever the
+ * handler still does, the stream is free for the next exchange. Only in an open tunnel, a CONNECT that was answered with 2xx, do the two directions end apart, and no
+ * deadline bounds them.
+ */
+final class ServedExchange {
+    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
+
+    /** {@link #deadlineNanos} where the dispatcher waits for ever. */
+    private static final long NO_DEADLINE = Long.MAX_VALUE;
+
+    private final ServedStream stream;
+    private final RequestSide request;
+    private final ResponseSide response;
+    private final boolean tunnelAsked;
+    private volatile long deadlineNanos;
+    private boolean tunnelOpen;
+
+    private @Nullable Consumer<ErrorCode> cancelListener;
+    private @Nullable Consumer<Duration> drainListener;
+    private volatile @Nullable ErrorCode cancellation;
+    private boolean failed;
+
+    /** @param timeoutNanos 0 = none */
+    ServedExchange(ServedStream stream, Http2Headers head, boolean requestEnded, long timeoutNanos) {
+        this.stream = stream;
+        this.deadlineNanos = timeoutNanos == 0 ? NO_DEADLINE : stream.nowNanos() + timeoutNanos;
+        this.tunnelAsked = CONNECT.contentEquals(head.method());
+        this.request = new RequestSide(this, head, requestEnded);
+        this.response = new ResponseSide(this, stream);
+    }
+
+    RequestSide request() {
+        return request;
+    }
+
+    ResponseSide response() {
+        return response;
+    }
+
+    boolean hasDeadline() {
+        return deadlineNanos != NO_DEADLINE;
+    }
+
+    long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    boolean isFailed() {
+        return failed;
+    }
+
+    boolean isOver() {
+        return request.hasArrived() && response.hasEnded();
+    }
+
+    EventExecutor loop() {
+        return stream.loop();
+    }
+
+    void onLoop(Runnable action) {
+        if (loop().inEventLoop()) {
+            action.run();
+        } else {
+            loop().execute(action);
+        }
+    }
+
+    void giveBack(int bytes) {
+        stream.giveBack(bytes);
+    }
+
+    void handle(Handler handler) {
+        try {
+            if (tunnelAsked && !handler.servesTunnels()) {
+                response.respond(
+                        new DefaultHttp2Headers(false).status(HttpResponseStatus.NOT_IMPLEMENTED.codeAsText()));
+                return;
+            }
+            handler.handle(request, response);
+        } catch (Throwable e) {
+            onHandlerThrew(e);
+        }
+    }
+
+    void onHandlerThrew(Throwable cause) {
+        FailureLog.report("handler", request, cause);
+        if (!response.hasEnded()) {
+            failed = true;
+            // The message is for the log only: this text gets as far as the client.
+            cancel(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
+        }
+    }
+
+    /** Nobody will take the response. Does nothing once it has ended. */
+    void cancel(ErrorCode code, String text) {
+        if (response.hasEnded()) {
+            return;
+        }
+        cancellation = code;
+        failed = true;
+        response.reset(code, text);
+        notifyCancelled(code);
+    }
+
+    private void notifyCancelled(ErrorCode code) {
+        Consumer<ErrorCode> listener = cancelListener;
+        cancelListener = null;
+        if (listener != null) {
+            try {
+                listener.accept(code);
+            } catch (Throwable e) {
+                FailureLog.report("cancel listener", request, e);
+            }
+        }
+    }
+
+    /** From the response, before its first frame but interim ones. */
+    void onHead(Http2Headers head) {
+        if (tunnelAsked && head.status().charAt(0) == '2') {
+            tunnelOpen = true;
+            deadlineNanos = NO_DEADLINE;
+            stream.disarmDeadline();
+        }
+    }
+
+    /** From the response, with its terminal frame. @param clean as the handler meant it to */
+    void onResponseEnded(boolean clean) {
+        failed |= !clean;
+        ErrorCode cancelled = cancellation;
+        if (!tunnelOpen || !clean) {
+            request.failDelivery(cancelled == null ? ErrorCode.NOT_NEEDED : cancelled);
+        }
+        stream.onProgress(this);
+    }
+
+    /** RESET or CANCEL came, or the stream is gone. */
+    void onRequestBroken(ErrorCode code, String text) {
+        request.endArrival();
+        if (code != ErrorCode.NOT_NEEDED) {
+            cancel(code, text);
+        }
+        request.failDelivery(code);
+    }
+
+    void onDrain(Duration grace) {
+        Consumer<Duration> listener = drainListener;
+        drainListener = null;
+        if (listener != null && !response.hasEnded()) {
+            tellOfDrain(listener, grace);
+        }
+    }
+
+    void onDrain(Consumer<Duration> listener) {
+        Duration grace = stream.drainGrace();
+        if (grace == null) {
+            drainListener = listener;
+        } else if (!response.hasEnded()) {
+            tellOfDrain(listener, grace);
+        }
+    }
+
+    private void tellOfDrain(Consumer<Duration> listener, Duration grace) {
+        try {
+            listener.accept(grace);
+        } catch (Throwable e) {
+            FailureLog.report("drain listener", request, e);
+        }
+    }
+
+    void onDeadline() {
+        cancel(ErrorCode.TIMEOUT, "the request's deadline has passed");
+    }
+
+    Optional<Duration> remaining() {
+        if (!hasDeadline()) {
+            return Optional.empty();
+        }
+        return Optional.of(Duration.ofNanos(Math.max(0, deadlineNanos - stream.nowNanos())));
+    }
+
+    void onCancel(Consumer<ErrorCode> listener) {
+        ErrorCode already = cancellation;
+        if (already != null) {
+            listener.accept(already);
+        } else {
+            cancelListener = listener;
+        }
+    }
+
+    @Nullable
+    ErrorCode cancellation() {
+        return cancellation;
+    }
+}

@@ -1,0 +1,340 @@
+package io.lambdadispatcher.worker.internal.relay;
+
+import io.lambdadispatcher.wire.http2.DataOutlet;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.FrameLayout;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadDecoder;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
+import io.lambdadispatcher.wire.worker.WireException;
+import io.lambdadispatcher.wire.worker.WireException.Reason;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.concurrent.EventExecutor;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The worker's end of one worker stream: reads frames into exchanges, one after the other, and writes theirs. Event loop only.
+ *
+ * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange under way; the connection opens another.
+ */
+public final class ServedStream implements FrameReader.Listener, DataOutlet.Listener, ResponseSide.ExchangeFrames {
+
+    private static final Logger log = LoggerFactory.getLogger(ServedStream.class);
+
+    private final StreamHost host;
+    private final Handler handler;
+    private final Http2Stream stream;
+    private final FrameReader reader;
+    private final HeadDecoder decoder = new HeadDecoder();
+    private final HeadEncoder encoder = new HeadEncoder();
+    private final DataOutlet outlet;
+    private final DeadlineTimer deadline;
+
+    private @Nullable ServedExchange exchange;
+    private boolean closed;
+    private boolean served;
+
+    public ServedStream(StreamHost host, Handler handler, Http2Stream stream) {
+        this.host = host;
+        this.handler = handler;
+        this.stream = stream;
+        this.reader = FrameReader.ofWorkerStream(host.ctx().alloc(), this);
+        this.outlet = new DataOutlet(host.http2(), host.ctx(), stream, this);
+        this.deadline = new DeadlineTimer(host.ctx().executor(), this::onDeadline);
+    }
+
+    /** At least one exchange has ended on it. */
+    public boolean hasServed() {
+        return served;
+    }
+
+    public boolean isBusy() {
+        return exchange != null;
+    }
+
+    /** @return octets of {@code in} that go back to the window now; the others follow when the handler has taken them */
+    public int read(ByteBuf in) {
+        if (closed) {
+            return in.readableBytes();
+        }
+        try {
+            return reader.read(in);
+        } catch (WireException e) {
+            onViolation(e);
+            // The window of a stream that has been reset needs nothing back.
+            return 0;
+        }
+    }
+
+    /** The peer has ended its body: no exchange can come any more, nor the rest of this one. */
+    public void onPeerEnded() {
+        if (!closed) {
+            log.debug("worker stream {} ended by the dispatcher", stream.id());
+            resetStream(exchange == null ? Http2Error.NO_ERROR : Http2Error.CANCEL);
+        }
+    }
+
+    /** Ends our body after what is queued, between exchanges. */
+    public void end() {
+        outlet.end();
+        host.http2().flushSoon();
+    }
+
+    /** The exchange under way should end soon. */
+    public void drain(Duration grace) {
+        if (exchange != null) {
+            exchange.onDrain(grace);
+        }
+    }
+
+    /** RESET to the exchange under way. */
+    public void abort(ErrorCode code, String text) {
+        if (exchange != null) {
+            exchange.cancel(code, text);
+        }
+    }
+
+    /** The HTTP/2 stream is gone. Harmless when called again. */
+    public void close(ErrorCode code) {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        reader.close();
+        outlet.close();
+        deadline.stop();
+        ServedExchange cut = exchange;
+        if (cut != null) {
+            cut.onRequestBroken(code, "the worker stream is gone");
+            onProgress(cut);
+        }
+    }
+
+    private void onViolation(WireException cause) {
+        log.warn("worker stream {} reset: {}", stream.id(), cause.getMessage());
+        resetStream(Http2Error.PROTOCOL_ERROR);
+    }
+
+    private void resetStream(Http2Error error) {
+        host.http2()
+                .resetStream(host.ctx(), stream.id(), error.code(), host.ctx().newPromise());
+        host.http2().flushSoon();
+        close(ErrorCode.INTERNAL);
+    }
+
+    @Override
+    public void onData(ByteBuf part, boolean end) throws WireException {
+        ServedExchange current = exchange;
+        if (current == null || current.request().hasArrived()) {
+            part.release();
+            throw outOfPlace(FrameType.DATA, 0);
+        }
+        current.request().onData(part, end);
+        onProgress(current);
+    }
+
+    @Override
+    public void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException {
+        switch (type) {
+            case REQUEST_HEAD -> onRequestHead(payload, end, offset);
+            case TRAILERS -> onTrailers(payload, offset);
+            case RESET -> onReset(payload, offset);
+            case CANCEL -> onCancel(ErrorCode.ofCode(payload.readInt()));
+            default -> throw outOfPlace(type, offset);
+        }
+    }
+
+    private void onRequestHead(ByteBuf payload, boolean end, long offset) throws WireException {
+        if (exchange != null) {
+            throw outOfPlace(FrameType.REQUEST_HEAD, offset);
+        }
+        long timeoutMillis = payload.readUnsignedInt();
+        Http2Headers head = decoder.decode(payload, offset);
+        ServedExchange next = new ServedExchange(this, head, end, TimeUnit.MILLISECONDS.toNanos(timeoutMillis));
+        exchange = next;
+        host.onExchangeStarted();
+        if (!host.admits()) {
+            next.cancel(ErrorCode.REFUSED, "the worker is draining");
+            return;
+        }
+        if (next.hasDeadline()) {
+            deadline.arm(next.deadlineNanos());
+        }
+        next.handle(handler);
+    }
+
+    private void onTrailers(ByteBuf payload, long offset) throws WireException {
+        ServedExchange current = openRequest(FrameType.TRAILERS, offset);
+        current.request().onTrailers(decoder.decode(payload, offset));
+        onProgress(current);
+    }
+
+    private void onReset(ByteBuf payload, long offset) throws WireException {
+        ServedExchange current = openRequest(FrameType.RESET, offset);
+        current.onRequestBroken(ErrorCode.ofCode(payload.readInt()), "as the dispatcher asked");
+        onProgress(current);
+    }
+
+    /** One that comes when the exchange is over crossed our response's end on its way: it is stale. */
+    private void onCancel(ErrorCode code) {
+        ServedExchange current = exchange;
+        if (current != null) {
+            current.onRequestBroken(code, "as the dispatcher asked");
+            onProgress(current);
+        }
+    }
+
+    private ServedExchange openRequest(FrameType type, long offset) throws WireException {
+        ServedExchange current = exchange;
+        if (current == null || current.request().hasArrived()) {
+            throw outOfPlace(type, offset);
+        }
+        return current;
+    }
+
+    private WireException outOfPlace(FrameType type, long offset) {
+        String where = exchange == null ? "between exchanges" : "after the request's end or within it";
+        return new WireException(Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " " + where);
+    }
+
+    private void onDeadline() {
+        if (exchange != null) {
+            exchange.onDeadline();
+        }
+    }
+
+    /** Either direction may have ended. */
+    void onProgress(ServedExchange of) {
+        if (of != exchange || !of.isOver()) {
+            return;
+        }
+        exchange = null;
+        of.request().onOver();
+        served = true;
+        deadline.disarm();
+        host.onExchangeEnded(of.isFailed(), of.request().bytes(), of.response().bytes());
+    }
+
+    EventExecutor loop() {
+        return host.ctx().executor();
+    }
+
+    void disarmDeadline() {
+        deadline.disarm();
+    }
+
+    @Nullable
+    Duration drainGrace() {
+        return host.drainGrace();
+    }
+
+    long nowNanos() {
+        return loop().ticker().nanoTime();
+    }
+
+    void giveBack(int bytes) {
+        if (!closed) {
+            host.http2().giveBack(stream, bytes);
+        }
+    }
+
+    @Override
+    public void onTaken(int bodyBytes) {
+        if (exchange != null) {
+            exchange.response().onTaken(outlet.pendingBytes());
+        }
+    }
+
+    @Override
+    public int pendingBytes() {
+        return outlet.pendingBytes();
+    }
+
+    @Override
+    public void interim(Http2Headers head) {
+        writeBlock(out -> FrameWriter.writeInterim(out, encoder, head));
+    }
+
+    @Override
+    public void head(Http2Headers head, boolean end) {
+        writeBlock(out -> FrameWriter.writeResponseHead(out, encoder, head, end));
+    }
+
+    @Override
+    public void trailers(Http2Headers trailers) {
+        writeBlock(out -> FrameWriter.writeTrailers(out, encoder, trailers));
+    }
+
+    @Override
+    public void whole(Http2Headers head, ByteBuf body) {
+        int bodyBytes = body.readableBytes();
+        writeBlock(out -> {
+            FrameWriter.writeResponseHead(out, encoder, head, bodyBytes == 0);
+            if (bodyBytes > 0) {
+                FrameWriter.writeDataHeader(out, bodyBytes, true);
+            }
+        });
+        outlet.body(body);
+    }
+
+    @Override
+    public void data(ByteBuf octets, boolean end) {
+        while (octets.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
+            writeData(octets.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
+        }
+        writeData(octets, end);
+    }
+
+    private void writeData(ByteBuf octets, boolean end) {
+        if (octets.isReadable() || end) {
+            ByteBuf header = outlet.newMeta();
+            FrameWriter.writeDataHeader(header, octets.readableBytes(), end);
+            outlet.meta(header);
+        }
+        outlet.body(octets);
+        host.http2().flushSoon();
+    }
+
+    @Override
+    public void reset(ErrorCode code, String text) {
+        ByteBuf out = outlet.newMeta();
+        FrameWriter.writeReset(out, code, text);
+        outlet.meta(out);
+        host.http2().flushSoon();
+    }
+
+    @Override
+    public ByteBuf emptyBody() {
+        return Unpooled.EMPTY_BUFFER;
+    }
+
+    private interface Block {
+        void writeTo(ByteBuf out) throws WireException;
+    }
+
+    /** A block that fails has left HPACK's table in doubt, so that the stream cannot be used any more. */
+    private void writeBlock(Block block) {
+        ByteBuf out = outlet.newMeta();
+        try {
+            block.writeTo(out);
+        } catch (WireException | RuntimeException e) {
+            out.release();
+            log.warn("worker stream {} reset, for a head cannot be encoded: {}", stream.id(), e.toString());
+            resetStream(Http2Error.INTERNAL_ERROR);
+            return;
+        }
+        outlet.meta(out);
+        host.http2().flushSoon();
+    }
+}

@@ -1,0 +1,54 @@
+package io.lambdadispatcher.worker.internal.transport;
+
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+
+/** Epoll where its classes are on the class path and its library loads, else NIO. Any thread. */
+public record ClientTransport(
+        String name,
+        IoHandlerFactory ioHandlers,
+        Class<? extends Channel> channelType,
+        Class<? extends ServerChannel> serverType) {
+
+    public static ClientTransport best() {
+        try {
+            return EpollOnly.isAvailable() ? EpollOnly.transport() : nio();
+        } catch (LinkageError e) {
+            // The classes are an optional dependency.
+            return nio();
+        }
+    }
+
+    /** Of daemon threads, for the caller to shut down. */
+    public EventLoopGroup newLoops(int threads) {
+        return new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("lambda-worker", true), ioHandlers);
+    }
+
+    private static ClientTransport nio() {
+        return new ClientTransport(
+                "nio", NioIoHandler.newFactory(), NioSocketChannel.class, NioServerSocketChannel.class);
+    }
+
+    /** Apart, so that this file loads without epoll's classes. */
+    private static final class EpollOnly {
+        static boolean isAvailable() {
+            return Epoll.isAvailable();
+        }
+
+        static ClientTransport transport() {
+            return new ClientTransport(
+                    "epoll", EpollIoHandler.newFactory(), EpollSocketChannel.class, EpollServerSocketChannel.class);
+        }
+    }
+}

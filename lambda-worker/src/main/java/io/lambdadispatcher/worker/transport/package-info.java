@@ -1,5 +1,0 @@
-/** Which of Netty's transports serves the worker's sockets, and HTTP/2 as a client over them. */
-@NullMarked
-package io.lambdadispatcher.worker.transport;
-
-import org.jspecify.annotations.NullMarked;

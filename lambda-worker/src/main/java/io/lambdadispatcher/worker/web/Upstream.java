@@ -1,9 +1,0 @@
-package io.lambdadispatcher.worker.web;
-
-import io.lambdadispatcher.worker.handler.Request;
-import io.lambdadispatcher.worker.handler.Response;
-
-/** The way to the application. */
-interface Upstream {
-    void relay(Request request, Response response, Origin origin);
-}

@@ -1,0 +1,120 @@
+package io.lambdadispatcher.worker.adapter.runtime;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static io.lambdadispatcher.worker.ScriptedStream.post;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.wire.event.EventWriter;
+import io.lambdadispatcher.wire.event.ResponseReader;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.Harness;
+import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.ScriptedStream.Reset;
+import io.lambdadispatcher.worker.handler.Request;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What becomes of a request where it is the worker that cannot: at once, not at its deadline. No child is started. */
+@Timeout(60)
+class RequestExchangeTest {
+    private static final int LARGE_BYTES = 300 * 1024;
+    private static final Executor NO_THREADS = action -> {
+        throw new RejectedExecutionException("none left");
+    };
+
+    private final RuntimePool pool =
+            new RuntimePool(RuntimeConfig.read(Map.of("LAMBDA_DISPATCHER_RUNTIME", "never-started")));
+
+    /** Of the event loop. */
+    private boolean starved;
+
+    @AfterEach
+    void stop() {
+        pool.stop();
+    }
+
+    private RequestExchange.Shared shared(Executor threads) {
+        return new RequestExchange.Shared(
+                pool,
+                EventWriter.of(EventFormat.HTTP_API_V2, "function"),
+                new ResponseReader(EventFormat.HTTP_API_V2),
+                threads,
+                "arn",
+                4 * LARGE_BYTES);
+    }
+
+    /** A request that there is no memory for, once we say so: what makes an event or a response of it asks it for these. */
+    private Request starving(Request request) {
+        return (Request) Proxy.newProxyInstance(
+                Request.class.getClassLoader(), new Class<?>[] {Request.class}, (proxy, method, arguments) -> {
+                    if (starved && Set.of("headers", "method").contains(method.getName())) {
+                        throw new OutOfMemoryError("on purpose");
+                    }
+                    return method.invoke(request, arguments);
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, LARGE_BYTES})
+    void should_fail_a_request_whose_answer_there_is_no_memory_for(int bytes) throws Exception {
+        byte[] answer = ("{\"statusCode\":200}" + " ".repeat(bytes)).getBytes(StandardCharsets.UTF_8);
+        try (Harness harness = new Harness((request, response) -> {
+            starved = true;
+            new RequestExchange(shared(Runnable::run), starving(request), response).onWhole(answer);
+        })) {
+            ScriptedStream stream = harness.stream();
+            stream.request(get("/"), 0, true);
+            Reset reset = stream.take(Reset.class);
+            assertThat(reset.code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+            assertThat(reset.text()).isEqualTo("java.lang.OutOfMemoryError");
+        }
+    }
+
+    @Test
+    void should_fail_a_request_whose_answer_finds_no_thread() throws Exception {
+        try (Harness harness = new Harness((request, response) ->
+                new RequestExchange(shared(NO_THREADS), request, response).onWhole(new byte[LARGE_BYTES]))) {
+            ScriptedStream stream = harness.stream();
+            stream.request(get("/"), 0, true);
+            assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+        }
+    }
+
+    @Test
+    void should_fail_a_request_whose_event_there_is_no_memory_for() throws Exception {
+        Executor threads = action -> {
+            starved = true;
+            action.run();
+        };
+        try (Harness harness = new Harness(
+                (request, response) -> new RequestExchange(shared(threads), starving(request), response).start())) {
+            assertThat(afterLargeRequest(harness)).isEqualTo(ErrorCode.HANDLER_FAILED);
+        }
+    }
+
+    /** No function has seen it. */
+    @Test
+    void should_leave_a_request_to_another_worker_whose_body_finds_no_thread() throws Exception {
+        try (Harness harness = new Harness(
+                (request, response) -> new RequestExchange(shared(NO_THREADS), request, response).start())) {
+            assertThat(afterLargeRequest(harness)).isEqualTo(ErrorCode.REFUSED);
+        }
+    }
+
+    private static ErrorCode afterLargeRequest(Harness harness) throws Exception {
+        ScriptedStream stream = harness.stream();
+        stream.request(post("/"), 0, false);
+        stream.data(new byte[LARGE_BYTES], true);
+        return stream.take(Reset.class).code();
+    }
+}

@@ -1,0 +1,162 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static io.lambdadispatcher.worker.ScriptedStream.post;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.Harness;
+import io.lambdadispatcher.worker.ScriptedDispatcher;
+import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2HeadersFrame;
+import io.netty.handler.codec.http2.Http2Settings;
+import java.io.IOException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
+
+@Timeout(60)
+class DrainNoticeTest {
+    private static final String NO_CONTENT = "HTTP/1.1 204 No Content\r\n\r\n";
+
+    private final Logger logger = (Logger) LoggerFactory.getLogger(DrainNotice.class);
+    private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    private WebHandler handler;
+
+    @BeforeEach
+    void listen() {
+        logged.start();
+        logger.setLevel(Level.INFO);
+        logger.setAdditive(false);
+        logger.addAppender(logged);
+    }
+
+    @AfterEach
+    void leave() {
+        logger.detachAppender(logged);
+        logger.setAdditive(true);
+        logger.setLevel(null);
+        handler.stop();
+    }
+
+    private WebHandler handler(WebConfig config) {
+        handler = new WebHandler(config.withDrainPath("/going"));
+        return handler;
+    }
+
+    /** Tells the test of each head. */
+    private static RawApp app(RawApp.Script onNotice) throws IOException {
+        RawApp[] app = new RawApp[1];
+        app[0] = new RawApp(connection -> {
+            for (String head; !(head = connection.readHead()).isEmpty(); ) {
+                app[0].heard.add(head);
+                if (head.startsWith("POST /going ")) {
+                    onNotice.serve(connection);
+                } else {
+                    connection.write(NO_CONTENT);
+                }
+            }
+        });
+        return app[0];
+    }
+
+    @Test
+    void should_post_to_the_app_once_why_and_for_how_long() throws Exception {
+        try (RawApp app = app(connection -> connection.write(NO_CONTENT));
+                Harness harness = new Harness(handler(app.config()), c -> c.withStreams(2, 1))) {
+            assertThat(app.takeHeard()).startsWith("GET / HTTP/1.1\r\n");
+            ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
+            ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
+            one.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            other.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            assertThat(app.takeHeard())
+                    .startsWith("POST /going HTTP/1.1\r\n")
+                    .contains("\r\nlambda-dispatcher-drain-reason: SCALE_IN\r\n")
+                    .contains("\r\nlambda-dispatcher-drain-grace-millis: 10000\r\n")
+                    .contains("\r\ncontent-length: 0\r\n");
+            harness.summary();
+            assertThat(app.heard).isEmpty();
+            assertThat(logged.list)
+                    .singleElement()
+                    .extracting(ILoggingEvent::getLevel)
+                    .isEqualTo(Level.INFO);
+        }
+    }
+
+    @Test
+    void should_post_to_an_h2c_app() throws Exception {
+        H2cApp[] it = new H2cApp[1];
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (stream, frame) -> {
+            if (frame instanceof Http2HeadersFrame head) {
+                Http2Headers fields = head.headers();
+                it[0].heard.add(fields.method() + " " + fields.path() + " "
+                        + fields.get("lambda-dispatcher-drain-reason") + " "
+                        + fields.get("lambda-dispatcher-drain-grace-millis") + " " + head.isEndStream());
+                stream.writeAndFlush(new DefaultHttp2HeadersFrame(new DefaultHttp2Headers().status("204"), true));
+            }
+        })) {
+            it[0] = app;
+            WebConfig config = app.config();
+            ReadinessCheck opens = ReadinessCheck.of(config.address().getPort()).withProbe(Probe.TCP);
+            try (Harness harness = new Harness(handler(config.withReadiness(opens)))) {
+                harness.dispatcher.takeReady();
+                harness.worker.drain(DrainReason.REQUESTED);
+                assertThat(app.takeHeard()).isEqualTo("POST /going REQUESTED 30000 true");
+                harness.summary();
+                assertThat(app.heard).isEmpty();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"refused, 10000, status 500", "closed, 10000, closed its connection", "silent, 200, cancelled: TIMEOUT"
+    })
+    void should_log_in_one_line_that_the_app_does_not_take_it(String answer, int graceMillis, String text)
+            throws Exception {
+        try (RawApp app = app(connection -> {
+                    switch (answer) {
+                        case "refused" -> connection.write("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n");
+                        case "closed" -> connection.socket.close();
+                        default -> connection.awaitEnd();
+                    }
+                });
+                Harness harness = new Harness(handler(app.config()))) {
+            harness.dispatcher.takeReady().send(new Drain(DrainReason.SCALE_IN, graceMillis));
+            assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
+            assertThat(logged.list).singleElement().satisfies(line -> {
+                assertThat(line.getLevel()).isEqualTo(Level.WARN);
+                assertThat(line.getFormattedMessage()).contains("/going", text);
+                assertThat(line.getThrowableProxy()).isNull();
+            });
+        }
+    }
+
+    /** Else anyone could have it close what it has open. */
+    @Test
+    void should_refuse_a_client_that_claims_to_be_the_worker() throws Exception {
+        try (RawApp app = app(connection -> connection.write(NO_CONTENT));
+                Harness harness = new Harness(handler(app.config()))) {
+            app.takeHeard();
+            ScriptedStream stream = harness.stream();
+            for (String name : new String[] {"lambda-dispatcher-drain-reason", "lambda_dispatcher-drain_reason"}) {
+                assertThat(stream.exchange(post("/going").add(name, "SHUTDOWN")).status())
+                        .isEqualTo("400");
+            }
+            assertThat(app.heard).isEmpty();
+            assertThat(stream.exchange(get("/going")).status()).isEqualTo("204");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(180)
+class WebAppTest {
+    private static ReadinessCheck check(RawApp app) {
+        return ReadinessCheck.of(app.address().getPort()).withTimes(Duration.ofMillis(1), Duration.ofSeconds(60));
+    }
+
+    private static void await(CompletableFuture<Void> stage) throws Exception {
+        stage.get(60, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void should_be_ready_when_the_app_answers_as_expected() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        RawApp[] it = new RawApp[1];
+        try (RawApp app = new RawApp(connection -> {
+            it[0].heard.add(connection.readHead());
+            int status = asked.incrementAndGet() < 3 ? 503 : 204;
+            connection.write("HTTP/1.1 " + status + " x\r\nContent-Length: 0\r\n\r\n");
+        })) {
+            it[0] = app;
+            await(new WebApp(app.config().withReadiness(check(app).withPath("/health")))
+                    .start()
+                    .toCompletableFuture());
+            assertThat(asked).hasValue(3);
+            assertThat(app.takeHeard()).startsWith("GET /health HTTP/1.1\r\n");
+        }
+    }
+
+    @Test
+    void should_be_ready_when_a_connection_opens() throws Exception {
+        try (RawApp app = new RawApp(RawApp.Connection::awaitEnd)) {
+            await(new WebApp(app.config().withReadiness(check(app).withProbe(Probe.TCP)))
+                    .start()
+                    .toCompletableFuture());
+        }
+    }
+
+    @Test
+    void should_fail_to_start_when_the_limit_is_over() throws Exception {
+        try (RawApp app = new RawApp(connection -> {
+            connection.readHead();
+            connection.write("HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n");
+        })) {
+            ReadinessCheck check = check(app).withTimes(Duration.ofMillis(1), Duration.ofMillis(50));
+            assertThatThrownBy(() -> await(new WebApp(app.config().withReadiness(check))
+                            .start()
+                            .toCompletableFuture()))
+                    .isInstanceOf(ExecutionException.class)
+                    .hasCauseInstanceOf(TimeoutException.class)
+                    .hasMessageContaining("HTTP/1.1 500")
+                    .hasMessageContaining("100-499");
+        }
+    }
+
+    /** With waits that double from one to the next it would take half a minute. */
+    @Test
+    void should_restart_after_the_shortest_wait_each_time_the_app_has_been_ready(@TempDir Path directory)
+            throws Exception {
+        Path starts = directory.resolve("starts");
+        try (RawApp port = new RawApp(RawApp.Connection::awaitEnd)) {
+            WebApp app = new WebApp(port.config()
+                    .withCommand("echo start >> " + starts + "; sleep 0.1")
+                    .withReadiness(check(port).withProbe(Probe.TCP)));
+            await(app.start().toCompletableFuture());
+            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(25);
+            long seen = 0;
+            while (seen < 10 && System.nanoTime() - untilNanos < 0) {
+                seen = Files.exists(starts) ? Files.readAllLines(starts).size() : 0;
+                Thread.sleep(5);
+            }
+            app.stop();
+            assertThat(seen).isGreaterThanOrEqualTo(10);
+        }
+    }
+
+    @Test
+    void should_fail_to_start_after_the_stop() throws Exception {
+        try (RawApp port = new RawApp(RawApp.Connection::awaitEnd)) {
+            WebApp app = new WebApp(port.config()
+                    .withCommand("sleep 1000")
+                    .withReadiness(check(port).withProbe(Probe.TCP)));
+            app.stop();
+            assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
+                    .hasMessageContaining("'sleep 1000' has been stopped");
+        }
+    }
+
+    /** It asks every millisecond. */
+    @Test
+    void should_ask_no_more_once_it_is_stopped() throws Exception {
+        try (RawApp busy = new RawApp(connection -> {
+            connection.readHead();
+            connection.write("HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n");
+        })) {
+            WebApp app = new WebApp(busy.config().withReadiness(check(busy)));
+            CompletableFuture<Void> ready = app.start().toCompletableFuture();
+            while (busy.connections() < 2) {
+                Thread.sleep(1);
+            }
+            app.stop();
+            assertThatThrownBy(() -> await(ready))
+                    .hasMessageContaining("the app at")
+                    .hasMessageContaining("has been stopped");
+            int asked;
+            do {
+                asked = busy.connections();
+                Thread.sleep(500);
+            } while (busy.connections() > asked);
+        }
+    }
+
+    @Test
+    void should_not_wait_for_an_app_that_is_stopped_before_it_is_ready() throws Exception {
+        try (RawApp nobody = new RawApp(RawApp.Connection::awaitEnd)) {
+            nobody.close();
+            WebApp app = new WebApp(nobody.config().withCommand("sleep 1000").withReadiness(check(nobody)));
+            CompletableFuture<Void> ready = app.start().toCompletableFuture();
+            app.stop();
+            assertThatThrownBy(() -> await(ready)).hasMessageContaining("'sleep 1000' has been stopped");
+        }
+    }
+
+    @Test
+    void should_fail_to_start_when_the_command_keeps_dying() throws Exception {
+        // Nobody gets this port by chance: who waits for the app goes on to ask there.
+        WebApp app = new WebApp(WebConfig.of(1).withCommand("exit 7"));
+        assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
+                .hasMessageContaining("exit 7")
+                .hasMessageContaining("exit code 7");
+        app.stop();
+    }
+}

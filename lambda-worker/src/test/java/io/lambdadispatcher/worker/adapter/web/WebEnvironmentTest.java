@@ -1,0 +1,134 @@
+package io.lambdadispatcher.worker.adapter.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class WebEnvironmentTest {
+    @Test
+    void should_have_the_adapters_defaults() {
+        WebConfig config = WebEnvironment.read(Map.of());
+        assertThat(config.address().getPort()).isEqualTo(8080);
+        assertThat(config.address().getHostString()).isEqualTo("127.0.0.1");
+        assertThat(config.protocol()).isEqualTo(AppProtocol.HTTP1);
+        assertThat(config.basePath()).isEmpty();
+        assertThat(config.passThroughPath()).isEqualTo("/events");
+        assertThat(config.drainPath()).isNull();
+        ReadinessCheck check = config.readiness();
+        assertThat(check.port()).isEqualTo(8080);
+        assertThat(check.path()).isEqualTo("/");
+        assertThat(check.probe()).isEqualTo(Probe.HTTP);
+        assertThat(check.interval()).isEqualTo(Duration.ofMillis(10));
+        assertThat(check.healthy().contains(499)).isTrue();
+        assertThat(check.healthy().contains(500)).isFalse();
+    }
+
+    @Test
+    void should_take_the_adapters_variables() {
+        WebConfig config = WebEnvironment.read(Map.of(
+                "AWS_LWA_PORT", "7000",
+                "AWS_LWA_READINESS_CHECK_PORT", "7001",
+                "AWS_LWA_READINESS_CHECK_PATH", "/health",
+                "AWS_LWA_READINESS_CHECK_PROTOCOL", "TCP",
+                "AWS_LWA_READINESS_CHECK_HEALTHY_STATUS", "200, 301-399",
+                "AWS_LWA_REMOVE_BASE_PATH", "/orders/",
+                "AWS_LWA_PASS_THROUGH_PATH", "/queue",
+                "AWS_LWA_AUTHORIZATION_SOURCE", "X-Auth",
+                "AWS_LWA_ERROR_STATUS_CODES", "500,502-504",
+                "AWS_LWA_INVOKE_MODE", "response_stream"));
+        assertThat(config.address().getPort()).isEqualTo(7000);
+        assertThat(config.basePath()).isEqualTo("/orders");
+        assertThat(config.passThroughPath()).isEqualTo("/queue");
+        assertThat(String.valueOf(config.authorizationSource())).isEqualTo("x-auth");
+        assertThat(config.errorStatusCodes().contains(503)).isTrue();
+        assertThat(config.errorStatusCodes().contains(501)).isFalse();
+        ReadinessCheck check = config.readiness();
+        assertThat(check.port()).isEqualTo(7001);
+        assertThat(check.path()).isEqualTo("/health");
+        assertThat(check.probe()).isEqualTo(Probe.TCP);
+        assertThat(check.healthy().contains(350)).isTrue();
+        assertThat(check.healthy().contains(300)).isFalse();
+    }
+
+    @Test
+    void should_take_the_adapters_variables_of_old() {
+        WebConfig config = WebEnvironment.read(Map.of(
+                "PORT", "7000",
+                "READINESS_CHECK_PATH", "/old",
+                "READINESS_CHECK_PORT", "7002",
+                "REMOVE_BASE_PATH", "v1",
+                "AWS_LWA_READINESS_CHECK_MIN_UNHEALTHY_STATUS", "400"));
+        assertThat(config.address().getPort()).isEqualTo(7000);
+        assertThat(config.readiness().path()).isEqualTo("/old");
+        assertThat(config.readiness().port()).isEqualTo(7002);
+        assertThat(config.basePath()).isEqualTo("/v1");
+        assertThat(config.readiness().healthy().contains(399)).isTrue();
+        assertThat(config.readiness().healthy().contains(400)).isFalse();
+    }
+
+    @Test
+    void should_prefer_its_own_names() {
+        WebConfig config = WebEnvironment.read(Map.of(
+                "LAMBDA_DISPATCHER_WEB_PORT", "9000",
+                "AWS_LWA_PORT", "7000",
+                "PORT", "7001",
+                "LAMBDA_DISPATCHER_WEB_PROTOCOL", "h2c",
+                "LAMBDA_DISPATCHER_WEB_COMMAND", "node app.js",
+                "LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "250",
+                "LAMBDA_DISPATCHER_WEB_DRAIN_PATH", "/going",
+                "LAMBDA_DISPATCHER_WEB_READINESS_LIMIT_MILLIS", "5000"));
+        assertThat(config.address().getPort()).isEqualTo(9000);
+        assertThat(config.protocol()).isEqualTo(AppProtocol.H2C);
+        assertThat(config.readiness().probe()).isEqualTo(Probe.TCP);
+        assertThat(config.readiness().limit()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(config.command()).isEqualTo("node app.js");
+        assertThat(config.drainPath()).isEqualTo("/going");
+        assertThat(config.idleLimit()).isEqualTo(Duration.ofMillis(250));
+    }
+
+    @Test
+    void should_name_the_variable_that_cannot_be_used() {
+        String[][] bad = {
+            {"LAMBDA_DISPATCHER_WEB_PORT", "0"},
+            {"LAMBDA_DISPATCHER_WEB_PORT", "http"},
+            {"LAMBDA_DISPATCHER_WEB_PROTOCOL", "h3"},
+            {"LAMBDA_DISPATCHER_WEB_READINESS_PROTOCOL", "udp"},
+            {"LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "-1"},
+            {"LAMBDA_DISPATCHER_WEB_DRAIN_PATH", "going"},
+            {"LAMBDA_DISPATCHER_WEB_ERROR_STATUS_CODES", "2xx"},
+            {"AWS_LWA_PORT", "x"},
+            {"PORT", "70000"},
+            {"AWS_LWA_READINESS_CHECK_PROTOCOL", "udp"},
+            {"AWS_LWA_READINESS_CHECK_HEALTHY_STATUS", "2xx"},
+            {"READINESS_CHECK_MIN_UNHEALTHY_STATUS", "0"},
+            {"LAMBDA_DISPATCHER_WEB_HOST", "[nowhere"},
+            {"LAMBDA_DISPATCHER_WEB_EVENT_PATH", "events"},
+            {"AWS_LWA_READINESS_CHECK_PATH", "health"}
+        };
+        for (String[] variable : bad) {
+            assertThatThrownBy(() -> WebEnvironment.read(Map.of(variable[0], variable[1])))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith(variable[0] + " is ")
+                    .hasMessageContaining("'" + variable[1] + "'");
+        }
+        for (String codes : new String[] {"", "99", "1000", "a", "300-200", "1-2-3", "200,"}) {
+            assertThatThrownBy(() -> StatusCodes.parse(codes)).isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Test
+    void should_be_chosen_by_a_port_or_a_command() {
+        assertThat(WebEnvironment.chosenBy(Map.of("LAMBDA_DISPATCHER_WEB_PORT", "1")))
+                .isEqualTo("LAMBDA_DISPATCHER_WEB_PORT");
+        assertThat(WebEnvironment.chosenBy(Map.of("AWS_LWA_PORT", "1"))).isEqualTo("AWS_LWA_PORT");
+        assertThat(WebEnvironment.chosenBy(Map.of("LAMBDA_DISPATCHER_WEB_COMMAND", "x")))
+                .isEqualTo("LAMBDA_DISPATCHER_WEB_COMMAND");
+        assertThat(WebEnvironment.chosenBy(Map.of("PORT", "1"))).isNull();
+        assertThat(WebEnvironment.isPortGiven(Map.of("PORT", "1"))).isTrue();
+    }
+}
