@@ -1,16 +1,17 @@
 package io.lambdadispatcher.server.config;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Settings that have been checked, each with its source. Immutable. */
 public final class Configuration {
-    private final EffectiveValues values;
-    private final Map<String, EffectiveValues> functions;
+    private static final int WIDEST_COLUMN = 40;
 
-    /** @param functions by their place in names of settings: {@code function} or {@code functions[0]} */
-    Configuration(EffectiveValues values, Map<String, EffectiveValues> functions) {
+    private final Values values;
+    private final List<Values> functions;
+
+    Configuration(Values values, List<Values> functions) {
         this.values = values;
         this.functions = functions;
     }
@@ -25,33 +26,33 @@ public final class Configuration {
         return values.find(setting);
     }
 
-    /** Nobody has chosen it: it is the default. */
     public boolean isDefault(Setting<?> setting) {
-        return values.effective(setting).source().kind() == Source.Kind.DEFAULT;
+        return values.isDefault(setting);
     }
 
-    /** The same with another value, as if it had been the default. */
-    public <T> Configuration withDefault(Setting<T> setting, String text) {
-        EffectiveValues changed = values.copy();
-        changed.put(Effective.parse(setting, RawValue.of(text, Source.DEFAULT)));
-        return new Configuration(changed, functions);
+    /** Returns a copy in which the setting has another default, and that value. */
+    public Configuration withDefault(Setting<?> setting, String text) {
+        return new Configuration(values.withDefault(setting, text), functions);
     }
 
     /** At least one. */
     public List<FunctionConfiguration> functions() {
-        return functions.values().stream().map(FunctionConfiguration::of).toList();
+        return functions.stream().map(FunctionConfiguration::of).toList();
     }
 
-    /** The effective settings with their sources, one a line, secrets masked. */
+    /** Returns the effective settings in three columns: name, value and source. Secrets are not shown. */
     public String report() {
-        return ConfigurationReport.of(values, functions);
+        List<String[]> lines = new ArrayList<>();
+        values.forEach(false, (name, text, source) -> lines.add(new String[] {name, text, source}));
+        functions.forEach(function ->
+                function.forEach(true, (name, text, source) -> lines.add(new String[] {name, text, source})));
+        String format = "%-" + width(lines, 0) + "s  %-" + Math.min(width(lines, 1), WIDEST_COLUMN) + "s  %s\n";
+        StringBuilder report = new StringBuilder();
+        lines.forEach(line -> report.append(String.format(format, (Object[]) line)));
+        return report.toString();
     }
 
-    EffectiveValues values() {
-        return values;
-    }
-
-    Map<String, EffectiveValues> functionValues() {
-        return functions;
+    private static int width(List<String[]> lines, int column) {
+        return lines.stream().mapToInt(line -> line[column].length()).max().orElse(1);
     }
 }
