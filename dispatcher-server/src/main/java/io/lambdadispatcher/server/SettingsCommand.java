@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParseResult;
 
-/** A command that takes settings: {@code --config}, and a flag for each setting. Runs on the main thread. */
+/** A command that takes {@code --config} and a flag for each setting. Runs on the main thread. */
 abstract class SettingsCommand implements Callable<Integer> {
     private static final String CONFIG = "--config";
 
@@ -40,7 +40,7 @@ abstract class SettingsCommand implements Callable<Integer> {
                 .footer(
                         "",
                         "A DURATION is a number and ms, s, m, h or d, such as 500ms. PORT 0 is any free port.",
-                        "Every flag is also an environment variable and a name in FILE, with less priority in this order:",
+                        "Each setting is a flag, a variable, and a line of FILE. Flags override variables, which override FILE:",
                         String.format(
                                 "%s=80, %s=80, %s: 80.",
                                 Settings.PUBLIC_PLAIN_PORT.flag(),
@@ -137,6 +137,6 @@ abstract class SettingsCommand implements Callable<Integer> {
         return misplaced;
     }
 
-    /** @return the exit code */
+    /** Returns the exit code. */
     abstract int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException;
 }

@@ -1,7 +1,8 @@
 package io.lambdadispatcher.server.config;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Settings that have been checked, each with its source. Immutable. */
@@ -21,7 +22,7 @@ public final class Configuration {
         return values.get(setting);
     }
 
-    /** @return {@code null} if it is not set */
+    /** Returns {@code null} if the setting is not set. */
     public <T> @Nullable T find(Setting<T> setting) {
         return values.find(setting);
     }
@@ -40,19 +41,16 @@ public final class Configuration {
         return functions.stream().map(FunctionConfiguration::of).toList();
     }
 
-    /** Returns the effective settings in three columns: name, value and source. Secrets are not shown. */
+    /** Returns all settings in three columns: name, value and source. Secrets are not shown. */
     public String report() {
-        List<String[]> lines = new ArrayList<>();
-        values.forEach(false, (name, text, source) -> lines.add(new String[] {name, text, source}));
-        functions.forEach(function ->
-                function.forEach(true, (name, text, source) -> lines.add(new String[] {name, text, source})));
-        String format = "%-" + width(lines, 0) + "s  %-" + Math.min(width(lines, 1), WIDEST_COLUMN) + "s  %s\n";
-        StringBuilder report = new StringBuilder();
-        lines.forEach(line -> report.append(String.format(format, (Object[]) line)));
-        return report.toString();
+        List<String[]> rows = Stream.concat(
+                        values.rows(false), functions.stream().flatMap(f -> f.rows(true)))
+                .toList();
+        String format = "%-" + width(rows, 0) + "s  %-" + Math.min(width(rows, 1), WIDEST_COLUMN) + "s  %s\n";
+        return rows.stream().map(row -> String.format(format, (Object[]) row)).collect(Collectors.joining());
     }
 
-    private static int width(List<String[]> lines, int column) {
-        return lines.stream().mapToInt(line -> line[column].length()).max().orElse(1);
+    private static int width(List<String[]> rows, int column) {
+        return rows.stream().mapToInt(row -> row[column].length()).max().orElse(1);
     }
 }

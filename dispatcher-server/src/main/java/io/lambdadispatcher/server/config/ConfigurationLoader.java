@@ -12,17 +12,20 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Combines the sources of settings: a flag overrides the environment, which overrides the file, which overrides the default. Finds
- * everything that is wrong in one go. Used once, by one thread.
+ * Combines the sources of settings: a flag overrides the environment, which overrides the file,
+ * which overrides the default. Finds everything that is wrong in one go. Used once, by one thread.
  */
 public final class ConfigurationLoader {
     /** Names the settings file; also the flag {@code --config}. */
     public static final String FILE_VARIABLE = Setting.VARIABLE_PREFIX + "CONFIG";
 
-    /** Names a text file that a demo shows when it is ready. The launch script sets it for an example. */
+    /** Names a text file that a demo shows when it is ready. The launch script sets it. */
     public static final String DEMO_TRY_VARIABLE = Setting.VARIABLE_PREFIX + "DEMO_TRY";
 
-    /** Variables of the launch script, of the detection of this machine's address, and of workers in the same environment. */
+    /**
+     * Variables of the launch script, of the detection of this machine's address, and of workers
+     * in the same environment.
+     */
     private static final Set<String> OTHER_VARIABLES = Set.of(
             FILE_VARIABLE,
             DialBackAddress.VARIABLE,
@@ -40,6 +43,8 @@ public final class ConfigurationLoader {
     private ConfigurationLoader() {}
 
     /**
+     * Reads and checks all settings.
+     *
      * @param defaults those of the command, which replace the table's
      * @param file {@code null} = none, unless the environment names one
      * @param flags texts by flag, {@code --public-plain-port}; all are known

@@ -34,7 +34,7 @@ public record FunctionConfiguration(
 
     /** What launches the workers of a function. */
     public enum Launcher {
-        /** Nothing here. Workers launch themselves, and sign their launch token with the shared secret. */
+        /** Nothing: workers launch themselves, and sign their token with the shared secret. */
         SELF,
         /** The dispatcher, as processes on its machine. */
         LOCAL,

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
 /**
- * The table of settings, by topic. Parsing, {@code --help}, {@code check-config} and docs/CONFIGURATION.md all come from it, in the
- * order of the declarations.
+ * The table of settings, by topic. Parsing, {@code --help}, {@code check-config} and
+ * docs/CONFIGURATION.md all come from it, in the order of the declarations.
  */
 public final class Settings {
     private static final List<Topic> TOPICS = new ArrayList<>();
@@ -304,7 +304,7 @@ public final class Settings {
 
     private Settings() {}
 
-    /** Settings that belong together. Declaring a setting is what adds it to its topic, and so to the table. */
+    /** Settings that belong together. Declaring one adds it to its topic, and so to the table. */
     public static final class Topic {
         private final String title;
         private final List<Setting<?>> settings = new ArrayList<>();

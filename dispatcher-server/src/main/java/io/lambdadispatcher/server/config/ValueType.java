@@ -25,10 +25,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * How the text of a setting becomes its value. Immutable.
  *
- * @param label stands for the value in {@code --help}: what can be written, if that is short, or the name of its kind
+ * @param label stands for the value in {@code --help}: all that can be written, or a name for it
  * @param expected what a valid text looks like, for messages and docs
- * @param parser throws {@link IllegalArgumentException} for any other text; its message is not shown, {@code expected} is
- * @param separator what splits a text into items; {@code null} = a single value, and a YAML list is refused
+ * @param parser throws {@link IllegalArgumentException} for any other text; messages show
+ *     {@code expected} instead of its message
+ * @param separator what splits a text into items; {@code null} = a single value, no YAML list
  */
 public record ValueType<T>(
         String label,
@@ -116,12 +117,12 @@ public record ValueType<T>(
     static ValueType<Duration> duration() {
         return single(
                 "DURATION",
-                "a duration such as 500ms, 10s, 15m or 1h, or 0",
+                "0, or a duration such as 500ms, 10s, 15m or 1h",
                 text -> text.equals("0") ? Duration.ZERO : parseDuration(text));
     }
 
     static ValueType<Duration> positiveDuration() {
-        return single("DURATION", "a duration such as 500ms, 10s, 15m or 1h, more than 0", text -> {
+        return single("DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", text -> {
             Duration duration = parseDuration(text);
             require(!duration.isZero());
             return duration;
@@ -197,7 +198,7 @@ public record ValueType<T>(
         });
     }
 
-    /** A secret as orchestrators mount it. A line end that an editor may have added is not part of it. */
+    /** A secret as orchestrators mount it, without the line end that an editor may have added. */
     static ValueType<byte[]> secretFile() {
         String expected = "a readable file that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
         return single("FILE", expected, text -> {

@@ -4,9 +4,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A value for each setting, with its source: those of the dispatcher, or of one entry of {@code functions}. */
+/**
+ * A value for each setting, with its source: those of the dispatcher and its only function, or
+ * those of one entry of {@code functions}. Confined to the main thread.
+ */
 final class Values {
     /** The source of what nobody has set. */
     static final String DEFAULT = "default";
@@ -22,7 +26,11 @@ final class Values {
     private final String place;
     private final Map<Setting<?>, Value<?>> values = new LinkedHashMap<>();
 
-    /** Starts with the defaults of the table. @param place {@code functions[0]}, or empty for the dispatcher */
+    /**
+     * Starts with the defaults of the table.
+     *
+     * @param place {@code functions[0]} for an entry of that list; otherwise empty
+     */
     Values(String place) {
         this.place = place;
         Settings.BY_NAME.values().forEach(setting -> {
@@ -100,19 +108,18 @@ final class Values {
         return name(setting) + ": expected " + expected + got;
     }
 
-    /** Names, values as they may be shown, and sources. */
-    void forEach(boolean ofFunction, Report report) {
-        values.forEach((setting, value) -> {
-            if (setting.isOfFunction() == ofFunction) {
-                String text = value.text == null || value.text.isEmpty()
-                        ? "-"
-                        : setting.type().show(value.text);
-                report.line(name(setting), text, value.source);
-            }
-        });
+    /** Rows of three: name, value as it may be shown, and source. */
+    Stream<String[]> rows(boolean ofFunction) {
+        return values.keySet().stream()
+                .filter(setting -> setting.isOfFunction() == ofFunction)
+                .map(this::row);
     }
 
-    interface Report {
-        void line(String name, String text, String source);
+    private String[] row(Setting<?> setting) {
+        Value<?> value = value(setting);
+        String shown = value.text == null || value.text.isEmpty()
+                ? "-"
+                : setting.type().show(value.text);
+        return new String[] {name(setting), shown, value.source};
     }
 }

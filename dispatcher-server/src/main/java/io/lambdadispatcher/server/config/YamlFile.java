@@ -18,8 +18,9 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 import tools.jackson.dataformat.yaml.YAMLParser;
 
 /**
- * Reads a settings file to dotted names: {@code public: {plain: {port: 80}}} and {@code public.plain.port: 80} mean the same. Every value
- * keeps its line. What cannot be a setting goes to the problems, and reading continues if it can.
+ * Reads a settings file to dotted names: {@code public: {plain: {port: 80}}} means
+ * {@code public.plain.port: 80}. Every value keeps its line, which Jackson's tree would lose.
+ * What cannot be a setting goes to the problems, and reading continues if it can.
  */
 final class YamlFile {
     private static final String FUNCTIONS = "functions";

@@ -156,7 +156,7 @@ class ConfigurationLoaderTest {
                         "log.level: expected one of error, warn, info, debug, trace, got \"loud\" (" + file
                                 + " line 1)",
                         "http.max-head-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file + " line 3)",
-                        "shutdown.grace: expected a duration such as 500ms, 10s, 15m or 1h, or 0, got \"10\""
+                        "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
                         "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
                                 + " (flag --public-plain-port)");
