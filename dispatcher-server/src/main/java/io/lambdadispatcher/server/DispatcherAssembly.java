@@ -16,8 +16,7 @@ import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
-import io.lambdadispatcher.server.config.LauncherKind;
-import io.lambdadispatcher.server.config.SecretFile;
+import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
@@ -26,7 +25,6 @@ import java.io.File;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -116,15 +114,15 @@ final class DispatcherAssembly {
             builder.secret(secret);
         }
         List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
-        if (dialBack.isEmpty() && any(LauncherKind.LAMBDA)) {
+        if (dialBack.isEmpty() && any(Launcher.LAMBDA)) {
             dialBack = List.of(InetSocketAddress.createUnresolved(ownHost(), 0));
         }
         builder.dialBack(dialBack);
-        if (any(LauncherKind.LOCAL)) {
-            launch(LauncherKind.LOCAL, new LocalLauncher(localWorkers()), builder);
+        if (any(Launcher.LOCAL)) {
+            launch(Launcher.LOCAL, new LocalLauncher(localWorkers()), builder);
         }
-        if (any(LauncherKind.LAMBDA)) {
-            launch(LauncherKind.LAMBDA, lambdaLauncher(), builder);
+        if (any(Launcher.LAMBDA)) {
+            launch(Launcher.LAMBDA, lambdaLauncher(), builder);
         }
     }
 
@@ -136,11 +134,11 @@ final class DispatcherAssembly {
         }
     }
 
-    private boolean any(LauncherKind kind) {
+    private boolean any(Launcher kind) {
         return functions.stream().anyMatch(function -> function.launcher() == kind);
     }
 
-    private void launch(LauncherKind kind, WorkerLauncher launcher, Dispatcher.Builder builder) {
+    private void launch(Launcher kind, WorkerLauncher launcher, Dispatcher.Builder builder) {
         functions.stream()
                 .filter(function -> function.launcher() == kind)
                 .forEach(function -> builder.launcher(function.options().name(), launcher));
@@ -150,7 +148,7 @@ final class DispatcherAssembly {
         LambdaLauncher.Builder builder =
                 LambdaLauncher.builder().maxInvokes(configuration.get(Settings.AWS_MAX_INVOKES));
         functions.stream()
-                .filter(function -> function.launcher() == LauncherKind.LAMBDA)
+                .filter(function -> function.launcher() == Launcher.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
         locate(builder);
         Path certificate = configuration.find(Settings.WORKERS_TLS_CERTIFICATE);
@@ -162,7 +160,8 @@ final class DispatcherAssembly {
             launcher.verify();
             return launcher;
         } catch (IOException e) {
-            throw new StartException("workers.tls.certificate: '" + certificate + "' cannot be read: " + e, e);
+            throw new StartException(
+                    "workers.tls.certificate: expected a readable file, got \"" + certificate + "\": " + e, e);
         } catch (RuntimeException e) {
             throw new StartException("launcher lambda: " + e.getMessage(), e);
         }
@@ -220,21 +219,10 @@ final class DispatcherAssembly {
                 : new TlsOptions(chain, privateKey, configuration.find(clients));
     }
 
-    /** @return {@code null}: none is needed, for nobody but the launcher starts workers */
-    private byte @Nullable [] secret() throws StartException {
-        String text = configuration.find(Settings.WORKERS_SECRET);
-        if (text != null) {
-            return text.getBytes(StandardCharsets.UTF_8);
-        }
-        Path file = configuration.find(Settings.WORKERS_SECRET_FILE);
-        if (file == null) {
-            return null;
-        }
-        try {
-            return SecretFile.read(file);
-        } catch (IOException e) {
-            throw new StartException("workers.secret-file: '" + file + "' cannot be read: " + e, e);
-        }
+    /** @return {@code null}: only the dispatcher launches workers, so that nobody else needs it */
+    private byte @Nullable [] secret() {
+        byte[] secret = configuration.find(Settings.WORKERS_SECRET);
+        return secret != null ? secret : configuration.find(Settings.WORKERS_SECRET_FILE);
     }
 
     private LocalWorkers localWorkers() {
@@ -256,12 +244,12 @@ final class DispatcherAssembly {
                 configuration.find(Settings.WORKERS_TLS_CERTIFICATE));
     }
 
-    /** A JVM passes over what is not there, and misses a class later. */
+    /** A JVM ignores a missing entry, and does not find a class later. */
     private static void warnOfWhatIsMissing(String classPath) {
         for (String entry : classPath.split(Pattern.quote(File.pathSeparator))) {
             String place = entry.endsWith("*") ? entry.substring(0, entry.length() - 1) : entry;
             if (!Files.exists(Path.of(place))) {
-                log.warn("local.class-path: '{}' is not there, expected a jar or a directory", entry);
+                log.warn("local.class-path: expected jars and directories that exist, got \"{}\"", entry);
             }
         }
     }

@@ -2,7 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.config.Configuration;
-import io.lambdadispatcher.server.config.LauncherKind;
+import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +18,7 @@ final class FailedLaunch implements DispatcherObserver {
 
     static FailedLaunch ofLocalWorkers(Configuration configuration) {
         return new FailedLaunch(configuration.functions().stream()
-                .filter(function -> function.launcher() == LauncherKind.LOCAL)
+                .filter(function -> function.launcher() == Launcher.LOCAL)
                 .map(function -> function.options().name())
                 .collect(Collectors.toUnmodifiableSet()));
     }

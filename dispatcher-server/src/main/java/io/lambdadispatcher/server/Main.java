@@ -21,10 +21,7 @@ public final class Main {
         root.usageMessage()
                 .description("One invoke, thousands of requests: an HTTP dispatcher for AWS Lambda.")
                 .footer("", "dispatcher COMMAND --help shows the settings of a command.");
-        root.addOption(OptionSpec.builder("-h", "--help")
-                .usageHelp(true)
-                .description("shows this")
-                .build());
+        root.addOption(help());
         CommandLine line = new CommandLine(root);
         line.addSubcommand(new ServeCommand(environment, termination).spec());
         line.addSubcommand(new DemoCommand(environment, termination).spec());
@@ -39,12 +36,19 @@ public final class Main {
         return line;
     }
 
-    /** Without the list of all settings, behind which nobody would find the message. */
+    static OptionSpec help() {
+        return OptionSpec.builder("-h", "--help")
+                .usageHelp(true)
+                .description("Shows this help.")
+                .build();
+    }
+
+    /** Without the list of all settings, which would hide the message. */
     private static int refuse(ParameterException failure) {
         CommandLine line = failure.getCommandLine();
         line.getErr().println(failure.getMessage());
         UnmatchedArgumentException.printSuggestions(failure, line.getErr());
-        line.getErr().println(line.getCommandSpec().qualifiedName() + " --help shows what it takes");
+        line.getErr().println(line.getCommandSpec().qualifiedName() + " --help shows all flags");
         return ExitCode.USAGE;
     }
 

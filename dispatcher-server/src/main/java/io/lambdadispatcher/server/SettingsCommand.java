@@ -2,16 +2,27 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
+import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
+import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.OverwrittenOptionException;
+import picocli.CommandLine.ParseResult;
 
-/** A command that takes settings. Runs on the main thread. */
+/** A command that takes {@code --config} and a flag for each setting. Runs on the main thread. */
 abstract class SettingsCommand implements Callable<Integer> {
+    private static final String CONFIG = "--config";
+
     private final Map<Setting<?>, String> defaults;
     private final Map<String, String> environment;
     private final CommandSpec spec;
@@ -25,12 +36,46 @@ abstract class SettingsCommand implements Callable<Integer> {
                 .width(120)
                 .autoWidth(false)
                 .sortOptions(false)
-                .abbreviateSynopsis(true);
-        spec.addOption(OptionSpec.builder("-h", "--help")
-                .usageHelp(true)
-                .description("shows this")
+                .abbreviateSynopsis(true)
+                .footer(
+                        "",
+                        "A DURATION is a number and ms, s, m, h or d, such as 500ms. PORT 0 is any free port.",
+                        "Each setting is a flag, a variable, and a line of FILE. Flags override variables, which override FILE:",
+                        String.format(
+                                "%s=80, %s=80, %s: 80.",
+                                Settings.PUBLIC_PLAIN_PORT.flag(),
+                                Settings.PUBLIC_PLAIN_PORT.variable(),
+                                Settings.PUBLIC_PLAIN_PORT.name()));
+        spec.addOption(Main.help());
+        spec.addOption(OptionSpec.builder(CONFIG)
+                .paramLabel("FILE")
+                .type(String.class)
+                .description("YAML file of settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
                 .build());
-        SettingsFlags.addTo(spec, defaults);
+        Settings.topics().forEach(topic -> spec.addArgGroup(group(topic)));
+        // The loader reports what is unknown, together with all other problems.
+        spec.parser().unmatchedArgumentsAllowed(true).unmatchedOptionsArePositionalParams(false);
+    }
+
+    /** A group for {@code --help} alone: it does not make its flags depend on each other. */
+    private ArgGroupSpec group(Settings.Topic topic) {
+        ArgGroupSpec.Builder group = ArgGroupSpec.builder()
+                .heading("%n" + topic.title() + ":%n")
+                .validate(false)
+                .order(Settings.topics().indexOf(topic));
+        topic.settings().forEach(setting -> group.addArg(option(setting)));
+        return group.build();
+    }
+
+    private OptionSpec option(Setting<?> setting) {
+        String byDefault = defaults.getOrDefault(setting, setting.defaultText());
+        String shown = byDefault == null || byDefault.isEmpty() ? "" : " (default: " + byDefault + ")";
+        return OptionSpec.builder(setting.flag())
+                .paramLabel(setting.type().label())
+                .type(String.class)
+                // Picocli expands %-conversions in descriptions.
+                .description((setting.doc() + shown).replace("%", "%%"))
+                .build();
     }
 
     final CommandSpec spec() {
@@ -41,7 +86,7 @@ abstract class SettingsCommand implements Callable<Integer> {
     public final Integer call() {
         CommandLine line = spec.commandLine();
         try {
-            return run(SettingsFlags.load(line.getParseResult(), defaults, environment), line.getOut());
+            return run(load(line.getParseResult()), line.getOut());
         } catch (ConfigurationException e) {
             e.problems().forEach(line.getErr()::println);
             line.getErr().flush();
@@ -56,6 +101,42 @@ abstract class SettingsCommand implements Callable<Integer> {
         }
     }
 
-    /** @return the exit code */
+    private Configuration load(ParseResult parsed) throws ConfigurationException {
+        Map<String, String> flags = new LinkedHashMap<>();
+        for (OptionSpec option : parsed.matchedOptions()) {
+            if (option.group() != null) {
+                flags.put(option.longestName(), onlyValue(option));
+            }
+        }
+        String file = parsed.matchedOptionValue(CONFIG, null);
+        return ConfigurationLoader.load(
+                defaults, file == null ? null : Path.of(file), environment, flags, misplaced(parsed));
+    }
+
+    /** Picocli looks for flags that are given twice, but not in groups. */
+    private String onlyValue(OptionSpec option) {
+        List<String> values = option.originalStringValues();
+        if (values.size() > 1) {
+            throw new OverwrittenOptionException(
+                    spec.commandLine(), option, "option '" + option.longestName() + "' should be specified only once");
+        }
+        return values.get(0);
+    }
+
+    /** Without the values of unknown flags, which picocli cannot tell from arguments. */
+    private static List<String> misplaced(ParseResult parsed) {
+        List<String> misplaced = new ArrayList<>();
+        boolean afterFlag = false;
+        for (String argument : parsed.unmatched()) {
+            boolean flag = argument.startsWith("-");
+            if (flag || !afterFlag) {
+                misplaced.add(argument);
+            }
+            afterFlag = flag && argument.indexOf('=') < 0;
+        }
+        return misplaced;
+    }
+
+    /** Returns the exit code. */
     abstract int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException;
 }

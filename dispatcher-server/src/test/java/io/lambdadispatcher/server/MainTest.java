@@ -56,10 +56,11 @@ class MainTest {
                 .isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString())
-                .contains("unknown flag '--publik-plain-port', did you mean '--public-plain-port'?\n")
-                .contains("unexpected argument 'stray'\n")
-                .contains("workers.port: 'x' (flag --workers-port): expected a whole number, 0 to 65535\n")
-                .doesNotContain("'80'");
+                .contains("unknown flag \"--publik-plain-port\", did you mean \"--public-plain-port\"?\n")
+                .contains("unexpected argument \"stray\"\n")
+                .contains("workers.port: expected a port from 1 to 65535, or 0 for any free port, got \"x\""
+                        + " (flag --workers-port)\n")
+                .doesNotContain("\"80\"");
     }
 
     private String[] serveOnFreePorts(String... more) {
@@ -126,7 +127,11 @@ class MainTest {
     @Test
     void should_refuse_a_flag_that_is_given_twice() {
         assertThat(run("check-config", "--workers-port=1", "--workers-port=2")).isEqualTo(ExitCode.USAGE);
-        assertThat(err.toString().lines()).hasSize(2).first().asString().contains("--workers-port");
+        assertThat(err.toString().lines())
+                .hasSize(2)
+                .first()
+                .asString()
+                .contains("'--workers-port' should be specified only once");
     }
 
     @Test
@@ -146,6 +151,43 @@ class MainTest {
     void should_show_every_setting_as_a_flag_in_help() {
         assertThat(run("serve", "--help")).isEqualTo(ExitCode.OK);
 
-        assertThat(out.toString()).contains("--public-plain-port=VALUE").contains("[8080]");
+        assertThat(out.toString())
+                .contains("--public-plain-port=PORT|off")
+                .contains("Port for clients without TLS: HTTP/1.1 and h2c. (default: 8080)");
+    }
+
+    @Test
+    void should_group_settings_by_topic_in_help_with_the_defaults_of_the_command() {
+        assertThat(run("demo", "--help")).isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString())
+                .containsSubsequence(
+                        "--config=FILE",
+                        "\nPublic ports:\n",
+                        "--public-plain-host=HOST",
+                        "(default: 127.0.0.1)",
+                        "\nWorker port:\n",
+                        "--workers-port=PORT",
+                        "\nSockets, threads and shutdown:\n",
+                        "--shutdown-grace=DURATION");
+    }
+
+    /** Topics are for readers: flags of one do not depend on each other, and those of several go together. */
+    @Test
+    void should_take_flags_of_all_topics_in_any_order() {
+        assertThat(run(
+                        "check-config",
+                        "--log-level=warn",
+                        "--workers-secret=" + SECRET,
+                        "--admin-port=off",
+                        "--public-plain-port=81",
+                        "--workers-port=82"))
+                .isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString())
+                .containsPattern("log\\.level +warn +flag --log-level")
+                .containsPattern("admin\\.port +off +flag --admin-port")
+                .containsPattern("public\\.plain\\.port +81 +flag --public-plain-port")
+                .containsPattern("workers\\.port +82 +flag --workers-port");
     }
 }

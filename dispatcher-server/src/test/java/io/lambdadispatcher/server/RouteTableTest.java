@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
-import io.lambdadispatcher.server.config.LauncherKind;
+import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.Route;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RouteTableTest {
     private static FunctionConfiguration function(String name, Route route) {
-        return new FunctionConfiguration(FunctionOptions.of(name), route, null, LauncherKind.SELF, name, name, null);
+        return new FunctionConfiguration(FunctionOptions.of(name), route, null, Launcher.SELF, name, name, null);
     }
 
     private static FunctionConfiguration function(String name, @Nullable String host, String path) {

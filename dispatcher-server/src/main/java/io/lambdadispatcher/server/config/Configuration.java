@@ -1,16 +1,18 @@
 package io.lambdadispatcher.server.config;
 
 import java.util.List;
-import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Settings that have been checked, each with its source. Immutable. */
 public final class Configuration {
-    private final EffectiveValues values;
-    private final Map<String, EffectiveValues> functions;
+    private static final int WIDEST_COLUMN = 40;
 
-    /** @param functions by their place in names of settings: {@code function} or {@code functions[0]} */
-    Configuration(EffectiveValues values, Map<String, EffectiveValues> functions) {
+    private final Values values;
+    private final List<Values> functions;
+
+    Configuration(Values values, List<Values> functions) {
         this.values = values;
         this.functions = functions;
     }
@@ -20,38 +22,35 @@ public final class Configuration {
         return values.get(setting);
     }
 
-    /** @return {@code null} if it is not set */
+    /** Returns {@code null} if the setting is not set. */
     public <T> @Nullable T find(Setting<T> setting) {
         return values.find(setting);
     }
 
-    /** Nobody has chosen it: it is the default. */
     public boolean isDefault(Setting<?> setting) {
-        return values.effective(setting).source().kind() == Source.Kind.DEFAULT;
+        return values.isDefault(setting);
     }
 
-    /** The same with another value, as if it had been the default. */
-    public <T> Configuration withDefault(Setting<T> setting, String text) {
-        EffectiveValues changed = values.copy();
-        changed.put(Effective.parse(setting, RawValue.of(text, Source.DEFAULT)));
-        return new Configuration(changed, functions);
+    /** Returns a copy in which the setting has another default, and that value. */
+    public Configuration withDefault(Setting<?> setting, String text) {
+        return new Configuration(values.withDefault(setting, text), functions);
     }
 
     /** At least one. */
     public List<FunctionConfiguration> functions() {
-        return functions.values().stream().map(FunctionConfiguration::of).toList();
+        return functions.stream().map(FunctionConfiguration::of).toList();
     }
 
-    /** The effective settings with their sources, one a line, secrets masked. */
+    /** Returns all settings in three columns: name, value and source. Secrets are not shown. */
     public String report() {
-        return ConfigurationReport.of(values, functions);
+        List<String[]> rows = Stream.concat(
+                        values.rows(false), functions.stream().flatMap(f -> f.rows(true)))
+                .toList();
+        String format = "%-" + width(rows, 0) + "s  %-" + Math.min(width(rows, 1), WIDEST_COLUMN) + "s  %s\n";
+        return rows.stream().map(row -> String.format(format, (Object[]) row)).collect(Collectors.joining());
     }
 
-    EffectiveValues values() {
-        return values;
-    }
-
-    Map<String, EffectiveValues> functionValues() {
-        return functions;
+    private static int width(List<String[]> rows, int column) {
+        return rows.stream().mapToInt(row -> row[column].length()).max().orElse(1);
     }
 }

@@ -8,20 +8,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings the sources of settings together: flag over environment over file over default. All that is wrong is found in one go. Used
- * once, by one thread.
+ * Combines the sources of settings: a flag overrides the environment, which overrides the file,
+ * which overrides the default. Finds everything that is wrong in one go. Used once, by one thread.
  */
 public final class ConfigurationLoader {
     /** Names the settings file; also the flag {@code --config}. */
     public static final String FILE_VARIABLE = Setting.VARIABLE_PREFIX + "CONFIG";
 
-    /** Names a text file that a demo shows when it is ready; set by the launch script for an example. */
+    /** Names a text file that a demo shows when it is ready. The launch script sets it. */
     public static final String DEMO_TRY_VARIABLE = Setting.VARIABLE_PREFIX + "DEMO_TRY";
 
-    /** Of the same prefix, but for others: the launch script, the search for this machine's address, workers that share the environment. */
+    /**
+     * Variables of the launch script, of the detection of this machine's address, and of workers
+     * in the same environment.
+     */
     private static final Set<String> OTHER_VARIABLES = Set.of(
             FILE_VARIABLE,
             DialBackAddress.VARIABLE,
@@ -39,10 +43,12 @@ public final class ConfigurationLoader {
     private ConfigurationLoader() {}
 
     /**
-     * @param defaults other defaults than the table's, for commands that are meant for something special
-     * @param flags texts by flag, {@code --public-plain-port}, all known
-     * @param misplaced arguments that mean nothing: unknown flags and others
+     * Reads and checks all settings.
+     *
+     * @param defaults those of the command, which replace the table's
      * @param file {@code null} = none, unless the environment names one
+     * @param flags texts by flag, {@code --public-plain-port}; all are known
+     * @param misplaced unknown flags, and arguments that are no flags
      * @throws ConfigurationException with every problem of every source
      */
     public static Configuration load(
@@ -62,7 +68,7 @@ public final class ConfigurationLoader {
     }
 
     private void readDefaults(Map<Setting<?>, String> defaults) {
-        defaults.forEach((setting, text) -> raw.put(setting, RawValue.of(text, Source.DEFAULT)));
+        defaults.forEach((setting, text) -> raw.put(setting, RawValue.of(text, Values.DEFAULT)));
     }
 
     private void readFile(@Nullable Path flagged, Map<String, String> environment) {
@@ -74,123 +80,89 @@ public final class ConfigurationLoader {
         file.values().forEach((name, value) -> {
             Setting<?> setting = Settings.BY_NAME.get(name);
             if (setting == null) {
-                refuseName(name, value.source());
+                problems.add("unknown setting \"" + name + "\" (" + value.source() + ")" + hint(name));
             } else {
                 raw.put(setting, value);
             }
         });
     }
 
-    private void refuseName(String name, Source source) {
-        String detail = Settings.groups().anyMatch(name::equals)
-                ? ", it is a group of settings such as '" + firstOf(name) + "'"
-                : Nearest.suggestion(name, Settings.BY_NAME.keySet());
-        problems.add("unknown setting '" + name + "' (" + source + ")" + detail);
-    }
-
-    private static String firstOf(String group) {
+    private static String hint(String name) {
         return Settings.BY_NAME.keySet().stream()
-                .filter(name -> name.startsWith(group + "."))
-                .sorted()
+                .filter(known -> known.startsWith(name + "."))
                 .findFirst()
-                .orElseThrow();
+                .map(known -> ", it is a group of settings such as \"" + known + "\"")
+                .orElseGet(() -> Nearest.suggestion(name, Settings.BY_NAME.keySet()));
     }
 
     private void readEnvironment(Map<String, String> environment) {
         new TreeMap<>(environment).forEach((variable, text) -> {
-            if (variable.startsWith(Setting.VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(variable)) {
-                readVariable(variable, text);
+            Setting<?> setting = Settings.BY_VARIABLE.get(variable);
+            if (setting != null) {
+                raw.put(setting, RawValue.of(text, "environment variable " + variable));
+            } else if (variable.startsWith(Setting.VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(variable)) {
+                problems.add("unknown environment variable \"" + variable + "\""
+                        + Nearest.suggestion(variable, Settings.BY_VARIABLE.keySet()));
             }
         });
-    }
-
-    private void readVariable(String variable, String text) {
-        Setting<?> setting = Settings.BY_VARIABLE.get(variable);
-        if (setting == null) {
-            problems.add("unknown environment variable '" + variable + "'"
-                    + Nearest.suggestion(variable, Settings.BY_VARIABLE.keySet()));
-        } else {
-            raw.put(setting, RawValue.of(text, Source.environment(variable)));
-        }
     }
 
     private void readFlags(Map<String, String> flags) {
-        flags.forEach((flag, text) -> raw.put(Settings.BY_FLAG.get(flag), RawValue.of(text, Source.flag(flag))));
+        flags.forEach((flag, text) -> raw.put(Settings.BY_FLAG.get(flag), RawValue.of(text, "flag " + flag)));
     }
 
     private void refuseArgument(String argument) {
-        if (!argument.startsWith("-")) {
-            problems.add("unexpected argument '" + argument + "'");
-            return;
+        if (argument.startsWith("-")) {
+            String flag = argument.split("=", 2)[0];
+            problems.add("unknown flag \"" + flag + "\"" + Nearest.suggestion(flag, Settings.BY_FLAG.keySet()));
+        } else {
+            problems.add("unexpected argument \"" + argument + "\"");
         }
-        int equals = argument.indexOf('=');
-        String flag = equals < 0 ? argument : argument.substring(0, equals);
-        problems.add("unknown flag '" + flag + "'" + Nearest.suggestion(flag, Settings.BY_FLAG.keySet()));
     }
 
     private Configuration finish() throws ConfigurationException {
-        EffectiveValues values = new EffectiveValues(Settings.ALL);
-        raw.forEach((setting, value) -> parse(setting, setting.name(), value, values));
-        Configuration configuration = new Configuration(values, functions(values));
-        ConfigurationChecks.check(configuration, problems::add);
+        Values values = new Values("");
+        raw.forEach((setting, value) -> values.set(setting, value, problems::add));
+        List<Values> functions = functions(values);
+        ConfigurationChecks.check(values, functions, problems::add);
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems);
         }
-        return configuration;
+        return new Configuration(values, functions);
     }
 
-    private <T> void parse(Setting<T> setting, String name, RawValue value, EffectiveValues into) {
-        try {
-            into.put(Effective.parse(setting, value));
-        } catch (IllegalArgumentException | ArithmeticException e) {
-            problems.add(name + ": '" + setting.show(value.text()) + "' (" + value.source() + "): expected "
-                    + setting.type().expected());
-        }
-    }
-
-    private Map<String, EffectiveValues> functions(EffectiveValues values) {
-        Map<String, EffectiveValues> functions = new LinkedHashMap<>();
+    private List<Values> functions(Values values) {
         if (file.functions().isEmpty()) {
-            EffectiveValues only = new EffectiveValues(Settings.FUNCTION);
-            Settings.FUNCTION.forEach(setting -> only.put(values.effective(setting)));
-            functions.put("function", only);
-            return functions;
+            return List.of(values);
         }
-        refuseShortcuts();
-        for (int i = 0; i < file.functions().size(); i++) {
-            functions.put("functions[" + i + "]", entry(i));
-        }
-        return functions;
+        // Which entry of the list would a setting of "the" function mean?
+        raw.keySet().stream()
+                .filter(setting -> setting.isOfFunction() && !values.isDefault(setting))
+                .map(setting -> values.problem(setting, "no value, because the settings file has a list of functions"))
+                .forEach(problems::add);
+        return IntStream.range(0, file.functions().size())
+                .mapToObj(i -> function("functions[" + i + "]", file.functions().get(i)))
+                .toList();
     }
 
-    /** A list in the file and a flag for "the" function: which entry would be meant? */
-    private void refuseShortcuts() {
-        raw.forEach((setting, value) -> {
-            if (Settings.FUNCTION.contains(setting) && value.source().kind() != Source.Kind.DEFAULT) {
-                problems.add(setting.name() + ": '" + value.text() + "' (" + value.source()
-                        + "): expected nothing, for the file has a list of functions; set it there");
-            }
-        });
-    }
-
-    private EffectiveValues entry(int index) {
-        EffectiveValues values = new EffectiveValues(Settings.FUNCTION);
-        Map<String, RawValue> keys = file.functions().get(index);
-        String place = "functions[" + index + "]";
-        keys.forEach((key, value) -> {
+    private Values function(String place, YamlFile.Entry entry) {
+        Values values = new Values(place);
+        entry.values().forEach((key, value) -> {
             Setting<?> setting = Settings.BY_NAME.get("function." + key);
             if (setting == null) {
-                List<String> known =
-                        Settings.FUNCTION.stream().map(Setting::lastName).toList();
-                problems.add("unknown setting '" + place + "." + key + "' (" + value.source() + ")"
+                List<String> known = Settings.BY_NAME.values().stream()
+                        .filter(Setting::isOfFunction)
+                        .map(Setting::lastName)
+                        .toList();
+                problems.add("unknown setting \"" + place + "." + key + "\" (" + value.source() + ")"
                         + Nearest.suggestion(key, known));
             } else {
-                parse(setting, place + "." + key, value, values);
+                values.set(setting, value, problems::add);
             }
         });
-        if (!keys.containsKey(Settings.FUNCTION_NAME.lastName())) {
-            problems.add(place + ".name (" + file.functionSource(index) + "): has no value, expected "
-                    + Settings.FUNCTION_NAME.type().expected());
+        if (values.isDefault(Settings.FUNCTION_NAME)) {
+            problems.add(place + ".name: expected "
+                    + Settings.FUNCTION_NAME.type().expected() + ", but it is not set (" + entry.source() + ")");
         }
         return values;
     }

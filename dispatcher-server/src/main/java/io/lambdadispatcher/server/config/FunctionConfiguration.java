@@ -11,20 +11,38 @@ import org.jspecify.annotations.Nullable;
  *
  * @param route which requests are for this function
  * @param direct {@code null} = only workers serve it
- * @param lambda the Lambda function of the launcher lambda
- * @param directLambda the Lambda function of direct requests
- * @param handler class that local workers run; {@code null} = not needed
+ * @param lambda the Lambda function that runs the workers
+ * @param directLambda the Lambda function that direct requests invoke
+ * @param handler the class that local workers run; {@code null} = they need none
  */
 public record FunctionConfiguration(
         FunctionOptions options,
         Route route,
         @Nullable DirectOptions direct,
-        LauncherKind launcher,
+        Launcher launcher,
         String lambda,
         String directLambda,
         @Nullable String handler) {
 
-    static FunctionConfiguration of(EffectiveValues values) {
+    /** How requests reach a function. */
+    enum Mode {
+        /** Through workers. */
+        DISPATCH,
+        /** Each as one Lambda invocation. */
+        DIRECT
+    }
+
+    /** What launches the workers of a function. */
+    public enum Launcher {
+        /** Nothing: workers launch themselves, and sign their token with the shared secret. */
+        SELF,
+        /** The dispatcher, as processes on its machine. */
+        LOCAL,
+        /** The dispatcher, on AWS Lambda with one invocation each. */
+        LAMBDA
+    }
+
+    static FunctionConfiguration of(Values values) {
         FunctionOptions options = new FunctionOptions(
                 values.get(Settings.FUNCTION_NAME),
                 capacity(values),
@@ -44,7 +62,7 @@ public record FunctionConfiguration(
                 values.find(Settings.FUNCTION_HANDLER));
     }
 
-    static Route route(EffectiveValues values) {
+    static Route route(Values values) {
         return Route.of(
                 values.find(Settings.FUNCTION_HOST),
                 values.find(Settings.FUNCTION_HEADER),
@@ -52,7 +70,7 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_WEIGHT));
     }
 
-    private static @Nullable DirectOptions direct(EffectiveValues values) {
+    private static @Nullable DirectOptions direct(Values values) {
         DirectOptions options = DirectOptions.of(values.get(Settings.FUNCTION_EVENT_SHAPE))
                 .withMaxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
         if (values.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
@@ -63,17 +81,17 @@ public record FunctionConfiguration(
                 : null;
     }
 
-    private static String lambda(EffectiveValues values) {
+    private static String lambda(Values values) {
         String named = values.find(Settings.FUNCTION_LAMBDA);
         return named == null ? values.get(Settings.FUNCTION_NAME) : named;
     }
 
-    private static String directLambda(EffectiveValues values) {
+    private static String directLambda(Values values) {
         String named = values.find(Settings.FUNCTION_DIRECT_LAMBDA);
         return named == null ? lambda(values) : named;
     }
 
-    private static CapacityPolicy capacity(EffectiveValues values) {
+    private static CapacityPolicy capacity(Values values) {
         int min = values.get(Settings.FUNCTION_MIN_WORKERS);
         return new CapacityPolicy(
                 min,
@@ -87,7 +105,7 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_MAX_WORKER_LIFE));
     }
 
-    private static LaunchLimits launching(EffectiveValues values) {
+    private static LaunchLimits launching(Values values) {
         return new LaunchLimits(
                 values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE),
                 values.get(Settings.FUNCTION_SPENDING_LIMIT),

@@ -6,19 +6,16 @@ import java.util.List;
  * A setting as it was written.
  *
  * @param items one text, or the items of a YAML list
- * @param isList a YAML list, even if of one item
+ * @param isList whether it is a YAML list, even if of one item
+ * @param source where it was written, in words: {@code flag --workers-port}
  */
-record RawValue(List<String> items, boolean isList, Source source) {
+record RawValue(List<String> items, boolean isList, String source) {
     RawValue {
         items = List.copyOf(items);
     }
 
-    static RawValue of(String text, Source source) {
+    static RawValue of(String text, String source) {
         return new RawValue(List.of(text), false, source);
-    }
-
-    static RawValue list(List<String> items, Source source) {
-        return new RawValue(items, true, source);
     }
 
     String text() {

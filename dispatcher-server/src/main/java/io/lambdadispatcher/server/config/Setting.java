@@ -8,24 +8,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name as in the file, dotted: {@code public.plain.port}
  * @param defaultText {@code null} = unset by default
- * @param secret its value is never shown
- * @param doc one sentence, without a full stop
+ * @param doc whole sentences for {@code --help} and the docs
  */
 public record Setting<T>(
-        String name, ValueType<T> type, @Nullable String defaultText, boolean secret, String doc) {
+        String name, ValueType<T> type, @Nullable String defaultText, String doc) {
     public static final String VARIABLE_PREFIX = "LAMBDA_DISPATCHER_";
-
-    static <T> Setting<T> of(String name, ValueType<T> type, String defaultText, String doc) {
-        return new Setting<>(name, type, defaultText, false, doc);
-    }
-
-    static <T> Setting<T> optional(String name, ValueType<T> type, String doc) {
-        return new Setting<>(name, type, null, false, doc);
-    }
-
-    static <T> Setting<T> secret(String name, ValueType<T> type, String doc) {
-        return new Setting<>(name, type, null, true, doc);
-    }
 
     /** {@code --public-plain-port}. */
     public String flag() {
@@ -37,12 +24,13 @@ public record Setting<T>(
         return VARIABLE_PREFIX + name.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
     }
 
+    /** Whether each function has a value of its own. */
+    boolean isOfFunction() {
+        return name.startsWith("function.");
+    }
+
     /** {@code port} of {@code public.plain.port}; the key inside an entry of {@code functions}. */
     String lastName() {
         return name.substring(name.lastIndexOf('.') + 1);
-    }
-
-    String show(String text) {
-        return secret ? "(secret)" : text;
     }
 }

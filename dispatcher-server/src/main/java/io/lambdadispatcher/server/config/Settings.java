@@ -1,20 +1,19 @@
 package io.lambdadispatcher.server.config;
 
-import static io.lambdadispatcher.server.config.Setting.of;
-import static io.lambdadispatcher.server.config.Setting.optional;
-import static io.lambdadispatcher.server.config.Setting.secret;
 import static io.lambdadispatcher.server.config.ValueType.addresses;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
-import static io.lambdadispatcher.server.config.ValueType.header;
+import static io.lambdadispatcher.server.config.ValueType.file;
 import static io.lambdadispatcher.server.config.ValueType.host;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
 import static io.lambdadispatcher.server.config.ValueType.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.port;
+import static io.lambdadispatcher.server.config.ValueType.portOrOff;
+import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.text;
 import static io.lambdadispatcher.server.config.ValueType.uri;
@@ -22,383 +21,282 @@ import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
+import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.event.Level;
 
 /**
- * The table of settings. Parsing, {@code --help}, {@code check-config} and docs/CONFIGURATION.md all come from it.
+ * The table of settings, by topic. Parsing, {@code --help}, {@code check-config} and
+ * docs/CONFIGURATION.md all come from it, in the order of the declarations.
  */
 public final class Settings {
-    private static final ValueType<String> HOST = text("a host name or an IP address", 255);
+    private static final List<Topic> TOPICS = new ArrayList<>();
 
+    private static final ValueType<String> HOST = text("HOST", "a host name or an IP address", 255);
+    private static final ValueType<String> LAMBDA =
+            text("LAMBDA", "the name or ARN of a Lambda function, with or without :alias or :version", 170);
+
+    private static final Topic PUBLIC = new Topic("Public ports");
     public static final Setting<String> PUBLIC_PLAIN_HOST =
-            of("public.plain.host", HOST, "0.0.0.0", "address of the plain public port");
-    public static final Setting<OptionalInt> PUBLIC_PLAIN_PORT =
-            of("public.plain.port", port(), "8080", "where clients come without TLS: HTTP/1.1 and h2c");
+            PUBLIC.setting("public.plain.host", HOST, "0.0.0.0").doc("Address that the plain-text port listens on.");
+    public static final Setting<OptionalInt> PUBLIC_PLAIN_PORT = PUBLIC.setting(
+                    "public.plain.port", portOrOff(), "8080")
+            .doc("Port for clients without TLS: HTTP/1.1 and h2c.");
     public static final Setting<String> PUBLIC_TLS_HOST =
-            of("public.tls.host", HOST, "0.0.0.0", "address of the TLS public port");
-    public static final Setting<OptionalInt> PUBLIC_TLS_PORT = of(
-            "public.tls.port",
-            port(),
-            "8443",
-            "where clients come with TLS: h2 and HTTP/1.1; opened when public.tls.certificate is set");
-    public static final Setting<Path> PUBLIC_TLS_CERTIFICATE =
-            optional("public.tls.certificate", path(), "PEM file: the certificate chain, own certificate first");
-    public static final Setting<Path> PUBLIC_TLS_KEY =
-            optional("public.tls.key", path(), "PEM file: the private key, PKCS #8, not encrypted");
-    public static final Setting<Path> PUBLIC_TLS_CLIENT_CERTIFICATES = optional(
-            "public.tls.client-certificates",
-            path(),
-            "PEM file of authorities; clients must then show a certificate of one of them");
+            PUBLIC.setting("public.tls.host", HOST, "0.0.0.0").doc("Address that the TLS port listens on.");
+    public static final Setting<OptionalInt> PUBLIC_TLS_PORT = PUBLIC.setting("public.tls.port", portOrOff(), "8443")
+            .doc("Port for clients with TLS: HTTP/1.1 and h2. It opens if public.tls.certificate is set.");
+    public static final Setting<Path> PUBLIC_TLS_CERTIFICATE = PUBLIC.setting("public.tls.certificate", file())
+            .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
+    public static final Setting<Path> PUBLIC_TLS_KEY = PUBLIC.setting("public.tls.key", file())
+            .doc("PEM file with the private key of the TLS port: PKCS #8, unencrypted.");
+    public static final Setting<Path> PUBLIC_TLS_CLIENT_CERTIFICATES = PUBLIC.setting(
+                    "public.tls.client-certificates", file())
+            .doc("PEM file with certificate authorities. Clients must present a certificate that one of them issued.");
 
+    private static final Topic WORKERS = new Topic("Worker port");
     public static final Setting<String> WORKERS_HOST =
-            of("workers.host", HOST, "0.0.0.0", "address of the worker port");
+            WORKERS.setting("workers.host", HOST, "0.0.0.0").doc("Address that the worker port listens on.");
     public static final Setting<Integer> WORKERS_PORT =
-            of("workers.port", number(0, 65535), "8444", "where workers dial in; 0 for any free port");
-    public static final Setting<Path> WORKERS_TLS_CERTIFICATE = optional(
-            "workers.tls.certificate", path(), "PEM file: certificate chain of the worker port, which speaks TLS then");
-    public static final Setting<Path> WORKERS_TLS_KEY =
-            optional("workers.tls.key", path(), "PEM file: private key of the worker port, PKCS #8, not encrypted");
-    public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = optional(
-            "workers.tls.client-certificates",
-            path(),
-            "PEM file of authorities; workers must then show a certificate of one of them");
-    public static final Setting<String> WORKERS_SECRET = secret(
-            "workers.secret",
-            text("at least 16 octets that nobody can guess", 4096),
-            "signs launch tokens; needed when workers come by themselves");
-    public static final Setting<Path> WORKERS_SECRET_FILE =
-            optional("workers.secret-file", path(), "a file whose content, without a line end, is workers.secret");
-    public static final Setting<List<InetSocketAddress>> WORKERS_DIAL_BACK = of(
-            "workers.dial-back",
-            addresses(),
-            "",
-            "where launched workers dial, port 0 = the worker port; by default loopback for local ones and an address found for lambda ones");
-    public static final Setting<Duration> WORKERS_PING_INTERVAL =
-            of("workers.ping-interval", duration(), "2s", "a worker connection silent for so long is probed");
-    public static final Setting<Duration> WORKERS_PING_TIMEOUT =
-            of("workers.ping-timeout", duration(), "3s", "and given up when it stays silent for so long after that");
+            WORKERS.setting("workers.port", port(), "8444").doc("Port that workers dial.");
+    public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting("workers.tls.certificate", file())
+            .doc("PEM file with the certificate chain of the worker port. Setting it turns on TLS.");
+    public static final Setting<Path> WORKERS_TLS_KEY = WORKERS.setting("workers.tls.key", file())
+            .doc("PEM file with the private key of the worker port: PKCS #8, unencrypted.");
+    public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = WORKERS.setting(
+                    "workers.tls.client-certificates", file())
+            .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
+    public static final Setting<byte[]> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secret())
+            .doc("Shared secret that signs launch tokens. Self-launched workers need it.");
+    public static final Setting<byte[]> WORKERS_SECRET_FILE = WORKERS.setting(
+                    "workers.secret-file", ValueType.secretFile())
+            .doc("File that holds the shared secret, instead of workers.secret. A line break at its end is ignored.");
+    public static final Setting<List<InetSocketAddress>> WORKERS_DIAL_BACK = WORKERS.setting(
+                    "workers.dial-back", addresses(), "")
+            .doc("Addresses that launched workers dial; port 0 means the worker port. If it is not set, local workers"
+                    + " dial loopback, and workers on Lambda dial an address that the dispatcher detects.");
+    public static final Setting<Duration> WORKERS_PING_INTERVAL = WORKERS.setting(
+                    "workers.ping-interval", positiveDuration(), "2s")
+            .doc("Pings a worker connection after this time without traffic.");
+    public static final Setting<Duration> WORKERS_PING_TIMEOUT = WORKERS.setting(
+                    "workers.ping-timeout", positiveDuration(), "3s")
+            .doc("Closes a worker connection that does not answer a ping within this time.");
 
-    public static final Setting<String> FUNCTION_NAME =
-            of("function.name", text("1 to 256 characters", 256), "default", "name of the function");
-    public static final Setting<String> FUNCTION_PATH = of(
-            "function.path",
-            pathPrefix(),
-            "/",
-            "requests whose path starts with it, whole segments, are for this function; the longest wins");
-    public static final Setting<String> FUNCTION_HOST = optional(
-            "function.host",
-            host(),
-            "and whose host is this one, or below the rest where it starts with *.; wins over functions for any host");
-    public static final Setting<Route.Header> FUNCTION_HEADER = optional(
-            "function.header",
-            header(),
-            "and which have this header, with this value if one is given; wins over functions of the same host without");
-    public static final Setting<Integer> FUNCTION_WEIGHT = of(
-            "function.weight",
-            number(1, 10_000),
-            "100",
-            "share of the requests among functions of equal host, header and path; set for all of them or for none");
-    public static final Setting<Mode> FUNCTION_MODE = of(
-            "function.mode",
-            choice(Mode.class),
-            "dispatch",
-            "dispatch: workers serve; direct: each request is one Lambda invocation, see DIRECT.md");
-    public static final Setting<EventFormat> FUNCTION_EVENT_SHAPE = of(
-            "function.event-shape",
-            choice(EventFormat.class),
-            "http-api-v2",
-            "direct requests: as whose event the function sees them, and whose limits they have");
-    public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = of(
-            "function.direct-overflow",
-            bool(),
-            "false",
-            "in the mode dispatch: an idempotent request that waits too long for a worker goes directly");
-    public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = of(
-            "function.direct-overflow-after",
-            duration(),
-            "1s",
-            "when that is; at least 10ms, less than pending-timeout");
-    public static final Setting<String> FUNCTION_DIRECT_LAMBDA = optional(
-            "function.direct-lambda",
-            text("the name or ARN of a Lambda function, with or without :alias or :version", 170),
-            "invoked by direct requests; by default function.lambda, which must then take events and, for workers, launches");
-    public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = of(
-            "function.direct-limit",
-            number(1, 100_000),
-            "1000",
-            "direct requests at once, bodies that still arrive included; more get 503");
-    public static final Setting<LauncherKind> FUNCTION_LAUNCHER = of(
-            "function.launcher",
-            choice(LauncherKind.class),
-            "self",
-            "self: workers are started by somebody else; local: as processes on this machine; lambda: on AWS Lambda");
-    public static final Setting<String> FUNCTION_LAMBDA = optional(
-            "function.lambda",
-            text("the name or ARN of a Lambda function, with or without :alias or :version", 170),
-            "launcher lambda: the function to invoke; by default it is called as function.name says");
+    private static final Topic FUNCTION = new Topic("Functions and their routes");
+    public static final Setting<String> FUNCTION_NAME = FUNCTION.setting(
+                    "function.name", text("NAME", "1 to 256 characters", 256), "default")
+            .doc("Name of the function.");
+    public static final Setting<String> FUNCTION_PATH = FUNCTION.setting("function.path", pathPrefix(), "/")
+            .doc("Routes requests at or below this path to the function. Only whole segments match; the longest wins.");
+    public static final Setting<String> FUNCTION_HOST = FUNCTION.setting("function.host", host())
+            .doc("Routes only requests for this host to the function. *.example.org matches any subdomain."
+                    + " A function with a matching host wins over functions without one.");
+    public static final Setting<Route.Header> FUNCTION_HEADER = FUNCTION.setting("function.header", ValueType.header())
+            .doc("Routes only requests with this header to the function, and with this value if there is one."
+                    + " A function with a matching header wins over functions of the same host without one.");
+    public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(1, 10_000), "100")
+            .doc("Share of the requests among functions with the same host, header and path."
+                    + " Set it for all of them or for none.");
+    public static final Setting<Integer> FUNCTION_PENDING_LIMIT = FUNCTION.setting(
+                    "function.pending-limit", number(0, 10_000_000), "10000")
+            .doc("Maximum number of queued requests, which wait for a worker. Further requests get 503.");
+    public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT = FUNCTION.setting(
+                    "function.pending-timeout", duration(), "10s")
+            .doc("Maximum time that a queued request waits for a worker before it gets 503.");
+    public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
+                    "function.request-timeout", duration(), "15m")
+            .doc(
+                    "Maximum time from dispatch to the end of the response. After it, the request gets 504, or its response"
+                            + " is cut off. 0 means no limit.");
+
+    private static final Topic DIRECT = new Topic("Direct requests");
+    public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
+            .doc(
+                    "How requests reach the function: dispatch = through workers; direct = each as one Lambda invocation.");
+    public static final Setting<EventFormat> FUNCTION_EVENT_SHAPE = DIRECT.setting(
+                    "function.event-shape", choice(EventFormat.class), "http-api-v2")
+            .doc("Event format in which the function sees direct requests. It also sets their size limits.");
+    public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = DIRECT.setting(
+                    "function.direct-overflow", bool(), "false")
+            .doc("In mode dispatch, sends an idempotent request directly if it waits too long for a worker.");
+    public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = DIRECT.setting(
+                    "function.direct-overflow-after", duration(), "1s")
+            .doc("Time after which function.direct-overflow sends a queued request directly: at least 10ms, and less"
+                    + " than function.pending-timeout.");
+    public static final Setting<String> FUNCTION_DIRECT_LAMBDA = DIRECT.setting("function.direct-lambda", LAMBDA)
+            .doc("Lambda function that direct requests invoke. If it is not set, function.lambda is invoked, which"
+                    + " must then accept both events and the launches of workers.");
+    public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = DIRECT.setting(
+                    "function.direct-limit", number(1, 100_000), "1000")
+            .doc("Maximum number of direct requests in flight, including those whose body is still arriving."
+                    + " Further requests get 503.");
+
+    private static final Topic LAUNCHING = new Topic("Launching workers");
+    public static final Setting<Launcher> FUNCTION_LAUNCHER = LAUNCHING
+            .setting("function.launcher", choice(Launcher.class), "self")
+            .doc(
+                    "How workers are launched: self = by you; local = as processes on this machine; lambda = on AWS Lambda.");
+    public static final Setting<String> FUNCTION_LAMBDA = LAUNCHING
+            .setting("function.lambda", LAMBDA)
+            .doc("Lambda function that runs the workers. If it is not set, its name is function.name.");
+    public static final Setting<String> FUNCTION_HANDLER = LAUNCHING
+            .setting("function.handler", className())
+            .doc("Handler class of local workers. It must be on their class path.");
+    public static final Setting<Integer> FUNCTION_CONNECTIONS = LAUNCHING
+            .setting("function.connections", number(1, 64), "1")
+            .doc("Number of connections that each launched worker opens.");
+    public static final Setting<Integer> FUNCTION_STREAMS = LAUNCHING
+            .setting("function.streams", number(1, 1000), "100")
+            .doc("Maximum number of requests in flight on each connection of a worker.");
+    public static final Setting<Duration> FUNCTION_NO_SHOW_AFTER = LAUNCHING
+            .setting("function.no-show-after", positiveDuration(), "30s")
+            .doc("A launch has failed if its worker does not dial in within this time.");
+    public static final Setting<Duration> FUNCTION_MAX_WORKER_LIFE = LAUNCHING
+            .setting("function.max-worker-life", duration(), "0")
+            .doc("Replaces a worker before it reaches this age. 0 means that only the launcher limits the age.");
+    public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = LAUNCHING
+            .setting("function.launches-per-minute", number(1, 1_000_000), "300")
+            .doc("Maximum number of launches in any 60 seconds, including failed ones.");
+    public static final Setting<Integer> FUNCTION_SPENDING_LIMIT = LAUNCHING
+            .setting("function.spending-limit", number(0, 2_000_000_000), "0")
+            .doc(
+                    "Maximum GB-seconds of workers in any hour. Workers are retired before it is reached. 0 means no limit.");
+    public static final Setting<Integer> FUNCTION_WORKER_MEMORY = LAUNCHING
+            .setting("function.worker-memory", number(1, 1_000_000), "512")
+            .doc("Memory of one worker in MB, from which function.spending-limit calculates GB-seconds.");
+
+    private static final Topic SCALING = new Topic("Scaling workers");
     public static final Setting<Integer> FUNCTION_MIN_WORKERS =
-            of("function.min-workers", number(0, 100_000), "0", "launched workers that are kept always");
-    public static final Setting<Integer> FUNCTION_MAX_WORKERS =
-            of("function.max-workers", number(0, 100_000), "0", "launched workers, the most; 0 with the launcher self");
-    public static final Setting<Integer> FUNCTION_WARM_WORKERS = of(
-            "function.warm-workers",
-            number(0, 100_000),
-            "0",
-            "workers kept beyond what the traffic needs, as long as there is any");
-    public static final Setting<Integer> FUNCTION_HEAD_ROOM = of(
-            "function.head-room",
-            number(0, 1000),
-            "25",
-            "percent of what the traffic needs now that is kept free for the next moment's");
-    public static final Setting<Duration> FUNCTION_IDLE_AFTER = of(
-            "function.idle-after",
-            duration(),
-            "5m",
-            "without a request for so long, only function.min-workers are kept");
-    public static final Setting<Duration> FUNCTION_SCALE_IN_AFTER = of(
-            "function.scale-in-after",
-            duration(),
-            "1m",
-            "a worker is given up when there has been one too many for so long");
-    public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = of(
-            "function.warm-environments",
-            number(0, 1000),
-            "0",
-            "Lambda environments kept initialised beyond the workers, by init-only invokes every 4 minutes");
-    public static final Setting<Duration> FUNCTION_MAX_WORKER_LIFE = of(
-            "function.max-worker-life",
-            duration(),
-            "0",
-            "a worker is replaced before it is older; 0 = as old as its launcher lets it become");
-    public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = of(
-            "function.launches-per-minute",
-            number(1, 1_000_000),
-            "300",
-            "launches in any 60 seconds, failed ones included, the most");
-    public static final Setting<Integer> FUNCTION_SPENDING_LIMIT = of(
-            "function.spending-limit",
-            number(0, 2_000_000_000),
-            "0",
-            "GB-seconds of workers in any hour, the most; 0 = no limit. Workers are given up as it comes near");
-    public static final Setting<Integer> FUNCTION_WORKER_MEMORY =
-            of("function.worker-memory", number(1, 1_000_000), "512", "megabytes of one worker, for that arithmetic");
-    public static final Setting<Duration> FUNCTION_NO_SHOW_AFTER = of(
-            "function.no-show-after",
-            duration(),
-            "30s",
-            "a launched worker that has not dialled in for so long has failed");
-    public static final Setting<Integer> FUNCTION_CONNECTIONS =
-            of("function.connections", number(1, 64), "1", "worker connections that each launched worker opens");
-    public static final Setting<Integer> FUNCTION_STREAMS = of(
-            "function.streams",
-            number(1, 1000),
-            "100",
-            "worker streams on each; times the connections it is a worker's concurrency");
-    public static final Setting<Integer> FUNCTION_PENDING_LIMIT = of(
-            "function.pending-limit",
-            number(0, 10_000_000),
-            "10000",
-            "requests that may wait for a worker stream; more get 503");
-    public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT =
-            of("function.pending-timeout", duration(), "10s", "how long one may wait; then it gets 503");
-    public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT =
-            of("function.request-timeout", duration(), "15m", "until the end of the response, else 504; 0 = no limit");
-    public static final Setting<String> FUNCTION_HANDLER =
-            optional("function.handler", className(), "local workers: the handler class, on the class path");
+            SCALING.setting("function.min-workers", number(0, 100_000), "0").doc("Minimum number of launched workers.");
+    public static final Setting<Integer> FUNCTION_MAX_WORKERS = SCALING.setting(
+                    "function.max-workers", number(0, 100_000), "0")
+            .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as"
+                    + " many. It must be 0 with launcher self.");
+    public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
+                    "function.warm-workers", number(0, 100_000), "0")
+            .doc("Number of workers kept beyond what the traffic needs, as long as there is traffic.");
+    public static final Setting<Integer> FUNCTION_HEAD_ROOM = SCALING.setting(
+                    "function.head-room", number(0, 1000), "25")
+            .doc("Spare capacity for rising traffic, in percent of what the traffic needs now.");
+    public static final Setting<Duration> FUNCTION_IDLE_AFTER = SCALING.setting("function.idle-after", duration(), "5m")
+            .doc("Retires all workers except function.min-workers after this time without a request.");
+    public static final Setting<Duration> FUNCTION_SCALE_IN_AFTER = SCALING.setting(
+                    "function.scale-in-after", duration(), "1m")
+            .doc("Retires a worker that has not been needed for this time.");
+    public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = SCALING.setting(
+                    "function.warm-environments", number(0, 1000), "0")
+            .doc("Number of Lambda environments kept initialised beyond the workers, by init-only invocations every"
+                    + " 4 minutes.");
 
-    public static final Setting<Path> LOCAL_JAVA =
-            optional("local.java", path(), "local workers: the java program; by default the dispatcher's own");
-    public static final Setting<List<String>> LOCAL_JVM_FLAGS = of(
-            "local.jvm-flags", words("flags, separated by spaces"), "-Xmx256m", "local workers: flags of their JVMs");
-    public static final Setting<String> LOCAL_CLASS_PATH =
-            optional("local.class-path", text("a class path", 1 << 20), "local workers: class path put before the own");
-    public static final Setting<List<String>> LOCAL_COMMAND = of(
-            "local.command",
-            words("a program and its arguments, separated by spaces"),
-            "",
-            "local workers: runs this instead of a JVM; the launch payload is in LAMBDA_DISPATCHER_PAYLOAD");
-    public static final Setting<Map<String, String>> LOCAL_ENVIRONMENT = of(
-            "local.environment",
-            variables(),
-            "",
-            "local workers: variables they get as well, an adapter's for example");
+    private static final Topic LOCAL = new Topic("Local workers");
+    public static final Setting<Path> LOCAL_JAVA = LOCAL.setting("local.java", path())
+            .doc("Java program that runs local workers. If it is not set, the dispatcher's own runs them.");
+    public static final Setting<List<String>> LOCAL_JVM_FLAGS = LOCAL.setting(
+                    "local.jvm-flags", words("FLAGS", "JVM flags, separated by spaces"), "-Xmx256m")
+            .doc("JVM flags of local workers.");
+    public static final Setting<String> LOCAL_CLASS_PATH = LOCAL.setting(
+                    "local.class-path", text("PATHS", "a class path", 1 << 20))
+            .doc("Class path of local workers. It is put before the dispatcher's own.");
+    public static final Setting<List<String>> LOCAL_COMMAND = LOCAL.setting(
+                    "local.command", words("COMMAND", "a program and its arguments, separated by spaces"), "")
+            .doc("Runs this command as a local worker instead of a JVM. The launch payload is in its environment"
+                    + " variable LAMBDA_DISPATCHER_PAYLOAD.");
+    public static final Setting<Map<String, String>> LOCAL_ENVIRONMENT = LOCAL.setting(
+                    "local.environment", variables(), "")
+            .doc("Additional environment variables of local workers, for example those that select an adapter.");
 
-    public static final Setting<String> AWS_REGION = optional(
-            "aws.region",
-            text("a region such as eu-central-1", 64),
-            "of the Lambda functions; by default as the AWS SDK finds it");
-    public static final Setting<URI> AWS_ENDPOINT =
-            optional("aws.endpoint", uri(), "where Lambda is called instead of AWS's own address, e.g. an emulator's");
-    public static final Setting<Integer> AWS_MAX_INVOKES =
-            of("aws.max-invokes", number(1, 100_000), "5000", "invokes held open at once, over all functions");
+    private static final Topic AWS = new Topic("AWS Lambda");
+    public static final Setting<String> AWS_REGION = AWS.setting(
+                    "aws.region", text("REGION", "a region such as eu-central-1", 64))
+            .doc("Region of the Lambda functions. If it is not set, the AWS SDK finds it.");
+    public static final Setting<URI> AWS_ENDPOINT = AWS.setting("aws.endpoint", uri())
+            .doc("URL that is called instead of AWS's own endpoint of Lambda, for example that of an emulator.");
+    public static final Setting<Integer> AWS_MAX_INVOKES = AWS.setting("aws.max-invokes", number(1, 100_000), "5000")
+            .doc("Maximum number of invocations in flight for workers, over all functions.");
 
-    public static final Setting<String> ADMIN_HOST = of("admin.host", HOST, "127.0.0.1", "address of the admin port");
-    public static final Setting<OptionalInt> ADMIN_PORT =
-            of("admin.port", port(), "9901", "/health, /ready, /metrics and /launching, the kill switch");
+    private static final Topic HTTP = new Topic("HTTP limits and timeouts");
+    public static final Setting<Integer> HTTP_MAX_HEAD_SIZE = HTTP.setting(
+                    "http.max-head-size", size(1024, 256 * 1024), "64KiB")
+            .doc("Maximum size of all headers of a request. A larger request gets 431.");
+    public static final Setting<Integer> HTTP_MAX_HEAD_FIELDS = HTTP.setting(
+                    "http.max-head-fields", number(8, 10_000), "200")
+            .doc("Maximum number of headers of a request. A request with more gets 431.");
+    public static final Setting<Integer> HTTP_MAX_REQUEST_LINE = HTTP.setting(
+                    "http.max-request-line", size(256, 256 * 1024), "16KiB")
+            .doc("Maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.");
+    public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS = HTTP.setting(
+                    "http.max-concurrent-streams", number(1, 1_000_000), "1000")
+            .doc("Maximum number of requests in flight on an HTTP/2 connection.");
+    public static final Setting<Integer> HTTP_STREAM_WINDOW = HTTP.setting(
+                    "http.stream-window", size(64 * 1024, 64 << 20), "256KiB")
+            .doc("Maximum size of the part of one request body that the dispatcher buffers.");
+    public static final Setting<Integer> HTTP_CONNECTION_WINDOW = HTTP.setting(
+                    "http.connection-window", size(64 * 1024, 512 << 20), "1MiB")
+            .doc("Maximum size of the request bodies that the dispatcher buffers for one HTTP/2 connection.");
+    public static final Setting<Duration> HTTP_HEAD_TIMEOUT = HTTP.setting(
+                    "http.head-timeout", positiveDuration(), "10s")
+            .doc("Maximum time for a TLS handshake, for all headers of a request, and for a worker's HELLO to arrive.");
+    public static final Setting<Duration> HTTP_IDLE_TIMEOUT = HTTP.setting(
+                    "http.idle-timeout", positiveDuration(), "5m")
+            .doc("Closes a client connection after this time without a request.");
+    public static final Setting<Duration> HTTP_WRITE_TIMEOUT = HTTP.setting(
+                    "http.write-timeout", positiveDuration(), "2m")
+            .doc("Closes a client connection that takes no byte of a waiting response for this time.");
+    public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
+            .doc("Maximum number of RST_STREAM frames on a client connection in 30 s. More of them close it.");
 
-    public static final Setting<LogLevel> LOG_LEVEL =
-            of("log.level", choice(LogLevel.class), "info", "of the dispatcher's own log, on standard error");
-    public static final Setting<Boolean> ACCESS_LOG_ENABLED =
-            of("access-log.enabled", bool(), "false", "one JSON line for each request");
-    public static final Setting<Path> ACCESS_LOG_FILE =
-            optional("access-log.file", path(), "appended to; by default standard output");
-    public static final Setting<Integer> ACCESS_LOG_QUEUE = of(
-            "access-log.queue",
-            number(64, 1 << 20),
-            "16384",
-            "lines that may wait for the writer; more are dropped and counted");
-
-    public static final Setting<TransportKind> TRANSPORT =
-            of("transport", choice(TransportKind.class), "auto", "how sockets are served; auto = epoll where it loads");
-    public static final Setting<Integer> EVENT_LOOPS = of(
-            "event-loops", numberOrAuto(1, 1024), "auto", "threads that serve sockets; auto = one for each processor");
-    public static final Setting<Duration> SHUTDOWN_DELAY = of(
-            "shutdown.delay",
-            duration(),
-            "0",
-            "after SIGTERM, how long to go on serving while /ready already says no, for load balancers");
-    public static final Setting<Duration> SHUTDOWN_GRACE =
-            of("shutdown.grace", duration(), "25s", "then, how long requests under way may take to finish");
-
-    public static final Setting<Integer> HTTP_MAX_HEAD_SIZE =
-            of("http.max-head-size", size(1024, 256 * 1024), "64KiB", "of a request head; larger gets 431");
-    public static final Setting<Integer> HTTP_MAX_HEAD_FIELDS =
-            of("http.max-head-fields", number(8, 10_000), "200", "fields in a request head; more get 431");
-    public static final Setting<Integer> HTTP_MAX_REQUEST_LINE =
-            of("http.max-request-line", size(256, 256 * 1024), "16KiB", "HTTP/1.1 request line; longer gets 414");
-    public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS =
-            of("http.max-concurrent-streams", number(1, 1_000_000), "1000", "requests at once on an HTTP/2 connection");
-    public static final Setting<Integer> HTTP_STREAM_WINDOW = of(
-            "http.stream-window",
-            size(64 * 1024, 64 << 20),
-            "256KiB",
-            "the most of one request body that waits in the dispatcher");
-    public static final Setting<Integer> HTTP_CONNECTION_WINDOW =
-            of("http.connection-window", size(64 * 1024, 512 << 20), "1MiB", "the same for a whole connection");
-    public static final Setting<Duration> HTTP_HEAD_TIMEOUT = of(
-            "http.head-timeout",
-            duration(),
-            "10s",
-            "for TLS, for a whole request head, and on the worker port for HELLO, to arrive");
-    public static final Setting<Duration> HTTP_IDLE_TIMEOUT =
-            of("http.idle-timeout", duration(), "5m", "a client connection without a request is closed after it");
-    public static final Setting<Duration> HTTP_WRITE_TIMEOUT = of(
-            "http.write-timeout",
-            duration(),
-            "2m",
-            "a client connection that takes no octet of a waiting response for so long is cut");
-    public static final Setting<Integer> HTTP_MAX_RESETS = of(
-            "http.max-resets", number(1, 1_000_000), "400", "RST_STREAM frames in 30 s before a connection is closed");
-
-    public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = of(
-            "forwarding.trust",
-            choice(ForwardingPolicy.Trust.class),
-            "replace",
-            "forwarding fields that came with the request: removed, or added to (a trusted proxy is in front)");
-    public static final Setting<ForwardingPolicy.Fields> FORWARDING_FIELDS = of(
-            "forwarding.fields",
-            choice(ForwardingPolicy.Fields.class),
-            "x-forwarded",
-            "which forwarding fields tell the handler about the client");
+    private static final Topic FORWARDING = new Topic("Forwarding headers");
+    public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
+            .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
+            .doc("What happens to forwarding headers that a request brings: replace = they are removed; append = the"
+                    + " dispatcher adds to them, for use behind a trusted proxy.");
+    public static final Setting<ForwardingPolicy.Fields> FORWARDING_FIELDS = FORWARDING
+            .setting("forwarding.fields", choice(ForwardingPolicy.Fields.class), "x-forwarded")
+            .doc("Forwarding headers that tell the handler about the client.");
     public static final Setting<Boolean> FORWARDING_VIA =
-            of("forwarding.via", bool(), "true", "add via to requests and responses");
+            FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
 
-    /** In the order of --help and of the docs. */
-    public static final List<Setting<?>> ALL = List.of(
-            PUBLIC_PLAIN_HOST,
-            PUBLIC_PLAIN_PORT,
-            PUBLIC_TLS_HOST,
-            PUBLIC_TLS_PORT,
-            PUBLIC_TLS_CERTIFICATE,
-            PUBLIC_TLS_KEY,
-            PUBLIC_TLS_CLIENT_CERTIFICATES,
-            WORKERS_HOST,
-            WORKERS_PORT,
-            WORKERS_TLS_CERTIFICATE,
-            WORKERS_TLS_KEY,
-            WORKERS_TLS_CLIENT_CERTIFICATES,
-            WORKERS_SECRET,
-            WORKERS_SECRET_FILE,
-            WORKERS_DIAL_BACK,
-            WORKERS_PING_INTERVAL,
-            WORKERS_PING_TIMEOUT,
-            FUNCTION_NAME,
-            FUNCTION_PATH,
-            FUNCTION_HOST,
-            FUNCTION_HEADER,
-            FUNCTION_WEIGHT,
-            FUNCTION_MODE,
-            FUNCTION_EVENT_SHAPE,
-            FUNCTION_DIRECT_OVERFLOW,
-            FUNCTION_DIRECT_OVERFLOW_AFTER,
-            FUNCTION_DIRECT_LAMBDA,
-            FUNCTION_DIRECT_LIMIT,
-            FUNCTION_LAUNCHER,
-            FUNCTION_LAMBDA,
-            FUNCTION_MIN_WORKERS,
-            FUNCTION_MAX_WORKERS,
-            FUNCTION_WARM_WORKERS,
-            FUNCTION_HEAD_ROOM,
-            FUNCTION_IDLE_AFTER,
-            FUNCTION_SCALE_IN_AFTER,
-            FUNCTION_WARM_ENVIRONMENTS,
-            FUNCTION_MAX_WORKER_LIFE,
-            FUNCTION_LAUNCHES_PER_MINUTE,
-            FUNCTION_SPENDING_LIMIT,
-            FUNCTION_WORKER_MEMORY,
-            FUNCTION_NO_SHOW_AFTER,
-            FUNCTION_CONNECTIONS,
-            FUNCTION_STREAMS,
-            FUNCTION_PENDING_LIMIT,
-            FUNCTION_PENDING_TIMEOUT,
-            FUNCTION_REQUEST_TIMEOUT,
-            FUNCTION_HANDLER,
-            LOCAL_JAVA,
-            LOCAL_JVM_FLAGS,
-            LOCAL_CLASS_PATH,
-            LOCAL_COMMAND,
-            LOCAL_ENVIRONMENT,
-            AWS_REGION,
-            AWS_ENDPOINT,
-            AWS_MAX_INVOKES,
-            ADMIN_HOST,
-            ADMIN_PORT,
-            LOG_LEVEL,
-            ACCESS_LOG_ENABLED,
-            ACCESS_LOG_FILE,
-            ACCESS_LOG_QUEUE,
-            TRANSPORT,
-            EVENT_LOOPS,
-            SHUTDOWN_DELAY,
-            SHUTDOWN_GRACE,
-            HTTP_MAX_HEAD_SIZE,
-            HTTP_MAX_HEAD_FIELDS,
-            HTTP_MAX_REQUEST_LINE,
-            HTTP_MAX_CONCURRENT_STREAMS,
-            HTTP_STREAM_WINDOW,
-            HTTP_CONNECTION_WINDOW,
-            HTTP_HEAD_TIMEOUT,
-            HTTP_IDLE_TIMEOUT,
-            HTTP_WRITE_TIMEOUT,
-            HTTP_MAX_RESETS,
-            FORWARDING_TRUST,
-            FORWARDING_FIELDS,
-            FORWARDING_VIA);
+    private static final Topic OBSERVING = new Topic("Admin port and logs");
+    public static final Setting<String> ADMIN_HOST =
+            OBSERVING.setting("admin.host", HOST, "127.0.0.1").doc("Address that the admin port listens on.");
+    public static final Setting<OptionalInt> ADMIN_PORT = OBSERVING
+            .setting("admin.port", portOrOff(), "9901")
+            .doc("Port for /health, /ready, /metrics, and /launching, which pauses and resumes launching.");
+    public static final Setting<Level> LOG_LEVEL = OBSERVING
+            .setting("log.level", choice(Level.class), "info")
+            .doc("Level of the dispatcher's own log, which goes to standard error.");
+    public static final Setting<Boolean> ACCESS_LOG_ENABLED =
+            OBSERVING.setting("access-log.enabled", bool(), "false").doc("Writes one line of JSON for each request.");
+    public static final Setting<Path> ACCESS_LOG_FILE = OBSERVING
+            .setting("access-log.file", path())
+            .doc("File to which the access log is appended. If it is not set, the access log goes to standard output.");
+    public static final Setting<Integer> ACCESS_LOG_QUEUE = OBSERVING
+            .setting("access-log.queue", number(64, 1 << 20), "16384")
+            .doc("Maximum number of lines that wait to be written. Further lines are dropped and counted.");
 
-    /** Those of one function; also the keys of an entry of {@code functions} in the file. */
-    static final List<Setting<?>> FUNCTION = ALL.stream()
-            .filter(setting -> setting.name().startsWith("function."))
-            .toList();
+    private static final Topic PROCESS = new Topic("Sockets, threads and shutdown");
+    public static final Setting<TransportKind> TRANSPORT = PROCESS.setting(
+                    "transport", choice(TransportKind.class, "_"), "auto")
+            .doc("How sockets are served. auto means epoll if it loads, and nio if not.");
+    public static final Setting<Integer> EVENT_LOOPS = PROCESS.setting("event-loops", numberOrAuto(1, 1024), "auto")
+            .doc("Number of threads that serve sockets. auto means one for each processor.");
+    public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
+            .doc("Keeps serving for this time after SIGTERM while /ready answers 503, for load balancers to notice.");
+    public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "25s")
+            .doc("Maximum time in which requests in flight may finish, after shutdown.delay.");
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);
@@ -406,16 +304,55 @@ public final class Settings {
 
     private Settings() {}
 
-    /** Fails when two settings share a name, a variable or a flag. */
-    private static Map<String, Setting<?>> by(Function<Setting<?>, String> key) {
-        return ALL.stream().collect(Collectors.toUnmodifiableMap(key, Function.identity()));
+    /** Settings that belong together. Declaring one adds it to its topic, and so to the table. */
+    public static final class Topic {
+        private final String title;
+        private final List<Setting<?>> settings = new ArrayList<>();
+
+        private Topic(String title) {
+            this.title = title;
+            TOPICS.add(this);
+        }
+
+        private <T> Declaration<T> setting(String name, ValueType<T> type) {
+            return setting(name, type, null);
+        }
+
+        private <T> Declaration<T> setting(String name, ValueType<T> type, @Nullable String defaultText) {
+            return doc -> {
+                Setting<T> setting = new Setting<>(name, type, defaultText, doc);
+                settings.add(setting);
+                return setting;
+            };
+        }
+
+        public String title() {
+            return title;
+        }
+
+        public List<Setting<?>> settings() {
+            return Collections.unmodifiableList(settings);
+        }
     }
 
-    static Stream<String> groups() {
-        return ALL.stream()
-                .map(Setting::name)
-                .filter(name -> name.indexOf('.') > 0)
-                .map(name -> name.substring(0, name.lastIndexOf('.')))
-                .distinct();
+    /** All of a setting except its documentation. */
+    @FunctionalInterface
+    private interface Declaration<T> {
+        Setting<T> doc(String doc);
+    }
+
+    public static List<Topic> topics() {
+        return Collections.unmodifiableList(TOPICS);
+    }
+
+    /** @throws IllegalStateException if two settings share a key */
+    private static Map<String, Setting<?>> by(Function<Setting<?>, String> key) {
+        Map<String, Setting<?>> settings = new LinkedHashMap<>();
+        TOPICS.stream().flatMap(topic -> topic.settings.stream()).forEach(setting -> {
+            if (settings.putIfAbsent(key.apply(setting), setting) != null) {
+                throw new IllegalStateException("two settings: " + key.apply(setting));
+            }
+        });
+        return Collections.unmodifiableMap(settings);
     }
 }

@@ -1,32 +1,41 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How the text of a setting becomes its value. Immutable.
  *
- * @param expected what a right text looks like, for messages and docs
- * @param parser throws {@link IllegalArgumentException} for any other text; its message is not shown, {@code expected} is
- * @param separator what splits a text into items; {@code null} = a single value, and a YAML list is refused
+ * @param label stands for the value in {@code --help}: all that can be written, or a name for it
+ * @param expected what a valid text looks like, for messages and docs
+ * @param parser throws {@link IllegalArgumentException} for any other text; messages show
+ *     {@code expected} instead of its message
+ * @param separator what splits a text into items; {@code null} = a single value, no YAML list
  */
 public record ValueType<T>(
+        String label,
         String expected,
         Function<List<String>, T> parser,
-        @org.jspecify.annotations.Nullable Pattern separator) {
+        @Nullable Pattern separator) {
 
     private static final Pattern SPACES = Pattern.compile("\\s+");
     private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
@@ -37,13 +46,13 @@ public record ValueType<T>(
                     + "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*"
                     + "(::\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)?");
     private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
+    private static final Duration LONGEST = Duration.ofDays(366);
+    private static final String SECRET = "SECRET";
 
-    /** @throws IllegalArgumentException if it is not what {@link #expected} says */
+    /** @throws IllegalArgumentException if the text is not what {@link #expected} says */
     T parse(RawValue raw) {
         if (separator == null) {
-            if (raw.isList()) {
-                throw new IllegalArgumentException("a list");
-            }
+            require(!raw.isList());
             return parser.apply(raw.items());
         }
         return parser.apply(raw.isList() ? raw.items() : split(separator, raw.text()));
@@ -54,75 +63,93 @@ public record ValueType<T>(
         return trimmed.isEmpty() ? List.of() : List.of(separator.split(trimmed));
     }
 
-    private static <T> ValueType<T> single(String expected, Function<String, T> parser) {
-        return new ValueType<>(expected, items -> parser.apply(items.get(0)), null);
+    /** Returns the text of a value, unless it must not be shown. */
+    String show(String text) {
+        return label.equals(SECRET) ? "(secret)" : text;
     }
 
-    static ValueType<String> text(String expected, int maxChars) {
-        return single(expected, text -> {
+    private static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
+        return new ValueType<>(label, expected, items -> parser.apply(items.get(0)), null);
+    }
+
+    static ValueType<String> text(String label, String expected, int maxChars) {
+        return single(label, expected, text -> {
             require(!text.isBlank() && text.length() <= maxChars);
             return text;
         });
     }
 
     static ValueType<Boolean> bool() {
-        return single("true or false", text -> {
-            require(text.equals("true") || text.equals("false"));
-            return text.equals("true");
-        });
+        return choice(Map.of("true", true, "false", false), "true or false", "true|false");
     }
 
     static ValueType<Integer> number(int min, int max) {
-        return single("a whole number, " + min + " to " + max, text -> within(Integer.parseInt(text), min, max));
+        String label = min + ".." + max;
+        return single(label, "a whole number from " + min + " to " + max, text -> number(text, min, max));
     }
 
     static ValueType<Integer> numberOrAuto(int min, int max) {
-        return single("auto, or a whole number, " + min + " to " + max, text -> {
-            return text.equals("auto") ? 0 : within(Integer.parseInt(text), min, max);
-        });
+        return single(
+                "auto|" + min + ".." + max,
+                "auto, or a whole number from " + min + " to " + max,
+                text -> text.equals("auto") ? 0 : number(text, min, max));
+    }
+
+    private static int number(String text, int min, int max) {
+        return within(Integer.parseInt(text), min, max);
+    }
+
+    static ValueType<Integer> port() {
+        return single("PORT", "a port from 1 to 65535, or 0 for any free port", text -> number(text, 0, 65535));
     }
 
     /** Empty = off. */
-    static ValueType<OptionalInt> port() {
-        return single("a port, 1 to 65535, 0 for any free one, or off", text -> {
-            // YAML 1.1 reads a bare off as false, and so do many editors.
-            if (text.equals("off") || text.equals("false")) {
-                return OptionalInt.empty();
-            }
-            return OptionalInt.of(within(Integer.parseInt(text), 0, 65535));
-        });
+    static ValueType<OptionalInt> portOrOff() {
+        // YAML 1.1 reads a bare off as false, and so do many editors.
+        return single(
+                "PORT|off",
+                "a port from 1 to 65535, 0 for any free port, or off",
+                text -> text.equals("off") || text.equals("false")
+                        ? OptionalInt.empty()
+                        : OptionalInt.of(number(text, 0, 65535)));
     }
 
     static ValueType<Duration> duration() {
-        return single("a duration such as 500ms, 10s, 15m, 1h, or 0", text -> {
-            if (text.equals("0")) {
-                return Duration.ZERO;
-            }
-            Matcher matcher = DURATION.matcher(text);
-            require(matcher.matches());
-            return ofUnit(Long.parseLong(matcher.group(1)), matcher.group(2));
+        return single(
+                "DURATION",
+                "0, or a duration such as 500ms, 10s, 15m or 1h",
+                text -> text.equals("0") ? Duration.ZERO : parseDuration(text));
+    }
+
+    static ValueType<Duration> positiveDuration() {
+        return single("DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", text -> {
+            Duration duration = parseDuration(text);
+            require(!duration.isZero());
+            return duration;
         });
     }
 
-    private static Duration ofUnit(long count, String unit) {
-        // Nanoseconds in a long reach 292 years; nobody waits for more than one.
-        require(count <= 366L * 24 * 3600 * 1000);
-        Duration duration = switch (unit) {
+    private static Duration parseDuration(String text) {
+        Matcher matcher = DURATION.matcher(text);
+        require(matcher.matches());
+        long count = Long.parseLong(matcher.group(1));
+        Duration duration = switch (matcher.group(2)) {
             case "ms" -> Duration.ofMillis(count);
             case "s" -> Duration.ofSeconds(count);
             case "m" -> Duration.ofMinutes(count);
             case "h" -> Duration.ofHours(count);
             default -> Duration.ofDays(count);
         };
-        require(duration.compareTo(Duration.ofDays(366)) <= 0);
+        // Nanoseconds in a long reach 292 years; nobody waits for more than one.
+        require(duration.compareTo(LONGEST) <= 0);
         return duration;
     }
 
-    /** In octets. */
+    /** In bytes. */
     static ValueType<Integer> size(int minBytes, int maxBytes) {
-        String expected =
-                "a size such as 512B, 64KiB, 1MiB, from " + formatSize(minBytes) + " to " + formatSize(maxBytes);
-        return single(expected, text -> {
+        String min = formatSize(minBytes);
+        String max = formatSize(maxBytes);
+        return single(min + ".." + max, "a size from " + min + " to " + max, text -> {
             Matcher matcher = SIZE.matcher(text);
             require(matcher.matches());
             String unit = matcher.group(2);
@@ -144,46 +171,83 @@ public record ValueType<T>(
     }
 
     static <E extends Enum<E>> ValueType<E> choice(Class<E> type) {
-        String names = Arrays.stream(type.getEnumConstants())
-                .map(ValueType::choiceName)
-                .collect(Collectors.joining(", "));
-        return single(
-                "one of " + names,
-                text -> Arrays.stream(type.getEnumConstants())
-                        .filter(value -> choiceName(value).equals(text))
-                        .findAny()
-                        .orElseThrow(IllegalArgumentException::new));
+        return choice(type, "-");
     }
 
-    private static String choiceName(Enum<?> value) {
-        return value instanceof Named named ? named.settingName() : dashed(value);
+    /** @param separator between the words of a constant's name, which are written in lower case */
+    static <E extends Enum<E>> ValueType<E> choice(Class<E> type, String separator) {
+        Map<String, E> choices = new LinkedHashMap<>();
+        for (E value : type.getEnumConstants()) {
+            choices.put(value.name().toLowerCase(Locale.ROOT).replace("_", separator), value);
+        }
+        return choice(choices, "one of " + String.join(", ", choices.keySet()), String.join("|", choices.keySet()));
     }
 
-    private static String dashed(Enum<?> value) {
-        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    private static <T> ValueType<T> choice(Map<String, T> choices, String expected, String label) {
+        return single(label, expected, text -> {
+            require(choices.containsKey(text));
+            return Objects.requireNonNull(choices.get(text));
+        });
     }
 
-    /** An enum whose constants are written otherwise than their dashed names. */
-    public interface Named {
-        String settingName();
+    /** At least {@value LaunchToken#MIN_SECRET_BYTES} bytes. Never shown. */
+    static ValueType<byte[]> secret() {
+        return single(SECRET, "at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes", text -> {
+            require(!text.isBlank());
+            return longEnough(text.getBytes(StandardCharsets.UTF_8));
+        });
+    }
+
+    /** A secret as orchestrators mount it, without the line end that an editor may have added. */
+    static ValueType<byte[]> secretFile() {
+        String expected = "a readable file that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
+        return single("FILE", expected, text -> {
+            byte[] bytes = read(Path.of(text));
+            int length = bytes.length;
+            while (length > 0 && (bytes[length - 1] == '\n' || bytes[length - 1] == '\r')) {
+                length--;
+            }
+            return longEnough(Arrays.copyOf(bytes, length));
+        });
+    }
+
+    private static byte[] longEnough(byte[] secret) {
+        require(secret.length >= LaunchToken.MIN_SECRET_BYTES);
+        return secret;
+    }
+
+    private static byte[] read(Path file) {
+        try {
+            return Files.readAllBytes(file);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(e);
+        }
+    }
+
+    static ValueType<Path> file() {
+        return single("FILE", "a readable file", text -> {
+            Path path = Path.of(text);
+            require(Files.isRegularFile(path) && Files.isReadable(path));
+            return path;
+        });
     }
 
     static ValueType<Path> path() {
-        return single("a path", text -> {
+        return single("FILE", "a path", text -> {
             require(!text.isBlank());
             return Path.of(text);
         });
     }
 
     static ValueType<String> pathPrefix() {
-        return single("a path prefix that starts with / and has no query", text -> {
+        return single("PATH", "a path that starts with / and has no query", text -> {
             require(text.startsWith("/") && text.chars().allMatch(c -> c > ' ' && c < 0x7f && c != '?' && c != '#'));
             return text;
         });
     }
 
     static ValueType<URI> uri() {
-        return single("an address such as http://host:4566", text -> {
+        return single("URL", "a URL such as http://host:4566", text -> {
             URI uri = URI.create(text);
             require(("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())) && uri.getHost() != null);
             return uri;
@@ -191,31 +255,33 @@ public record ValueType<T>(
     }
 
     static ValueType<String> host() {
-        return single("a host such as www.example.org or *.example.org, without a port", Route::parseHost);
+        return single("HOST", "a host such as www.example.org or *.example.org, without a port", Route::parseHost);
     }
 
     static ValueType<Route.Header> header() {
         return single(
-                "a header such as x-canary or 'x-canary: yes', not host nor one of the connection",
+                "HEADER",
+                "a header such as x-canary or 'x-canary: yes', except host, expect and hop-by-hop headers",
                 Route.Header::parse);
     }
 
     static ValueType<String> className() {
-        return single("the full name of a class, with ::method where that is what handles", text -> {
+        return single("CLASS", "the full name of a class, with ::method if a method is the handler", text -> {
             require(CLASS_NAME.matcher(text).matches());
             return text;
         });
     }
 
     /** Split at spaces; a YAML list keeps spaces within an item. */
-    static ValueType<List<String>> words(String expected) {
-        return new ValueType<>(expected, List::copyOf, SPACES);
+    static ValueType<List<String>> words(String label, String expected) {
+        return new ValueType<>(label, expected, List::copyOf, SPACES);
     }
 
-    /** Split at spaces; a YAML list keeps spaces within a value. The last of a name wins. */
+    /** Split at spaces; a YAML list keeps spaces within a value. The last value of a name wins. */
     static ValueType<Map<String, String>> variables() {
         return new ValueType<>(
-                "NAME=value, several separated by spaces",
+                "NAME=VALUE...",
+                "NAME=VALUE, separated by spaces",
                 items -> {
                     Map<String, String> variables = new TreeMap<>();
                     for (String item : items) {
@@ -228,9 +294,10 @@ public record ValueType<T>(
                 SPACES);
     }
 
-    /** Unresolved, for they may be meant for another network. */
+    /** Unresolved, because they may be meant for another network. */
     static ValueType<List<InetSocketAddress>> addresses() {
         return new ValueType<>(
+                "HOST:PORT...",
                 "addresses such as 10.0.0.7:8444 or dispatcher.internal:8444",
                 items -> {
                     List<InetSocketAddress> addresses = new ArrayList<>();

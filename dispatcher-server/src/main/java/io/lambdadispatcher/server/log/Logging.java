@@ -8,7 +8,6 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.FileAppender;
 import ch.qos.logback.core.OutputStreamAppender;
-import io.lambdadispatcher.server.config.LogLevel;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -18,7 +17,7 @@ public final class Logging {
     private Logging() {}
 
     /** Of our own loggers; those of libraries stay at INFO, or go down to the same level if that is less. */
-    public static void setLevel(LogLevel level) {
+    public static void setLevel(org.slf4j.event.Level level) {
         Level wanted = Level.valueOf(level.name());
         logger("io.lambdadispatcher").setLevel(wanted);
         logger(org.slf4j.Logger.ROOT_LOGGER_NAME).setLevel(wanted.isGreaterOrEqual(Level.INFO) ? wanted : Level.INFO);
@@ -43,7 +42,7 @@ public final class Logging {
         appender.setEncoder(encoder);
         appender.start();
         if (!appender.isStarted()) {
-            throw new IllegalArgumentException("access-log.file: '" + file + "': expected a file that can be written");
+            throw new IllegalArgumentException("access-log.file: expected a writable file, got \"" + file + "\"");
         }
         logger.detachAndStopAllAppenders();
         logger.setAdditive(false);

@@ -25,8 +25,8 @@ public record TransportChoice(Transport transport, String reason) {
     public static TransportChoice of(TransportKind kind) {
         return switch (kind) {
             case AUTO -> auto();
-            case EPOLL -> named(epoll(), kind, Epoll.unavailabilityCause());
-            case IO_URING -> named(ioUring(), kind, IoUring.unavailabilityCause());
+            case EPOLL -> named(epoll(), Epoll.unavailabilityCause());
+            case IO_URING -> named(ioUring(), IoUring.unavailabilityCause());
             case NIO -> new TransportChoice(Transport.nio(), "as set");
         };
     }
@@ -38,10 +38,10 @@ public record TransportChoice(Transport transport, String reason) {
                 : new TransportChoice(Transport.nio(), "auto: epoll does not load: " + inOneLine(cause));
     }
 
-    private static TransportChoice named(Transport transport, TransportKind kind, @Nullable Throwable unavailable) {
+    private static TransportChoice named(Transport transport, @Nullable Throwable unavailable) {
         if (unavailable != null) {
-            throw new IllegalArgumentException("transport " + kind.settingName() + " does not load here: "
-                    + inOneLine(unavailable) + "; expected auto, or one that does");
+            throw new IllegalArgumentException("transport: expected auto, or a transport that loads, got \""
+                    + transport.name() + "\": " + inOneLine(unavailable));
         }
         return new TransportChoice(transport, "as set");
     }

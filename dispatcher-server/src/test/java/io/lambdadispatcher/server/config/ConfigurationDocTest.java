@@ -12,26 +12,43 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** docs/CONFIGURATION.md says what the code does. {@code -Ddocs.update=true} writes its table anew. */
+/** docs/CONFIGURATION.md says what the code does. {@code -Ddocs.update=true} writes its tables again. */
 class ConfigurationDocTest {
     private static final Path DOC = Path.of("..", "docs", "CONFIGURATION.md");
-    private static final String BEGIN = "<!-- table of settings: written by ConfigurationDocTest -->\n";
-    private static final String END = "<!-- end of the table -->";
+    private static final String BEGIN = "<!-- tables of settings: written by ConfigurationDocTest -->\n\n";
+    private static final String END = "<!-- end of the tables -->";
     private static final Pattern YAML = Pattern.compile("```yaml\n(.*?)```", Pattern.DOTALL);
 
+    private static String tables() {
+        StringBuilder text = new StringBuilder();
+        for (Settings.Topic topic : Settings.topics()) {
+            text.append("### ").append(topic.title()).append("\n\n");
+            text.append("| setting | default | value | description |\n| --- | --- | --- | --- |\n");
+            for (Setting<?> setting : topic.settings()) {
+                String byDefault = setting.defaultText();
+                text.append("| `").append(setting.name()).append("` | ");
+                text.append(byDefault == null || byDefault.isEmpty() ? "" : "`" + byDefault + "`");
+                text.append(" | ").append(setting.type().expected());
+                text.append(" | ").append(setting.doc()).append(" |\n");
+            }
+            text.append('\n');
+        }
+        return text.toString();
+    }
+
     @Test
-    void should_hold_the_table_of_settings() throws IOException {
+    void should_hold_the_tables_of_settings() throws IOException {
         String doc = Files.readString(DOC);
         int begin = doc.indexOf(BEGIN) + BEGIN.length();
         int end = doc.indexOf(END);
         assertThat(end).isGreaterThanOrEqualTo(begin);
         if (Boolean.getBoolean("docs.update")) {
-            Files.writeString(DOC, doc.substring(0, begin) + ConfigurationTable.markdown() + doc.substring(end));
+            Files.writeString(DOC, doc.substring(0, begin) + tables() + doc.substring(end));
             return;
         }
         assertThat(doc.substring(begin, end))
-                .as("table in %s; -Ddocs.update=true writes it anew", DOC)
-                .isEqualTo(ConfigurationTable.markdown());
+                .as("tables in %s; -Ddocs.update=true writes them again", DOC)
+                .isEqualTo(tables());
     }
 
     @Test
@@ -45,12 +62,25 @@ class ConfigurationDocTest {
         assertThat(count).isGreaterThan(0);
     }
 
+    /** As in docs and {@code --help}, where each stands alone. */
     @Test
-    void should_have_defaults_that_are_right() {
-        for (Setting<?> setting : Settings.ALL) {
-            assertThat(Effective.byDefault(setting).text()).as(setting.name()).isEqualTo(setting.defaultText());
-            assertThat(setting.doc()).as(setting.name()).doesNotEndWith(".").doesNotContain("|");
+    void should_describe_each_setting_in_whole_sentences() {
+        for (Setting<?> setting : Settings.BY_NAME.values()) {
+            assertThat(setting.doc())
+                    .as(setting.name())
+                    .matches("[A-Z].*\\.")
+                    .doesNotMatch("And .*")
+                    .doesNotContain("|");
             assertThat(setting.type().expected()).as(setting.name()).doesNotContain("|");
         }
+    }
+
+    @Test
+    void should_have_defaults_that_are_right() {
+        Values defaults = new Values("");
+        assertThat(Settings.BY_NAME.values()).allSatisfy(setting -> {
+            assertThat(defaults.isDefault(setting)).isTrue();
+            assertThat(defaults.isSet(setting)).isEqualTo(setting.defaultText() != null);
+        });
     }
 }

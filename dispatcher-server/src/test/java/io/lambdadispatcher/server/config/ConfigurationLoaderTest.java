@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -122,14 +123,16 @@ class ConfigurationLoaderTest {
 
         assertThat(problems("--wrokers-port=4", "stray"))
                 .containsExactly(
-                        "unknown setting 'pubic.port' (" + file + " line 1), did you mean 'public.plain.port'?",
-                        "unknown setting 'pubic.plain.port' (" + file + " line 4), did you mean 'public.plain.port'?",
-                        "unknown setting 'admin' (" + file + " line 5), it is a group of settings such as 'admin.host'",
-                        "unknown setting 'zzz' (" + file + " line 6)",
-                        "unknown environment variable 'LAMBDA_DISPATCHER_WORKER_PORT',"
-                                + " did you mean 'LAMBDA_DISPATCHER_WORKERS_PORT'?",
-                        "unknown flag '--wrokers-port', did you mean '--workers-port'?",
-                        "unexpected argument 'stray'");
+                        "unknown setting \"pubic.port\" (" + file + " line 1), did you mean \"public.plain.port\"?",
+                        "unknown setting \"pubic.plain.port\" (" + file
+                                + " line 4), did you mean \"public.plain.port\"?",
+                        "unknown setting \"admin\" (" + file
+                                + " line 5), it is a group of settings such as \"admin.host\"",
+                        "unknown setting \"zzz\" (" + file + " line 6)",
+                        "unknown environment variable \"LAMBDA_DISPATCHER_WORKER_PORT\","
+                                + " did you mean \"LAMBDA_DISPATCHER_WORKERS_PORT\"?",
+                        "unknown flag \"--wrokers-port\", did you mean \"--workers-port\"?",
+                        "unexpected argument \"stray\"");
     }
 
     @Test
@@ -150,21 +153,21 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactlyInAnyOrder(
-                        "log.level: 'loud' (" + file + " line 1): expected one of error, warn, info, debug, trace",
-                        "http.max-head-size: '1KB' (" + file
-                                + " line 3): expected a size such as 512B, 64KiB, 1MiB, from 1KiB to 256KiB",
-                        "shutdown.grace: '10' (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE):"
-                                + " expected a duration such as 500ms, 10s, 15m, 1h, or 0",
-                        "public.plain.port: '65536' (flag --public-plain-port):"
-                                + " expected a port, 1 to 65535, 0 for any free one, or off");
+                        "log.level: expected one of error, warn, info, debug, trace, got \"loud\" (" + file
+                                + " line 1)",
+                        "http.max-head-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file + " line 3)",
+                        "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
+                                + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
+                        "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
+                                + " (flag --public-plain-port)");
     }
 
     @Test
     void should_never_show_a_secret() throws Exception {
         flags.put("--workers-secret", "tooshort");
         assertThat(problems())
-                .containsExactly("workers.secret: '(secret)' (flag --workers-secret):"
-                        + " expected at least 16 octets that nobody can guess");
+                .containsExactly("workers.secret: expected at least 16 random bytes, got \"(secret)\""
+                        + " (flag --workers-secret)");
 
         flags.put("--workers-secret", SECRET);
         assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
@@ -175,26 +178,35 @@ class ConfigurationLoaderTest {
         Path secret = Files.writeString(directory.resolve("secret"), "tooshort\n");
         flags.put("--workers-secret-file", secret.toString());
         assertThat(problems())
-                .containsExactly("workers.secret-file: '" + secret + "' (flag --workers-secret-file):"
-                        + " expected a file that holds at least 16 octets that nobody can guess");
+                .containsExactly("workers.secret-file: expected a readable file that holds at least 16 random bytes,"
+                        + " got \"" + secret + "\" (flag --workers-secret-file)");
 
         Files.writeString(secret, SECRET + "\r\n");
+        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).asString().isEqualTo(SECRET);
+    }
+
+    @Test
+    void should_read_a_secret_file_that_is_not_text() throws Exception {
+        byte[] secret = {-1, 0, '\n', -2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+        Path file = Files.write(directory.resolve("secret"), secret);
+        flags.put("--workers-secret-file", file.toString());
+
         assertThat(load().find(Settings.WORKERS_SECRET_FILE)).isEqualTo(secret);
-        assertThat(SecretFile.read(secret)).asString().isEqualTo(SECRET);
+        assertThat(load().report()).containsPattern("workers\\.secret-file +" + file + " +flag");
     }
 
     @Test
     void should_say_where_a_file_is_not_yaml() throws Exception {
         write("public:", "  plain: [1, 2");
 
-        assertThat(problems()).first().asString().startsWith(file + " line ").contains(": not YAML: ");
+        assertThat(problems()).first().asString().startsWith(file + " line ").contains(": expected YAML: ");
     }
 
     @Test
     void should_say_that_a_file_is_missing() {
         file = directory.resolve("missing.yaml");
 
-        assertThat(problems()).contains("settings file " + file + ": there is no such file");
+        assertThat(problems()).contains("settings file " + file + ": expected an existing file");
     }
 
     @Test
@@ -204,8 +216,8 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        file + " line 3: workers.port: given before, " + file + " line 1",
-                        file + " line 4: workers.host: has no value");
+                        "workers.port: expected one value, got two (" + file + " line 1, " + file + " line 3)",
+                        "workers.host: expected a value, got nothing (" + file + " line 4)");
     }
 
     @Test
@@ -234,8 +246,8 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        file + " line 3: workers.host: expected a value, aliases are not supported",
-                        file + " line 5: local.jvm-flags: expected a value, aliases are not supported");
+                        "workers.host: expected a value, got an alias (" + file + " line 3)",
+                        "local.jvm-flags: expected a value, got an alias (" + file + " line 5)");
     }
 
     @Test
@@ -244,7 +256,9 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
-                .containsExactly("workers.port: '[1, 2]' (" + file + " line 1): expected a whole number, 0 to 65535");
+                .containsExactly(
+                        "workers.port: expected a port from 1 to 65535, or 0 for any free port, got \"[1, 2]\" (" + file
+                                + " line 1)");
     }
 
     @Test
@@ -270,7 +284,7 @@ class ConfigurationLoaderTest {
         assertThat(functions).extracting(function -> function.route().path()).containsExactly("", "/images");
         assertThat(functions)
                 .extracting(FunctionConfiguration::launcher)
-                .containsExactly(LauncherKind.LOCAL, LauncherKind.SELF);
+                .containsExactly(Launcher.LOCAL, Launcher.SELF);
         assertThat(functions.get(0).options().capacity().minWorkers()).isEqualTo(3);
         assertThat(functions.get(0).options().connectionsPerWorker()).isEqualTo(4);
         assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
@@ -297,8 +311,9 @@ class ConfigurationLoaderTest {
         flags.put("--function-streams", "10");
 
         assertThat(problems())
-                .containsExactly("function.streams: '10' (flag --function-streams):"
-                        + " expected nothing, for the file has a list of functions; set it there");
+                .containsExactly(
+                        "function.streams: expected no value, because the settings file has a list of functions,"
+                                + " got \"10\" (flag --function-streams)");
     }
 
     @Test
@@ -308,19 +323,20 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .contains(
-                        file + " line 6: functions: expected entries such as '- name: ...'",
-                        "unknown setting 'functions[0].nmae' (" + file + " line 2), did you mean 'name'?",
-                        "functions[0].name (" + file + " line 2): has no value, expected 1 to 256 characters",
-                        "functions[1].path: 'images' (" + file
-                                + " line 4): expected a path prefix that starts with / and has no query",
-                        "functions[2].name: 'x' (" + file + " line 5): expected another one than functions[1] has");
+                        "functions: expected entries such as \"- name: api\" (" + file + " line 6)",
+                        "unknown setting \"functions[0].nmae\" (" + file + " line 2), did you mean \"name\"?",
+                        "functions[0].name: expected 1 to 256 characters, but it is not set (" + file + " line 2)",
+                        "functions[1].path: expected a path that starts with / and has no query, got \"images\" ("
+                                + file + " line 4)",
+                        "functions[2].name: expected a name other than that of functions[1], got \"x\" (" + file
+                                + " line 5)");
     }
 
     @Test
     void should_demand_a_secret_for_workers_that_come_by_themselves() {
         assertThat(problems())
-                .containsExactly("function.launcher: 'self' (default): expected workers.secret or"
-                        + " workers.secret-file as well, for workers sign their tokens with it");
+                .containsExactly("function.launcher: expected workers.secret or workers.secret-file to be set,"
+                        + " because self-launched workers sign their tokens with it, got \"self\" (default)");
     }
 
     @Test
@@ -329,8 +345,9 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "function.max-workers: '0' (default): expected 1 or more with the launcher local",
-                        "function.handler: unset: expected a handler class, or local.command, or local.environment that names an adapter, with the launcher local");
+                        "function.max-workers: expected 1 or more with launcher local, got \"0\" (default)",
+                        "function.handler: expected a handler class, local.command, or a local.environment that selects"
+                                + " an adapter, with launcher local, but it is not set");
     }
 
     @Test
@@ -340,9 +357,9 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "function.max-workers: '0' (default): expected 1 or more with the launcher lambda",
-                        "function.lambda: 'arn:aws:s3:::bucket' (flag --function-lambda): expected the name or ARN of a"
-                                + " Lambda function, with or without :alias or :version");
+                        "function.max-workers: expected 1 or more with launcher lambda, got \"0\" (default)",
+                        "function.lambda: expected the name or ARN of a Lambda function, with or without :alias or"
+                                + " :version, got \"arn:aws:s3:::bucket\" (flag --function-lambda)");
     }
 
     @Test
@@ -352,8 +369,9 @@ class ConfigurationLoaderTest {
         flags.put("--function-name", "my function");
 
         assertThat(problems())
-                .containsExactly("function.name: 'my function' (flag --function-name): expected a name that Lambda"
-                        + " functions can have, or function.lambda as well");
+                .containsExactly(
+                        "function.name: expected a name that a Lambda function can have, or function.lambda to be"
+                                + " set, got \"my function\" (flag --function-name)");
 
         flags.put("--function-lambda", "hello:live");
         assertThat(loadWithSecret().functions().get(0).lambda()).isEqualTo("hello:live");
@@ -384,10 +402,23 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "public.tls.certificate: '" + directory.resolve("none.pem")
-                                + "' (flag --public-tls-certificate): expected a file that can be read",
-                        "public.tls.certificate: '" + directory.resolve("none.pem")
-                                + "' (flag --public-tls-certificate): expected public.tls.key as well");
+                        "public.tls.certificate: expected a readable file, got \"" + directory.resolve("none.pem")
+                                + "\" (flag --public-tls-certificate)",
+                        "public.tls.certificate: expected public.tls.key to be set as well, got \""
+                                + directory.resolve("none.pem") + "\" (flag --public-tls-certificate)");
+    }
+
+    /** The certificate is set, even if it is not valid: one problem, not two. */
+    @Test
+    void should_not_miss_a_file_that_is_named_but_cannot_be_read() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        Path key = Files.createFile(directory.resolve("key.pem"));
+        flags.put("--workers-tls-certificate", directory.toString());
+        flags.put("--workers-tls-key", key.toString());
+
+        assertThat(problems())
+                .containsExactly("workers.tls.certificate: expected a readable file, got \"" + directory
+                        + "\" (flag --workers-tls-certificate)");
     }
 
     @Test
@@ -396,12 +427,12 @@ class ConfigurationLoaderTest {
         flags.put("--workers-port", "8080");
         assertThat(problems())
                 .containsExactly(
-                        "workers.port: '8080' (flag --workers-port): expected another port than public.plain.port");
+                        "workers.port: expected a port other than that of public.plain.port, got \"8080\" (flag --workers-port)");
 
         flags.put("--public-plain-port", "off");
         assertThat(problems())
-                .containsExactly("public.plain.port: 'off' (flag --public-plain-port):"
-                        + " expected a port, for there is no TLS port with a certificate either");
+                .containsExactly("public.plain.port: expected a port, because there is no TLS port with a certificate,"
+                        + " got \"off\" (flag --public-plain-port)");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,6 +25,6 @@ class NearestTest {
     void should_find_the_nearest_name_or_none(String name, String expected) {
         Set<String> known = Set.of("public.plain.port", "admin.port", "workers.secret");
 
-        assertThat(Nearest.find(name, known)).isEqualTo(expected);
+        assertThat(Nearest.find(name, known)).isEqualTo(Optional.ofNullable(expected));
     }
 }

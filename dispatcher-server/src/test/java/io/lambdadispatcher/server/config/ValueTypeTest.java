@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ValueTypeTest {
     private static <T> T parse(ValueType<T> type, String text) {
-        return type.parse(RawValue.of(text, Source.DEFAULT));
+        return type.parse(RawValue.of(text, "test"));
     }
 
     static Stream<Arguments> durations() {
@@ -40,6 +40,14 @@ class ValueTypeTest {
     @ValueSource(strings = {"", "1", "10 s", "-1s", "1.5s", "1w", "367d", "999999999999999d", "99999999999999999999s"})
     void should_refuse_what_is_no_duration(String text) {
         assertThatThrownBy(() -> parse(ValueType.duration(), text)).isInstanceOf(RuntimeException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "0s", "0d"})
+    void should_refuse_zero_where_nothing_would_ever_be_in_time(String text) {
+        assertThatThrownBy(() -> parse(ValueType.positiveDuration(), text))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(parse(ValueType.positiveDuration(), "1ms")).isEqualTo(Duration.ofMillis(1));
     }
 
     @ParameterizedTest
@@ -84,7 +92,7 @@ class ValueTypeTest {
     @ParameterizedTest
     @CsvSource({"auto, AUTO", "io_uring, IO_URING", "epoll, EPOLL", "nio, NIO"})
     void should_read_a_transport(String text, TransportKind expected) {
-        assertThat(parse(ValueType.choice(TransportKind.class), text)).isEqualTo(expected);
+        assertThat(parse(ValueType.choice(TransportKind.class, "_"), text)).isEqualTo(expected);
     }
 
     @ParameterizedTest

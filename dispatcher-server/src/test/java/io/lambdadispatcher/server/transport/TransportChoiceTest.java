@@ -29,7 +29,7 @@ class TransportChoiceTest {
 
         assertThatThrownBy(() -> TransportChoice.of(TransportKind.IO_URING))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("transport io_uring does not load here: ");
+                .hasMessageStartingWith("transport: expected auto, or a transport that loads, got \"io_uring\": ");
     }
 
     @Test

@@ -1,0 +1,125 @@
+package io.lambdadispatcher.server.config;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A value for each setting, with its source: those of the dispatcher and its only function, or
+ * those of one entry of {@code functions}. Confined to the main thread.
+ */
+final class Values {
+    /** The source of what nobody has set. */
+    static final String DEFAULT = "default";
+
+    private static final Value<?> UNSET = new Value<>(null, null, DEFAULT);
+
+    /**
+     * @param value {@code null} = unset
+     * @param text as it was written, even if it is not valid; {@code null} = unset
+     */
+    private record Value<T>(@Nullable T value, @Nullable String text, String source) {}
+
+    private final String place;
+    private final Map<Setting<?>, Value<?>> values = new LinkedHashMap<>();
+
+    /**
+     * Starts with the defaults of the table.
+     *
+     * @param place {@code functions[0]} for an entry of that list; otherwise empty
+     */
+    Values(String place) {
+        this.place = place;
+        Settings.BY_NAME.values().forEach(setting -> {
+            values.put(setting, UNSET);
+            String text = setting.defaultText();
+            if (text != null) {
+                setDefault(setting, text);
+            }
+        });
+    }
+
+    private Values(Values other) {
+        place = other.place;
+        values.putAll(other.values);
+    }
+
+    Values withDefault(Setting<?> setting, String text) {
+        Values changed = new Values(this);
+        changed.setDefault(setting, text);
+        return changed;
+    }
+
+    private void setDefault(Setting<?> setting, String text) {
+        set(setting, RawValue.of(text, DEFAULT), problem -> {
+            throw new IllegalArgumentException(problem);
+        });
+    }
+
+    /** A text that is not valid goes to the problems, and the value stays as it was. */
+    <T> void set(Setting<T> setting, RawValue raw, Consumer<String> problems) {
+        try {
+            values.put(setting, new Value<>(setting.type().parse(raw), raw.text(), raw.source()));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            values.put(setting, new Value<>(find(setting), raw.text(), raw.source()));
+            problems.accept(problem(setting, setting.type().expected()));
+        }
+    }
+
+    @SuppressWarnings("unchecked") // set() keeps setting and value of one type.
+    private <T> Value<T> value(Setting<T> setting) {
+        return (Value<T>) Objects.requireNonNull(values.get(setting), setting.name());
+    }
+
+    <T> @Nullable T find(Setting<T> setting) {
+        return value(setting).value;
+    }
+
+    /** For settings that have a default. */
+    <T> T get(Setting<T> setting) {
+        return Objects.requireNonNull(find(setting), setting.name());
+    }
+
+    boolean isSet(Setting<?> setting) {
+        return value(setting).text != null;
+    }
+
+    boolean isDefault(Setting<?> setting) {
+        return value(setting).source.equals(DEFAULT);
+    }
+
+    String place() {
+        return place;
+    }
+
+    /** {@code function.path}, or {@code functions[0].path} in a list. */
+    private String name(Setting<?> setting) {
+        return place.isEmpty() ? setting.name() : place + "." + setting.lastName();
+    }
+
+    String problem(Setting<?> setting, String expected) {
+        Value<?> value = value(setting);
+        String got = value.text == null
+                ? ", but it is not set"
+                : ", got \"" + setting.type().show(value.text) + "\" (" + value.source + ")";
+        return name(setting) + ": expected " + expected + got;
+    }
+
+    /** Rows of three: name, value as it may be shown, and source. */
+    Stream<String[]> rows(boolean ofFunction) {
+        return values.keySet().stream()
+                .filter(setting -> setting.isOfFunction() == ofFunction)
+                .map(this::row);
+    }
+
+    private String[] row(Setting<?> setting) {
+        Value<?> value = value(setting);
+        String shown = value.text == null || value.text.isEmpty()
+                ? "-"
+                : setting.type().show(value.text);
+        return new String[] {name(setting), shown, value.source};
+    }
+}
