@@ -10,7 +10,6 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -62,7 +61,7 @@ public final class Engine implements WorkerRegistry.Listener {
     private final EventLoopGroup loops;
     private final boolean ownsLoops;
     private final AcceptedChannels accepted = new AcceptedChannels();
-    private final List<Handover> handovers = new ArrayList<>();
+    private final List<EventLoop> loopList = new ArrayList<>();
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<LoopDispatch> openers = new ArrayList<>();
@@ -86,13 +85,13 @@ public final class Engine implements WorkerRegistry.Listener {
                         eventLoops, new DefaultThreadFactory("dispatcher"), transport.ioHandler());
         for (EventExecutor executor : loops) {
             EventLoop loop = (EventLoop) executor;
-            loopIndexes.put(loop, handovers.size());
-            handovers.add(new Handover(loop));
+            loopIndexes.put(loop, loopList.size());
+            loopList.add(loop);
         }
         for (FunctionOptions function : functions) {
-            pools.put(function.name(), new FunctionPool(function, handovers, observer));
+            pools.put(function.name(), new FunctionPool(function, loopList, observer));
         }
-        for (int i = 0; i < handovers.size(); i++) {
+        for (int i = 0; i < loopList.size(); i++) {
             List<ExchangeOwner> owners = new ArrayList<>();
             openers.add(new LoopDispatch(router, openersOf(i, direct, observer, owners), owners, observer));
         }
@@ -119,7 +118,7 @@ public final class Engine implements WorkerRegistry.Listener {
         if (function == null) {
             return shard::open;
         }
-        DirectShard direct = new DirectShard(shard.pool().options(), function, shard.handover(), observer);
+        DirectShard direct = new DirectShard(shard.pool().options(), function, shard.loop(), observer);
         owners.add(direct);
         Duration overflowAfter = function.options().overflowAfter();
         if (overflowAfter == null) {
@@ -232,14 +231,14 @@ public final class Engine implements WorkerRegistry.Listener {
 
     /** Completes when no exchange waits or is under way, but for tunnels, on any event loop that still runs. */
     public CompletionStage<Void> quiet() {
-        CompletableFuture<?>[] loopsQuiet = new CompletableFuture<?>[handovers.size()];
+        CompletableFuture<?>[] loopsQuiet = new CompletableFuture<?>[loopList.size()];
         for (int i = 0; i < loopsQuiet.length; i++) {
             LoopDispatch opener = openers.get(i);
-            EventLoop loop = handovers.get(i).loop();
+            EventLoop loop = loopList.get(i);
             CompletableFuture<Void> quiet = new CompletableFuture<>();
             loopsQuiet[i] = quiet;
             try {
-                handovers.get(i).post(() -> opener.awaitQuiet(loop, quiet));
+                loopList.get(i).execute(() -> opener.awaitQuiet(loop, quiet));
             } catch (RejectedExecutionException e) {
                 // The embedding program has ended its event loop.
                 quiet.complete(null);
@@ -268,11 +267,11 @@ public final class Engine implements WorkerRegistry.Listener {
     /** On every event loop, behind all that has been handed over to it. */
     private CompletableFuture<Void> failRest() {
         Failure failure = new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher shuts down");
-        CompletableFuture<?>[] loopsDone = new CompletableFuture<?>[handovers.size()];
+        CompletableFuture<?>[] loopsDone = new CompletableFuture<?>[loopList.size()];
         for (int i = 0; i < loopsDone.length; i++) {
             LoopDispatch opener = openers.get(i);
             try {
-                loopsDone[i] = CompletableFuture.runAsync(() -> opener.close(failure), handovers.get(i)::post);
+                loopsDone[i] = CompletableFuture.runAsync(() -> opener.close(failure), loopList.get(i));
             } catch (RejectedExecutionException e) {
                 // The embedding program has ended its event loop.
                 loopsDone[i] = CompletableFuture.failedFuture(e);

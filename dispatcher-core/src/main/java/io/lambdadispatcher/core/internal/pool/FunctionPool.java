@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,7 +20,7 @@ public final class FunctionPool {
 
     private volatile Runnable shortage = () -> {};
 
-    public FunctionPool(FunctionOptions options, List<Handover> loops, DispatcherObserver observer) {
+    public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
         this.shards =
                 loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
@@ -70,7 +70,7 @@ public final class FunctionPool {
     /** A worker takes so many exchanges at once from now on, shared by its connections. */
     public void limit(String workerId, int exchanges) {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
-        shards.forEach(shard -> shard.handover().post(() -> shard.limit(workerId, each)));
+        shards.forEach(shard -> shard.loop().execute(() -> shard.limit(workerId, each)));
     }
 
     public PoolShard shard(int loopIndex) {

@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
@@ -36,14 +35,13 @@ import org.jspecify.annotations.Nullable;
  * <p>No wake-up is lost: a request counts itself as pending before it looks for permits a last time, and a stream gives its permit back
  * before it looks for pending requests.
  *
- * <p>Confined to its event loop except {@link #tryAcquire}, {@link #permits} and what goes through {@link Handover}.
+ * <p>Confined to its event loop except {@link #tryAcquire}, {@link #permits} and what is given to {@link #loop} to execute.
  */
 public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
     private static final double MAX_RETRY_BALANCE = 100;
 
     private final FunctionPool pool;
-    private final Handover handover;
     private final DispatcherObserver observer;
     private final boolean observed;
     private final EventLoop loop;
@@ -66,12 +64,11 @@ public final class PoolShard implements ExchangeOwner {
     private long serviceNanos;
     private ServiceTimes serviceTimes = new ServiceTimes();
 
-    PoolShard(FunctionPool pool, Handover handover, DispatcherObserver observer) {
+    PoolShard(FunctionPool pool, EventLoop loop, DispatcherObserver observer) {
         this.pool = pool;
-        this.handover = handover;
         this.observer = observer;
         this.observed = observer.wantsExchanges();
-        this.loop = handover.loop();
+        this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         this.waiting = new DeadlineQueue<>(
@@ -84,8 +81,8 @@ public final class PoolShard implements ExchangeOwner {
         return pool;
     }
 
-    public Handover handover() {
-        return handover;
+    public EventLoop loop() {
+        return loop;
     }
 
     /** Any thread. */
@@ -469,7 +466,7 @@ public final class PoolShard implements ExchangeOwner {
         if (pool.pending() > 0 && permits.get() > 0) {
             for (PoolShard other : pool.shards()) {
                 if (other != this) {
-                    other.handover.post(other::serveWaiting);
+                    other.loop.execute(other::serveWaiting);
                 }
             }
         }

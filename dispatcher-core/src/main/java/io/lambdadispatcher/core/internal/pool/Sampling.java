@@ -23,7 +23,7 @@ final class Sampling {
     }
 
     CompletionStage<Demand> start() {
-        shards.forEach(shard -> shard.handover().post(() -> add(shard.sample(withWorkers))));
+        shards.forEach(shard -> shard.loop().execute(() -> add(shard.sample(withWorkers))));
         return whole;
     }
 

@@ -2,7 +2,6 @@ package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
@@ -91,9 +90,7 @@ class LaunchSupervisorTest {
 
     private LaunchSupervisor started(CapacityPolicy policy) {
         FunctionPool pool = new FunctionPool(
-                FunctionOptions.of("f").withCapacity(policy),
-                List.of(new Handover(loop.eventLoop())),
-                DispatcherObserver.NONE);
+                FunctionOptions.of("f").withCapacity(policy), List.of(loop.eventLoop()), DispatcherObserver.NONE);
         LaunchSupervisor supervisor = new LaunchSupervisor(
                 pool,
                 launcher,
