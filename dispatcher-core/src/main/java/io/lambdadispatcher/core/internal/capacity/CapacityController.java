@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -41,18 +42,6 @@ public final class CapacityController {
         /** At most so many exchanges at once; 0 = none for now. */
         void limit(String workerId, int exchanges);
     }
-
-    /** Where it stands. */
-    public record Status(
-            int wanted,
-            int launched,
-            int ready,
-            int draining,
-            int ejected,
-            int launchesInLastMinute,
-            double lastHourGbSeconds,
-            double totalGbSeconds,
-            @Nullable String obstacle) {}
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     /** Samples come a little early or late. */
@@ -482,7 +471,7 @@ public final class CapacityController {
                 : held;
     }
 
-    public Status status(long nowNanos) {
+    public CapacitySnapshot status(long nowNanos) {
         int launched = 0;
         int ready = 0;
         int draining = 0;
@@ -496,7 +485,8 @@ public final class CapacityController {
             }
             ejected += worker.isEjected() ? 1 : 0;
         }
-        return new Status(
+        return new CapacitySnapshot(
+                function.name(),
                 wanted,
                 launched,
                 ready,
