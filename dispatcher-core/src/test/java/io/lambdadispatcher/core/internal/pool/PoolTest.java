@@ -487,7 +487,7 @@ class PoolTest {
         attempt.onHead(new DefaultHttp2Headers().status("200"), true);
         here.onStreamLags(second.member);
         assertThat(first.log).containsExactly("/b end");
-        assertThat(first.member.busy()).isEqualTo(1);
+        assertThat(first.member.busy).isEqualTo(1);
         first.respond();
         assertThat(pool.free()).isEqualTo(1);
 
