@@ -15,7 +15,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
-/** The requests of one event loop's clients that go directly to a function. Confined to that loop. */
+/** The requests of one event loop's clients that go directly to a function. Confined to that loop, which every entry asserts. */
 public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     private final FunctionOptions options;
     private final DirectFunction function;
@@ -58,6 +58,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     /** Also for requests that have waited for a worker long enough. @return {@code null} if there are too many calls already */
     public @Nullable Carrier newCall() {
+        assert loop.inEventLoop();
         return function.tryBeginCall() ? new DirectCall(function, loop) : null;
     }
 
@@ -69,6 +70,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
+        assert loop.inEventLoop();
         underWay.remove(exchange);
         if (observed) {
             observer.onExchangeEnd(exchange.describe(options.name(), outcome, failure));
@@ -82,11 +84,13 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public boolean isQuiet() {
+        assert loop.inEventLoop();
         return underWay.size() == 0;
     }
 
     @Override
     public void failAll(Failure failure) {
+        assert loop.inEventLoop();
         for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
             left.fail(failure);
         }

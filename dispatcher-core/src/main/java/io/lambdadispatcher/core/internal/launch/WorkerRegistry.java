@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
@@ -30,6 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class WorkerRegistry implements WorkerEvents {
 
+    /** Guarded by the registry's lock, like the map that holds it. */
     private static final class Worker {
         final String function;
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
@@ -45,9 +47,17 @@ public final class WorkerRegistry implements WorkerEvents {
     private static final int MAX_RETIRED = 100_000;
 
     private final Map<String, LaunchSupervisor> supervisors;
+
+    @GuardedBy("this")
     private final Map<String, Worker> workers = new LinkedHashMap<>();
+
+    @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
+
+    @GuardedBy("this")
     private @Nullable CompletableFuture<Void> empty;
+
+    @GuardedBy("this")
     private boolean closing;
 
     /** @param supervisors by function, of those launched here; must not change any more when the first worker dials in */
@@ -94,6 +104,7 @@ public final class WorkerRegistry implements WorkerEvents {
         return null;
     }
 
+    @GuardedBy("this")
     private @Nullable String refusal(LaunchToken token, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
@@ -228,6 +239,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     // A lost worker may dial in again; one that has said goodbye may not.
+    @GuardedBy("this")
     private void retire(String workerId) {
         retired.put(workerId, Instant.now().plus(LaunchSupervisor.TOKEN_LIFE));
         if (retired.size() > MAX_RETIRED) {
@@ -235,6 +247,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
+    @GuardedBy("this")
     private void forgetExpired() {
         Instant now = Instant.now();
         retired.values().removeIf(expiry -> expiry.isBefore(now));

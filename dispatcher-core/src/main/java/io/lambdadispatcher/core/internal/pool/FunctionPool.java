@@ -8,12 +8,15 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** All that is known of one function. Any thread; the work is done by the shard of each event loop. */
+/**
+ * One function's worker streams and waiting requests. Any thread: here is only what event loops share, everything else belongs to the
+ * shard of one event loop.
+ */
 public final class FunctionPool {
     private final FunctionOptions options;
     private final List<PoolShard> shards;
 
-    /** Requests that wait, over all shards. */
+    /** Requests that wait, over all shards: the other half of the permits' protocol, see {@link PoolShard}. */
     final AtomicInteger pending = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();

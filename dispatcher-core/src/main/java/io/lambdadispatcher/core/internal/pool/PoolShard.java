@@ -25,17 +25,18 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function's worker streams and waiting requests on one event loop. A request takes a stream of its own loop if one is free; else
- * a permit for a stream of another loop, and crosses over; else it waits here.
+ * A function's worker streams and waiting requests on one event loop. A request takes a stream of its own loop if one is free. Otherwise it takes
+ * a permit for a stream of another loop and crosses over. If there is none either, it waits here.
  *
  * <p>The permit is the answer to "is there room?" and is atomic, so that any loop can take one; which stream it becomes is decided on the
  * stream's loop. {@code permits} = free streams − permits taken by others that have not arrived yet. It can fall below zero for
- * a moment when streams go away under permits already given; such a permit finds no stream and its request waits again.
+ * a moment when streams close under permits already given; such a permit finds no stream and its request waits again.
  *
  * <p>No wake-up is lost: a request counts itself as pending before it looks for permits a last time, and a stream gives its permit back
- * before it looks for pending requests.
+ * before it looks for pending requests. {@code WakeUpStress} and {@code PermitStress} (profile {@code jcstress}) try all interleavings.
  *
- * <p>Confined to its event loop except {@link #tryAcquire}, {@link #permits} and what is given to {@link #loop} to execute.
+ * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may be called on any thread, everything else on
+ * the shard's event loop, which every entry asserts.
  */
 public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
@@ -183,6 +184,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** Gives waiting requests what there are permits for. */
     private void serveWaiting() {
+        assert loop.inEventLoop();
         while (waiting.size() > 0 && anyPermit()) {
             Exchange oldest = waiting.poll();
             if (oldest != null) {
@@ -211,6 +213,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public boolean retry(Exchange exchange) {
+        assert loop.inEventLoop();
         if (retryBalance < 1) {
             return false;
         }
@@ -223,6 +226,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** A permit for another loop's stream turned out to be worth nothing. */
     void onStranded(Exchange exchange) {
+        assert loop.inEventLoop();
         if (exchange.onStranded()) {
             underWay.remove(exchange);
             waitAgain(exchange);
@@ -232,6 +236,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
+        assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
             countService(exchange);
         } else if (waiting.remove(exchange)) {
@@ -254,6 +259,7 @@ public final class PoolShard implements ExchangeOwner {
     /** For the capacity controller its service ends here, as far as times go: hours among milliseconds would make a mean of nothing. */
     @Override
     public void onTunnelOpened(Exchange exchange) {
+        assert loop.inEventLoop();
         underWay.remove(exchange);
         countService(exchange);
         tunnels.add(exchange, 0);
@@ -261,6 +267,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public boolean isQuiet() {
+        assert loop.inEventLoop();
         return waiting.size() == 0 && underWay.size() == 0;
     }
 
@@ -343,23 +350,27 @@ public final class PoolShard implements ExchangeOwner {
 
     /** {@link #takeStream} found none. */
     void onPermitWorthless() {
+        assert loop.inEventLoop();
         permits.incrementAndGet();
     }
 
     /** A worker stream has opened. */
     public void onStreamOpened(PooledConnection member, Carrier stream) {
+        assert loop.inEventLoop();
         pool.streams.incrementAndGet();
         addFree(member, stream);
     }
 
     /** Its exchange is over in both directions. */
     public void onStreamFree(PooledConnection member, Carrier stream) {
+        assert loop.inEventLoop();
         member.busy--;
         addFree(member, stream);
     }
 
     /** Its exchange is over in both directions, but it can take no other yet; {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows. */
     public void onStreamLags(PooledConnection member) {
+        assert loop.inEventLoop();
         member.busy--;
         settle(member);
         // A worker at its limit may take one more on another stream now.
@@ -368,11 +379,13 @@ public final class PoolShard implements ExchangeOwner {
 
     /** After {@link #onStreamLags}: it is free. */
     public void onStreamCaughtUp(PooledConnection member, Carrier stream) {
+        assert loop.inEventLoop();
         addFree(member, stream);
     }
 
     /** A worker stream has closed. @param wasFree it carried nothing */
     public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
+        assert loop.inEventLoop();
         pool.streams.decrementAndGet();
         if (wasFree) {
             member.free.remove(stream);
@@ -386,6 +399,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The first sign of a worker connection. */
     public void onMember(PooledConnection member) {
+        assert loop.inEventLoop();
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
@@ -407,6 +421,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The worker's connections on this event loop take so many exchanges at once from now on, each. */
     void limit(String workerId, int exchanges) {
+        assert loop.inEventLoop();
         for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
             member.limit = exchanges;
             settle(member);
