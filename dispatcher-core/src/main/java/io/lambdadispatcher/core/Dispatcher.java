@@ -6,13 +6,16 @@ import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
+import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
-import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
@@ -35,6 +38,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -58,6 +62,10 @@ public final class Dispatcher implements AutoCloseable {
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
     private final Engine engine;
+    /** Of the functions whose workers are launched here. */
+    private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
+
+    private final WorkerRegistry registry = new WorkerRegistry(supervisors);
     private final IngressDrain publicSide = new IngressDrain();
     private final List<Channel> publicPorts;
     private final Channel workerPort;
@@ -78,6 +86,7 @@ public final class Dispatcher implements AutoCloseable {
                 from.directFunctions(),
                 from.routerOrFirst(),
                 observer);
+        superviseLaunches(from, secret, workerListener.tls() != null);
         List<Channel> bound = new ArrayList<>();
         try {
             bound.add(engine.listen(workerListener, workerPort(from, workerListener, secret)));
@@ -91,8 +100,20 @@ public final class Dispatcher implements AutoCloseable {
         }
         workerPort = bound.get(0);
         publicPorts = bound.subList(1, bound.size());
-        engine.startLaunching(
-                from.launcherOf(), secret, dialBack(from.dialBack), workerListener.tls() != null, observer);
+        List<InetSocketAddress> dialBack = dialBack(from.dialBack);
+        supervisors.values().forEach(supervisor -> supervisor.start(dialBack));
+    }
+
+    private void superviseLaunches(Builder from, byte[] secret, boolean tls) {
+        Map<String, WorkerLauncher> launcherOf = from.launcherOf();
+        engine.pools().forEach((function, pool) -> {
+            WorkerLauncher launcher = launcherOf.get(function);
+            if (launcher != null && pool.options().capacity().maxWorkers() > 0) {
+                supervisors.put(
+                        function,
+                        new LaunchSupervisor(pool, launcher, registry, engine.anyLoop(), secret, tls, observer));
+            }
+        });
     }
 
     private List<InetSocketAddress> dialBack(List<InetSocketAddress> given) {
@@ -109,10 +130,10 @@ public final class Dispatcher implements AutoCloseable {
     private WorkerPort workerPort(Builder from, ListenerOptions listener, byte[] secret) {
         TlsOptions tls = listener.tls();
         return new WorkerPort(
-                engine.functionPools(),
+                engine.pools(),
                 engine.loopIndexes(),
                 secret,
-                engine.registry(),
+                registry,
                 observer,
                 tls == null ? null : TlsContexts.forWorkers(tls),
                 from.pingInterval,
@@ -157,50 +178,17 @@ public final class Dispatcher implements AutoCloseable {
 
     /** Every function with launched workers has at least its {@code minWorkers} ready, and no close has begun. */
     public boolean isReady() {
-        return closing.get() == null && engine.hasItsWorkers();
+        return closing.get() == null && supervisors.values().stream().allMatch(LaunchSupervisor::isSatisfied);
     }
 
-    /** What pools look like now; summed over event loops that go on while it is taken. */
+    /** Returns a snapshot of each function's pool, in the order of {@link Builder#function}. */
     public List<PoolSnapshot> pools() {
-        return engine.snapshot();
+        return engine.pools().values().stream().map(registry::snapshot).toList();
     }
 
-    /**
-     * A pool at a moment.
-     *
-     * @param workers dialled in
-     * @param readyWorkers of these, neither starting nor draining
-     * @param streams worker streams
-     * @param free of these, without an exchange and of a worker that takes requests
-     * @param pending requests that wait for one
-     */
-    public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int pending) {}
-
-    /**
-     * How the launching of a function's workers stands.
-     *
-     * @param wanted workers that the traffic needs, within policy and purse
-     * @param coming launched, not ready
-     * @param ready taking requests, those put aside included
-     * @param ejected put aside for a while, for they failed or were slow where others were not
-     * @param gbSecondsLastHour by the memory given in {@link LaunchLimits}
-     * @param obstacle why fewer are launched than are wanted, in one line; {@code null} = nothing holds them back
-     */
-    public record CapacitySnapshot(
-            String function,
-            int wanted,
-            int coming,
-            int ready,
-            int draining,
-            int ejected,
-            int launchesInLastMinute,
-            double gbSecondsLastHour,
-            double gbSecondsTotal,
-            @Nullable String obstacle) {}
-
-    /** Of the functions whose workers are launched here. At most a second old. */
+    /** Returns a snapshot of each function whose workers are launched here. It is at most a second old. */
     public List<CapacitySnapshot> capacity() {
-        return engine.capacity();
+        return supervisors.values().stream().map(LaunchSupervisor::snapshot).toList();
     }
 
     /**
@@ -209,7 +197,12 @@ public final class Dispatcher implements AutoCloseable {
      * @throws IllegalArgumentException if its workers are not launched here
      */
     public void setLaunching(String function, boolean launching) {
-        engine.setLaunching(function, launching);
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor == null) {
+            throw new IllegalArgumentException(
+                    "function: " + function + ", expected one of those launched here: " + supervisors.keySet());
+        }
+        supervisor.setLaunching(launching);
     }
 
     /**
@@ -234,14 +227,14 @@ public final class Dispatcher implements AutoCloseable {
         if (!closing.compareAndSet(null, done)) {
             return Objects.requireNonNull(closing.get());
         }
-        engine.stopLaunching();
+        supervisors.values().forEach(LaunchSupervisor::close);
         long deadlineNanos = System.nanoTime() + grace.toNanos();
         long clientsNanos = deadlineNanos - grace.toNanos() / 2;
         within(closePublicPorts(), clientsNanos)
                 .thenCompose(closed -> within(publicSide.begin(), clientsNanos))
                 .thenCompose(gone -> within(engine.quiet(), clientsNanos))
                 .thenCompose(quiet -> within(
-                        engine.registry().drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
+                        registry.drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
                 .whenComplete((drained, error) -> closeRest(done));
         return done;
@@ -268,7 +261,7 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private void closeRest(CompletableFuture<Void> done) {
-        engine.registry().goodbyeAll("the dispatcher shuts down");
+        registry.goodbyeAll("the dispatcher shuts down");
         workerPort.close();
         Thread closer = new Thread(
                 () -> {

@@ -210,6 +210,17 @@ class PackageArrowsTest {
     }
 
     @Test
+    void should_hold_that_the_dispatcher_is_on_top_of_the_core() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.*..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(BASE + "core")
+                .check(CLASSES);
+    }
+
+    @Test
     void should_hold_that_no_cycles_inside_the_core() {
         slices().matching("io.lambdadispatcher.core.internal.(*)..")
                 .should()

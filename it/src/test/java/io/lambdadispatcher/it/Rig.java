@@ -1,8 +1,8 @@
 package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;

@@ -41,7 +41,7 @@ public class DirectExchangeBenchmark extends Measured {
         return new DirectShard(
                 FunctionOptions.of("echo"),
                 new DirectFunction("echo", limitless, new EchoFunction()),
-                client.handover(),
+                client.eventLoop(),
                 DispatcherObserver.NONE);
     }
 

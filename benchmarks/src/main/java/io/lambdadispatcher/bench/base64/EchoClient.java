@@ -5,9 +5,9 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -56,9 +56,9 @@ final class EchoClient implements ResponseSink {
         head.setInt(HttpHeaderNames.CONTENT_LENGTH, bytes);
     }
 
-    /** Onto the event loop that this client is on. */
-    Handover handover() {
-        return new Handover(loop.eventLoop());
+    /** The event loop that this client is on. */
+    EventLoop eventLoop() {
+        return loop.eventLoop();
     }
 
     /** @return octets of the response's body, as many as were sent */

@@ -36,7 +36,7 @@ public class WorkerStreamExchangeBenchmark extends Measured {
     }
 
     private PoolShard shard() {
-        return new FunctionPool(FunctionOptions.of("echo"), List.of(client.handover()), DispatcherObserver.NONE)
+        return new FunctionPool(FunctionOptions.of("echo"), List.of(client.eventLoop()), DispatcherObserver.NONE)
                 .shard(0);
     }
 

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.bench.loop;
 
 import io.lambdadispatcher.bench.Measured;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
@@ -18,8 +17,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Calls handed from one busy thread to an event loop, until the last has run: by the dispatcher's {@link Handover}, and by {@link
- * EventLoop#execute}. One call shows a hop's latency, the loop's waking included; many show what each adds.
+ * Calls from one busy thread to an event loop, by {@link EventLoop#execute}, until the last has run. One call shows a hop's latency, the
+ * loop's waking included; many calls show what each adds.
  */
 @State(Scope.Thread)
 public class HopBenchmark extends Measured {
@@ -28,7 +27,6 @@ public class HopBenchmark extends Measured {
 
     private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, ioHandlers());
     private final EventLoop loop = group.next();
-    private final Handover handover = new Handover(loop);
     private final Runnable call = this::onLoop;
     private int run;
     private volatile boolean done;
@@ -52,15 +50,6 @@ public class HopBenchmark extends Measured {
             run = 0;
             done = true;
         }
-    }
-
-    @Benchmark
-    public void handover() {
-        done = false;
-        for (int i = 0; i < calls; i++) {
-            handover.post(call);
-        }
-        awaitDone();
     }
 
     @Benchmark

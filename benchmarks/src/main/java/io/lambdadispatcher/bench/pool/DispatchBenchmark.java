@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
@@ -50,10 +49,7 @@ public class DispatchBenchmark extends Measured {
     private @Nullable Stream carrier;
 
     private PoolShard newShard() {
-        return new FunctionPool(
-                        FunctionOptions.of("bench"),
-                        List.of(new Handover(channel.eventLoop())),
-                        DispatcherObserver.NONE)
+        return new FunctionPool(FunctionOptions.of("bench"), List.of(channel.eventLoop()), DispatcherObserver.NONE)
                 .shard(0);
     }
 

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.pool.Choice;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
@@ -194,11 +195,11 @@ final class DispatchPath implements Path {
     private void look(boolean withWorkers) {
         long now = time.nowNanos();
         controller.evaluate(now, sample(withWorkers));
-        CapacityController.Status status = controller.status(now);
+        CapacitySnapshot status = controller.status(now);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,
                 status.wanted(),
-                status.launched(),
+                status.coming(),
                 status.ready(),
                 status.draining(),
                 busy,

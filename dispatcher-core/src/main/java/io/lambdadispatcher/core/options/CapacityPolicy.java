@@ -74,11 +74,6 @@ public record CapacityPolicy(
                 minWorkers, maxWorkers, warmWorkers, headRoom, idleAfter, scaleInAfter, value, maxWorkerLife);
     }
 
-    public CapacityPolicy withMaxWorkerLife(Duration value) {
-        return new CapacityPolicy(
-                minWorkers, maxWorkers, warmWorkers, headRoom, idleAfter, scaleInAfter, warmEnvironments, value);
-    }
-
     private static void require(boolean holds, String what, Object value, String expected) {
         if (!holds) {
             throw new IllegalArgumentException(what + ": " + value + ", expected " + expected);

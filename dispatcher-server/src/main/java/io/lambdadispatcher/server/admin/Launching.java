@@ -1,7 +1,7 @@
 package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;

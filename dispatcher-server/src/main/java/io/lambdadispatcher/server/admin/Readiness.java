@@ -1,8 +1,8 @@
 package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
-import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.metrics;
 
-import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.server.metrics;
 
-import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
-import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.server.access.AccessLog;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

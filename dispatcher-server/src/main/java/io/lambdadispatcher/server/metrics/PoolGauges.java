@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.metrics;
 
-import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;

@@ -2,8 +2,8 @@ package io.lambdadispatcher.server.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
-import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,10 +1,10 @@
 package io.lambdadispatcher.it.docker;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.Dispatcher.CapacitySnapshot;
-import io.lambdadispatcher.core.Dispatcher.PoolSnapshot;
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;

@@ -53,10 +53,6 @@ final class LaunchGuard {
         this.random = random;
     }
 
-    Circuit circuit() {
-        return circuit;
-    }
-
     /** The kill switch. */
     void setStopped(boolean value) {
         stopped = value;

@@ -61,8 +61,4 @@ final class OfferedLoad {
     double meanServiceNanos() {
         return recentCompleted == 0 ? 0 : recentServiceNanos / recentCompleted;
     }
-
-    double arrivalsPerSecond() {
-        return fastPerNano * TimeUnit.SECONDS.toNanos(1);
-    }
 }

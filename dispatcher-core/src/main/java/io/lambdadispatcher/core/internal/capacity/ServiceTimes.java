@@ -38,11 +38,6 @@ public final class ServiceTimes {
         }
     }
 
-    public void clear() {
-        java.util.Arrays.fill(counts, 0);
-        count = 0;
-    }
-
     /** @return the upper bound of the bucket that holds the quantile, in nanoseconds; 0 if nothing was recorded */
     public long quantileNanos(double quantile) {
         long rank = (long) Math.ceil(quantile * count);

@@ -57,6 +57,10 @@ final class SpendMeter {
         return (int) Math.min(Integer.MAX_VALUE, left / (workerGb * MINUTES));
     }
 
+    double ceilingGbSeconds() {
+        return ceilingGbSeconds;
+    }
+
     double lastHourGbSeconds() {
         return lastHour;
     }

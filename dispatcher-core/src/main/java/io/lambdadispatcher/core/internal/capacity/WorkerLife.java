@@ -29,6 +29,9 @@ final class WorkerLife {
 
     static final long NEVER = Long.MAX_VALUE;
 
+    /** A worker that has lost its connections still counts as capacity for so long. */
+    private static final long REDIAL_NANOS = TimeUnit.SECONDS.toNanos(3);
+
     final String id;
     /** We have launched it, and may let it go. */
     final boolean ours;
@@ -134,6 +137,16 @@ final class WorkerLife {
         state = next;
         enteredNanos = nowNanos;
         return true;
+    }
+
+    /** Returns whether it serves requests, or can be expected to do so soon and for some time. */
+    boolean isCapacity(long nowNanos) {
+        return switch (state) {
+            case LAUNCHED -> !everReady || inStateNanos(nowNanos) < REDIAL_NANOS;
+            case DIALLED -> !exited;
+            case READY -> !ejected && !expiring;
+            case DRAINING, GONE -> false;
+        };
     }
 
     /** It has been in its state for so long. */

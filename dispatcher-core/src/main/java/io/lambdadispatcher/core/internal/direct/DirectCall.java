@@ -4,7 +4,6 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.wire.event.BadResponseException;
 import io.lambdadispatcher.wire.event.EventTooLargeException;
@@ -13,6 +12,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -43,7 +43,7 @@ final class DirectCall implements Carrier, RequestSink {
     private static final int FIRST_BODY_BYTES = 4096;
 
     private final DirectFunction function;
-    private final Handover home;
+    private final EventLoop home;
 
     private State state = State.GATHERING;
     private Http2Headers head = EmptyHttp2Headers.INSTANCE;
@@ -53,7 +53,7 @@ final class DirectCall implements Carrier, RequestSink {
     private int untakenBytes;
 
     /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
-    DirectCall(DirectFunction function, Handover home) {
+    DirectCall(DirectFunction function, EventLoop home) {
         this.function = function;
         this.home = home;
     }
@@ -188,11 +188,11 @@ final class DirectCall implements Carrier, RequestSink {
     private void onCompleted(@Nullable InvokeResult result, @Nullable Throwable error) {
         if (result == null) {
             Throwable cause = error == null ? new CancellationException("no result") : error;
-            home.post(() -> onError(cause));
+            home.execute(() -> onError(cause));
             return;
         }
         Object outcome = outcome(result);
-        home.post(() -> onOutcome(outcome));
+        home.execute(() -> onOutcome(outcome));
     }
 
     /** @return a {@link FunctionResponse} or a {@link Failure} */

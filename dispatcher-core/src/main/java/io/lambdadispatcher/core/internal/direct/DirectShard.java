@@ -8,35 +8,34 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
-/** The requests of one event loop's clients that go directly to a function. Confined to that loop. */
+/** The requests of one event loop's clients that go directly to a function. Confined to that loop, which every entry asserts. */
 public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     private final FunctionOptions options;
     private final DirectFunction function;
-    private final Handover handover;
+    private final EventLoop loop;
     private final DispatcherObserver observer;
     private final boolean observed;
     private final DeadlineQueue<Exchange> underWay;
 
-    public DirectShard(
-            FunctionOptions options, DirectFunction function, Handover handover, DispatcherObserver observer) {
+    public DirectShard(FunctionOptions options, DirectFunction function, EventLoop loop, DispatcherObserver observer) {
         this.options = options;
         this.function = function;
-        this.handover = handover;
+        this.loop = loop;
         this.observer = observer;
         this.observed = observer.wantsExchanges();
-        this.underWay = new DeadlineQueue<>(handover.loop(), requestTimeoutNanos(), this::onRequestTimeout);
+        this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos(), this::onRequestTimeout);
     }
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
-        assert handover.loop().inEventLoop();
+        assert loop.inEventLoop();
         Exchange exchange = new Exchange(this, head, end, response);
         if (Exchange.isTunnel(head)) {
             exchange.fail(new Failure(
@@ -59,7 +58,8 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     /** Also for requests that have waited for a worker long enough. @return {@code null} if there are too many calls already */
     public @Nullable Carrier newCall() {
-        return function.tryBeginCall() ? new DirectCall(function, handover) : null;
+        assert loop.inEventLoop();
+        return function.tryBeginCall() ? new DirectCall(function, loop) : null;
     }
 
     /** The function may have begun, or is throttled: trying once more would make either worse. */
@@ -70,6 +70,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
+        assert loop.inEventLoop();
         underWay.remove(exchange);
         if (observed) {
             observer.onExchangeEnd(exchange.describe(options.name(), outcome, failure));
@@ -83,11 +84,13 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public boolean isQuiet() {
+        assert loop.inEventLoop();
         return underWay.size() == 0;
     }
 
     @Override
     public void failAll(Failure failure) {
+        assert loop.inEventLoop();
         for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
             left.fail(failure);
         }
@@ -101,7 +104,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public long nanoTime() {
-        return handover.loop().ticker().nanoTime();
+        return loop.ticker().nanoTime();
     }
 
     @Override

@@ -15,17 +15,19 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds the function for a request. One per event loop, confined to it. */
+/** Finds the function for a request. One per event loop, and confined to it except {@link #quiet} and {@link #close}. */
 final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
     private static final long LOOK_MILLIS = 20;
 
+    private final EventLoop loop;
     private final RequestRouter router;
     private final Map<String, ExchangeOpener> functions;
     private final List<ExchangeOwner> owners;
@@ -34,33 +36,56 @@ final class LoopDispatch implements ExchangeOpener {
 
     /** @param owners of all exchanges that {@code functions} open */
     LoopDispatch(
+            EventLoop loop,
             RequestRouter router,
             Map<String, ExchangeOpener> functions,
             List<ExchangeOwner> owners,
             DispatcherObserver observer) {
+        this.loop = loop;
         this.router = router;
         this.functions = functions;
         this.owners = owners;
         this.observer = observer;
     }
 
-    /** Completes {@code quiet} when no exchange is left but tunnels. It looks now and then, once in the dispatcher's life: exchanges need not tell. */
-    void awaitQuiet(EventLoop loop, CompletableFuture<Void> quiet) {
+    /** Completes when no exchange except tunnels is left, or when the embedding program has ended the event loop. Any thread. */
+    CompletableFuture<Void> quiet() {
+        CompletableFuture<Void> quiet = new CompletableFuture<>();
+        try {
+            loop.execute(() -> awaitQuiet(quiet));
+        } catch (RejectedExecutionException e) {
+            quiet.complete(null);
+        }
+        return quiet;
+    }
+
+    /** Looks now and then, because that happens once in the dispatcher's life: exchanges need not tell. */
+    private void awaitQuiet(CompletableFuture<Void> quiet) {
         if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
             quiet.complete(null);
         } else {
-            loop.schedule(() -> awaitQuiet(loop, quiet), LOOK_MILLIS, TimeUnit.MILLISECONDS);
+            loop.schedule(() -> awaitQuiet(quiet), LOOK_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    /** Fails all that is left, and what comes from now on. */
-    void close(Failure failure) {
-        closed = failure;
-        owners.forEach(owner -> owner.failAll(failure));
+    /** Fails every exchange that is left after all calls that other event loops have made so far, and those that come later. Any thread. */
+    CompletableFuture<Void> close(Failure failure) {
+        try {
+            return CompletableFuture.runAsync(
+                    () -> {
+                        closed = failure;
+                        owners.forEach(owner -> owner.failAll(failure));
+                    },
+                    loop);
+        } catch (RejectedExecutionException e) {
+            // The embedding program has ended its event loop.
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        assert loop.inEventLoop();
         String function;
         try {
             function = router.route(head);

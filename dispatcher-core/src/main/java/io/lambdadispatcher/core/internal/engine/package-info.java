@@ -1,4 +1,4 @@
-/** Puts the parts of a dispatcher together, and takes them apart again in order. */
+/** The event loops, the channels that they have accepted, and the way of a request into the pools on them. */
 @NullMarked
 package io.lambdadispatcher.core.internal.engine;
 

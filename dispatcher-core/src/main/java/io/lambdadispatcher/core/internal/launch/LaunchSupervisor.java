@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.launch;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
@@ -34,8 +35,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives one function's {@link CapacityController} its clock, its samples of the pool and its news of workers, and does what it decides. The
- * controller is confined to one executor; {@link WorkerRegistry}, the pool and the launcher call from any thread.
+ * Gives one function's {@link CapacityController} its clock, its samples of the pool and its news of workers, and does what it decides.
+ *
+ * <p><i>Threading:</i> any thread. Everything that changes is in {@link Confined}, which runs on one executor, except what can be read from
+ * anywhere: the latest snapshot.
  */
 public final class LaunchSupervisor {
     /** A token that is not used by then is void. */
@@ -44,10 +47,10 @@ public final class LaunchSupervisor {
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
     private static final long TICK_MILLIS = 1000;
 
-    /** So long a burst is let grow before it is answered, in one step. */
+    /** How long a burst may grow before it is answered, in one step. */
     private static final long GATHER_MILLIS = 20;
 
-    /** AWS keeps an idle environment for some minutes; how many it does not say. */
+    /** AWS keeps an idle environment for some minutes. How many, it does not say. */
     private static final long WARM_UP_EVERY_MILLIS = TimeUnit.MINUTES.toMillis(4);
 
     private final FunctionOptions function;
@@ -56,17 +59,11 @@ public final class LaunchSupervisor {
     private final WorkerRegistry registry;
     private final EventExecutor executor;
     private final byte[] secret;
-    private final List<InetSocketAddress> dialBack;
     private final boolean tls;
     private final DispatcherObserver observer;
-    private final CapacityController controller;
-    private final Map<String, LaunchedWorker> launched = new HashMap<>();
+    private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
-    private final List<Future<?>> timers = new ArrayList<>();
-    private @Nullable String obstacle;
-    private boolean switchedOff;
-    private boolean closed;
-    private volatile CapacityController.Status status = new CapacityController.Status(0, 0, 0, 0, 0, 0, 0, 0, null);
+    private volatile CapacitySnapshot snapshot;
 
     public LaunchSupervisor(
             FunctionPool pool,
@@ -74,7 +71,6 @@ public final class LaunchSupervisor {
             WorkerRegistry registry,
             EventExecutor executor,
             byte[] secret,
-            List<InetSocketAddress> dialBack,
             boolean tls,
             DispatcherObserver observer) {
         this.pool = pool;
@@ -83,110 +79,63 @@ public final class LaunchSupervisor {
         this.registry = registry;
         this.executor = executor;
         this.secret = secret;
-        this.dialBack = dialBack;
         this.tls = tls;
         this.observer = observer;
-        this.controller = new CapacityController(function, new Actions(), new SecureRandom());
+        this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null);
+        this.confined = new Confined();
     }
 
-    public void start() {
+    /** @param dialBack where launched workers dial in */
+    public void start(List<InetSocketAddress> dialBack) {
         pool.onShortage(this::lookSoon);
-        executor.execute(this::startTimers);
-    }
-
-    private void startTimers() {
-        timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
-        int environments = function.capacity().warmEnvironments();
-        if (environments > 0) {
-            timers.add(executor.scheduleAtFixedRate(
-                    () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
-        }
+        executor.execute(() -> confined.start(dialBack));
     }
 
     /** Launches nothing from now on. */
     public void close() {
-        executor.execute(() -> {
-            closed = true;
-            controller.close();
-            endIfOver();
-        });
+        executor.execute(confined::close);
     }
 
-    /** The event loop may outlive the dispatcher. */
-    private void endIfOver() {
-        if (closed && launched.isEmpty()) {
-            timers.forEach(timer -> timer.cancel(false));
-        }
-    }
-
-    /** The kill switch. Any thread. */
+    /** The kill switch. */
     public void setLaunching(boolean value) {
-        executor.execute(() -> {
-            switchedOff = !value;
-            controller.setLaunching(value);
-            look(true);
-        });
+        executor.execute(() -> confined.setLaunching(value));
     }
 
-    /** As many workers as there should always be are ready. Any thread. */
+    /** Returns whether at least {@code minWorkers} are ready. */
     public boolean isSatisfied() {
-        return status.ready() >= function.capacity().minWorkers();
+        return snapshot.ready() >= function.capacity().minWorkers();
     }
 
-    /** At the last look. Any thread. */
-    public CapacityController.Status status() {
-        return status;
+    /** Returns what the last look found. */
+    public CapacitySnapshot snapshot() {
+        return snapshot;
     }
 
-    // News of workers. Any thread.
+    // News of workers, from the registry.
 
-    public void onWorkerDialled(String workerId) {
-        executor.execute(() -> controller.onDialled(now(), workerId));
+    /** The worker has its first connection. */
+    void onWorkerDialled(String workerId) {
+        executor.execute(() -> confined.onDialled(workerId));
     }
 
-    public void onWorkerReady(String workerId, @Nullable Instant deadline) {
-        executor.execute(() -> {
-            long now = now();
-            controller.onReady(
-                    now,
-                    workerId,
-                    deadline == null
-                            ? Long.MAX_VALUE
-                            : now + Duration.between(Instant.now(), deadline).toNanos());
-            lookSoon();
-        });
+    /** The worker's first connection is ready. Called again after the worker has lost all connections. */
+    void onWorkerReady(String workerId, @Nullable Instant deadline) {
+        executor.execute(() -> confined.onReady(workerId, deadline));
     }
 
-    public void onWorkerLoad(String workerId, ControlMessage.Load load) {
-        executor.execute(() -> controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros()));
+    void onWorkerLoad(String workerId, ControlMessage.Load load) {
+        executor.execute(() -> confined.onLoad(workerId, load));
     }
 
-    public void onWorkerDraining(String workerId) {
-        executor.execute(() -> {
-            controller.onDraining(now(), workerId);
-            lookSoon();
-        });
+    /** The worker wants to end, or is told to. Called once. */
+    void onWorkerDraining(String workerId) {
+        executor.execute(() -> confined.onDraining(workerId));
     }
 
-    public void onWorkerGone(String workerId, boolean clean) {
-        executor.execute(() -> {
-            controller.onDisconnected(now(), workerId, clean);
-            lookSoon();
-        });
+    /** The worker's last connection is closed. @param clean after a goodbye */
+    void onWorkerGone(String workerId, boolean clean) {
+        executor.execute(() -> confined.onDisconnected(workerId, clean));
     }
-
-    private void onExit(String workerId, WorkerExit exit) {
-        launched.remove(workerId);
-        observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
-        if (exit.failed() && !closed) {
-            log.warn("worker {} of {} ended ({}): {}", workerId, function.name(), exit.cause(), exit.detail());
-        }
-        controller.onExit(now(), workerId, exit);
-        lookSoon();
-        endIfOver();
-    }
-
-    // Looking.
 
     /** Any thread, as often as one likes: many calls make one look. */
     private void lookSoon() {
@@ -204,38 +153,120 @@ public final class LaunchSupervisor {
     private void look(boolean withWorkers) {
         pool.sample(withWorkers).thenAccept(demand -> {
             if (!executor.isShuttingDown()) {
-                executor.execute(() -> evaluate(demand));
+                executor.execute(() -> confined.evaluate(demand));
             }
         });
     }
 
-    private void evaluate(Demand demand) {
-        long now = now();
-        controller.evaluate(now, demand);
-        CapacityController.Status seen = controller.status(now);
-        status = seen;
-        if (!Objects.equals(obstacle, seen.obstacle())) {
-            obstacle = seen.obstacle();
-            if (obstacle == null) {
-                log.info("function {}: nothing holds launches back any more", function.name());
-            } else {
-                log.warn("function {}: {}", function.name(), obstacle);
+    /** The controller, and what it decides. Confined to the executor. */
+    private final class Confined implements CapacityController.Actions {
+        private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
+        private final Map<String, LaunchedWorker> launched = new HashMap<>();
+        private final List<Future<?>> timers = new ArrayList<>();
+        private List<InetSocketAddress> dialBack = List.of();
+        private @Nullable String obstacle;
+        private boolean switchedOff;
+        private boolean closed;
+
+        void start(List<InetSocketAddress> addresses) {
+            assert executor.inEventLoop();
+            dialBack = addresses;
+            timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
+            int environments = function.capacity().warmEnvironments();
+            if (environments > 0) {
+                timers.add(executor.scheduleAtFixedRate(
+                        () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
             }
         }
-    }
 
-    private long now() {
-        return executor.ticker().nanoTime();
-    }
-
-    private void warmUp(int environments) {
-        if (!closed && !switchedOff) {
-            launcher.warmUp(function.name(), environments);
+        private void warmUp(int environments) {
+            if (!closed && !switchedOff) {
+                launcher.warmUp(function.name(), environments);
+            }
         }
-    }
 
-    /** What the controller decides; on the executor. */
-    private final class Actions implements CapacityController.Actions {
+        void close() {
+            assert executor.inEventLoop();
+            closed = true;
+            controller.close();
+            endIfOver();
+        }
+
+        /** The event loop may outlive the dispatcher. */
+        private void endIfOver() {
+            if (closed && launched.isEmpty()) {
+                timers.forEach(timer -> timer.cancel(false));
+            }
+        }
+
+        void setLaunching(boolean value) {
+            assert executor.inEventLoop();
+            switchedOff = !value;
+            controller.setLaunching(value);
+            look(true);
+        }
+
+        private long now() {
+            assert executor.inEventLoop();
+            return executor.ticker().nanoTime();
+        }
+
+        void onDialled(String workerId) {
+            controller.onDialled(now(), workerId);
+        }
+
+        void onReady(String workerId, @Nullable Instant deadline) {
+            long now = now();
+            controller.onReady(
+                    now,
+                    workerId,
+                    deadline == null
+                            ? Long.MAX_VALUE
+                            : now + Duration.between(Instant.now(), deadline).toNanos());
+            lookSoon();
+        }
+
+        void onLoad(String workerId, ControlMessage.Load load) {
+            controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros());
+        }
+
+        void onDraining(String workerId) {
+            controller.onDraining(now(), workerId);
+            lookSoon();
+        }
+
+        void onDisconnected(String workerId, boolean clean) {
+            controller.onDisconnected(now(), workerId, clean);
+            lookSoon();
+        }
+
+        private void onExit(String workerId, WorkerExit exit) {
+            long now = now();
+            launched.remove(workerId);
+            observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
+            if (exit.failed() && !closed) {
+                log.warn("worker {} of {} ended ({}): {}", workerId, function.name(), exit.cause(), exit.detail());
+            }
+            controller.onExit(now, workerId, exit);
+            lookSoon();
+            endIfOver();
+        }
+
+        void evaluate(Demand demand) {
+            long now = now();
+            controller.evaluate(now, demand);
+            CapacitySnapshot seen = controller.status(now);
+            snapshot = seen;
+            if (!Objects.equals(obstacle, seen.obstacle())) {
+                obstacle = seen.obstacle();
+                if (obstacle == null) {
+                    log.info("function {}: nothing holds launches back any more", function.name());
+                } else {
+                    log.warn("function {}: {}", function.name(), obstacle);
+                }
+            }
+        }
+
         @Override
         public String launch() {
             String id = UUID.randomUUID().toString();

@@ -1,7 +1,10 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -15,33 +18,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every worker that has dialled in, and those that have gone while their token was still good, so that no token is used twice. Events
- * are rare (a few in a worker's life): one lock guards it all, and listeners are called outside of it. Any thread.
+ * Every connected worker, and those that have left while their token was still valid, so that no token is used twice.
+ *
+ * <p><i>Threading:</i> any thread. Events are rare (a few in a worker's life), so the registry's own lock guards all its state. Supervisors and
+ * connections are called without the lock.
  */
 public final class WorkerRegistry implements WorkerEvents {
 
-    /** Who starts workers. */
-    public interface Listener {
-        /** It has its first connection. */
-        void onWorkerDialled(String function, String workerId);
-
-        void onWorkerLoad(String function, String workerId, ControlMessage.Load load);
-
-        /** Its first connection is ready; again after it had lost them all. */
-        void onWorkerReady(String function, String workerId, @Nullable Instant deadline);
-
-        /** It wants to end, or is told to. Called once. */
-        void onWorkerDraining(String function, String workerId);
-
-        /** Its last connection has gone. */
-        void onWorkerGone(String function, String workerId, boolean clean);
-    }
-
+    /** Guarded by the registry's lock, like the map that holds it. */
     private static final class Worker {
         final String function;
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
@@ -56,20 +46,34 @@ public final class WorkerRegistry implements WorkerEvents {
     private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
     private static final int MAX_RETIRED = 100_000;
 
-    private final Listener listener;
+    private final Map<String, LaunchSupervisor> supervisors;
+
+    @GuardedBy("this")
     private final Map<String, Worker> workers = new LinkedHashMap<>();
+
+    @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
+
+    @GuardedBy("this")
     private @Nullable CompletableFuture<Void> empty;
+
+    @GuardedBy("this")
     private boolean closing;
 
-    public WorkerRegistry(Listener listener) {
-        this.listener = listener;
+    /** @param supervisors by function, of those launched here; must not change any more when the first worker dials in */
+    public WorkerRegistry(Map<String, LaunchSupervisor> supervisors) {
+        this.supervisors = supervisors;
     }
 
-    /** Numbers for {@code Dispatcher.pools()}. */
-    public record Count(int workers, int ready) {}
+    private void tellSupervisor(String function, Consumer<LaunchSupervisor> news) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            news.accept(supervisor);
+        }
+    }
 
-    public synchronized Count count(String function) {
+    public synchronized PoolSnapshot snapshot(FunctionPool pool) {
+        String function = pool.options().name();
         int all = 0;
         int ready = 0;
         for (Worker worker : workers.values()) {
@@ -78,7 +82,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 ready += worker.ready && !worker.draining ? 1 : 0;
             }
         }
-        return new Count(all, ready);
+        return new PoolSnapshot(function, all, ready, pool.streams(), pool.free(), pool.pending());
     }
 
     @Override
@@ -95,11 +99,12 @@ public final class WorkerRegistry implements WorkerEvents {
                     .put(connection, false);
         }
         if (first) {
-            listener.onWorkerDialled(token.function(), token.workerId());
+            tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
         }
         return null;
     }
 
+    @GuardedBy("this")
     private @Nullable String refusal(LaunchToken token, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
@@ -138,19 +143,22 @@ public final class WorkerRegistry implements WorkerEvents {
             function = worker.function;
         }
         log.info("worker {} of {} is ready, from {}", connection.workerId(), function, connection.remoteAddress());
-        listener.onWorkerReady(function, connection.workerId(), connection.deadline());
+        tellSupervisor(function, supervisor -> supervisor.onWorkerReady(connection.workerId(), connection.deadline()));
     }
 
     @Override
     public void onLoad(WorkerConnection connection, ControlMessage.Load load) {
-        listener.onWorkerLoad(connection.pool().options().name(), connection.workerId(), load);
+        tellSupervisor(
+                connection.pool().options().name(), supervisor -> supervisor.onWorkerLoad(connection.workerId(), load));
     }
 
     @Override
     public void onDrain(WorkerConnection connection, DrainReason reason) {
         if (startDraining(connection.workerId())) {
             log.info("worker {} drains: {}", connection.workerId(), reason);
-            listener.onWorkerDraining(connection.pool().options().name(), connection.workerId());
+            tellSupervisor(
+                    connection.pool().options().name(),
+                    supervisor -> supervisor.onWorkerDraining(connection.workerId()));
         }
     }
 
@@ -184,7 +192,7 @@ public final class WorkerRegistry implements WorkerEvents {
             nowEmpty = workers.isEmpty() ? empty : null;
         }
         log.info("worker {} of {} has gone: {}", connection.workerId(), function, reason);
-        listener.onWorkerGone(function, connection.workerId(), clean);
+        tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         if (nowEmpty != null) {
             nowEmpty.complete(null);
         }
@@ -231,6 +239,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     // A lost worker may dial in again; one that has said goodbye may not.
+    @GuardedBy("this")
     private void retire(String workerId) {
         retired.put(workerId, Instant.now().plus(LaunchSupervisor.TOKEN_LIFE));
         if (retired.size() > MAX_RETIRED) {
@@ -238,6 +247,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
+    @GuardedBy("this")
     private void forgetExpired() {
         Instant now = Instant.now();
         retired.values().removeIf(expiry -> expiry.isBefore(now));

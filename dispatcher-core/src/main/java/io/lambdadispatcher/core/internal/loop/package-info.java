@@ -1,4 +1,4 @@
-/** Event loops: time, and crossing from one to another in batches. */
+/** What belongs to one event loop: its time and its queues of deadlines. */
 @NullMarked
 package io.lambdadispatcher.core.internal.loop;
 

@@ -7,13 +7,21 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands between an exchange and a worker stream of another event loop, and hands every call over. {@link Carrier} and
- * {@link RequestSink} are called on the exchange's loop, {@link Attempt} on the stream's; each side's mutable state is touched on that side
- * only. Buffers in a hand-over belong to it until it runs.
+ * Stands between an exchange and a worker stream of another event loop, and passes every call on to the other loop.
+ *
+ * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop, {@link Attempt} on the stream's. All
+ * mutable state belongs to the stream's loop, except the worker's id, which is volatile.
+ *
+ * <p><i>Buffers:</i> a buffer belongs to its call until that has run. A call that the other loop refuses releases it.
+ *
+ * <p><i>Errors:</i> an event loop refuses calls after its end, which an embedding program may bring about before it closes the dispatcher.
+ * Then the exchange fails if the stream's loop has ended, and the stream is cancelled if the exchange's loop has ended.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
     private final Exchange exchange;
@@ -40,9 +48,30 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         return workerId;
     }
 
+    /** @return false if the loop that is called has ended */
+    private static boolean pass(EventLoop from, EventLoop to, Runnable call) {
+        assert from.inEventLoop();
+        try {
+            to.execute(call);
+            return true;
+        } catch (RejectedExecutionException e) {
+            return false;
+        }
+    }
+
+    // Towards the worker, from the exchange's loop.
+
+    private boolean toWorker(Runnable call) {
+        boolean passed = pass(home.loop(), away.loop(), call);
+        if (!passed) {
+            exchange.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "the worker stream's event loop has ended"));
+        }
+        return passed;
+    }
+
     @Override
     public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
-        away.handover().post(() -> arrive(head, end, timeoutMillis));
+        toWorker(() -> arrive(head, end, timeoutMillis));
         return this;
     }
 
@@ -50,21 +79,19 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         Carrier taken = away.takeStream();
         if (taken == null) {
             away.onPermitWorthless();
-            home.handover().post(() -> home.onStranded(exchange));
+            toClient(() -> home.onStranded(exchange));
             return;
         }
         workerId = taken.workerId();
         tunnel = Exchange.isTunnel(head);
         requestEnded = end;
-        home.handover().post(() -> exchange.onArrived(this));
+        toClient(() -> exchange.onArrived(this));
         stream = taken.carry(head, end, timeoutMillis, this);
     }
 
-    // Towards the worker.
-
     @Override
     public void data(ByteBuf data, boolean end) {
-        away.handover().post(() -> {
+        boolean passed = toWorker(() -> {
             if (over || stream == null) {
                 data.release();
             } else {
@@ -72,11 +99,14 @@ final class Crossing implements Carrier, RequestSink, Attempt {
                 stream.data(data, end);
             }
         });
+        if (!passed) {
+            data.release();
+        }
     }
 
     @Override
     public void trailers(Http2Headers trailers) {
-        away.handover().post(() -> {
+        toWorker(() -> {
             if (!over && stream != null) {
                 onRequestEnd(true);
                 stream.trailers(trailers);
@@ -89,76 +119,94 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         over |= requestEnded && responseEnded;
     }
 
-    private void onResponseEnd(boolean end) {
-        responseEnded |= end;
-        over |= end && (!tunnel || requestEnded);
-    }
-
+    /** If the stream's loop has ended, nothing is left to cancel, and the exchange ends by itself. */
     @Override
     public void cancel(ErrorCode code) {
-        away.handover().post(() -> {
-            if (!over && stream != null) {
-                over = true;
-                stream.cancel(code);
-            }
-        });
+        pass(home.loop(), away.loop(), () -> cancelStream(code));
+    }
+
+    private void cancelStream(ErrorCode code) {
+        if (!over && stream != null) {
+            over = true;
+            stream.cancel(code);
+        }
     }
 
     @Override
     public void responseTaken(int bytes) {
-        away.handover().post(() -> {
+        pass(home.loop(), away.loop(), () -> {
             if (stream != null) {
                 stream.responseTaken(bytes);
             }
         });
     }
 
-    // Towards the client.
+    // Towards the client, from the stream's loop.
+
+    private boolean toClient(Runnable call) {
+        boolean passed = pass(away.loop(), home.loop(), call);
+        if (!passed) {
+            cancelStream(ErrorCode.CANCELLED);
+        }
+        return passed;
+    }
 
     @Override
     public void onInterim(Http2Headers head) {
-        home.handover().post(() -> exchange.onInterim(head));
+        toClient(() -> exchange.onInterim(head));
     }
 
     @Override
     public void onHead(Http2Headers head, boolean end) {
         tunnel = tunnel && head.status().charAt(0) == '2';
         onResponseEnd(end);
-        home.handover().post(() -> exchange.onHead(head, end));
+        toClient(() -> exchange.onHead(head, end));
     }
 
     @Override
     public void onData(ByteBuf data, boolean end) {
         onResponseEnd(end);
-        home.handover().post(() -> exchange.onData(data, end));
+        int bytes = data.readableBytes();
+        boolean passed = toClient(() -> exchange.onData(data, end));
+        if (!passed) {
+            data.release();
+            if (stream != null) {
+                stream.responseTaken(bytes);
+            }
+        }
     }
 
     @Override
     public void onTrailers(Http2Headers trailers) {
         onResponseEnd(true);
-        home.handover().post(() -> exchange.onTrailers(trailers));
+        toClient(() -> exchange.onTrailers(trailers));
+    }
+
+    private void onResponseEnd(boolean end) {
+        responseEnded |= end;
+        over |= end && (!tunnel || requestEnded);
     }
 
     @Override
     public void onRequestTaken(int bytes) {
-        home.handover().post(() -> exchange.onRequestTaken(bytes));
+        toClient(() -> exchange.onRequestTaken(bytes));
     }
 
     @Override
     public void onFailure(Failure failure) {
         over = true;
-        home.handover().post(() -> exchange.onFailure(failure));
+        toClient(() -> exchange.onFailure(failure));
     }
 
     @Override
     public void onRefused(Failure failure) {
         over = true;
-        home.handover().post(() -> exchange.onRefused(failure));
+        toClient(() -> exchange.onRefused(failure));
     }
 
     @Override
     public void onLost(Failure failure) {
         over = true;
-        home.handover().post(() -> exchange.onLost(failure));
+        toClient(() -> exchange.onLost(failure));
     }
 }

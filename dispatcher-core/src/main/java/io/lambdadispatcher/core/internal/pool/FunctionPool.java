@@ -1,26 +1,29 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** All that is known of one function. Any thread; the work is done by the shard of each event loop. */
+/**
+ * One function's worker streams and waiting requests. Any thread: here is only what event loops share, everything else belongs to the
+ * shard of one event loop.
+ */
 public final class FunctionPool {
     private final FunctionOptions options;
     private final List<PoolShard> shards;
 
-    /** Requests that wait, over all shards. */
+    /** Requests that wait, over all shards: the other half of the permits' protocol, see {@link PoolShard}. */
     final AtomicInteger pending = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
 
     private volatile Runnable shortage = () -> {};
 
-    public FunctionPool(FunctionOptions options, List<Handover> loops, DispatcherObserver observer) {
+    public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
         this.shards =
                 loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
@@ -70,7 +73,7 @@ public final class FunctionPool {
     /** A worker takes so many exchanges at once from now on, shared by its connections. */
     public void limit(String workerId, int exchanges) {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
-        shards.forEach(shard -> shard.handover().post(() -> shard.limit(workerId, each)));
+        shards.forEach(shard -> shard.loop().execute(() -> shard.limit(workerId, each)));
     }
 
     public PoolShard shard(int loopIndex) {

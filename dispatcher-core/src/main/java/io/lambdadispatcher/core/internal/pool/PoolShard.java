@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
@@ -26,24 +25,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function's worker streams and waiting requests on one event loop. A request takes a stream of its own loop if one is free; else
- * a permit for a stream of another loop, and crosses over; else it waits here.
+ * A function's worker streams and waiting requests on one event loop. A request takes a stream of its own loop if one is free. Otherwise it takes
+ * a permit for a stream of another loop and crosses over. If there is none either, it waits here.
  *
  * <p>The permit is the answer to "is there room?" and is atomic, so that any loop can take one; which stream it becomes is decided on the
  * stream's loop. {@code permits} = free streams − permits taken by others that have not arrived yet. It can fall below zero for
- * a moment when streams go away under permits already given; such a permit finds no stream and its request waits again.
+ * a moment when streams close under permits already given; such a permit finds no stream and its request waits again.
  *
  * <p>No wake-up is lost: a request counts itself as pending before it looks for permits a last time, and a stream gives its permit back
- * before it looks for pending requests.
+ * before it looks for pending requests. {@code WakeUpStress} and {@code PermitStress} (profile {@code jcstress}) try all interleavings.
  *
- * <p>Confined to its event loop except {@link #tryAcquire}, {@link #permits} and what goes through {@link Handover}.
+ * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may be called on any thread, everything else on
+ * the shard's event loop, which every entry asserts.
  */
 public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
     private static final double MAX_RETRY_BALANCE = 100;
 
     private final FunctionPool pool;
-    private final Handover handover;
     private final DispatcherObserver observer;
     private final boolean observed;
     private final EventLoop loop;
@@ -66,12 +65,11 @@ public final class PoolShard implements ExchangeOwner {
     private long serviceNanos;
     private ServiceTimes serviceTimes = new ServiceTimes();
 
-    PoolShard(FunctionPool pool, Handover handover, DispatcherObserver observer) {
+    PoolShard(FunctionPool pool, EventLoop loop, DispatcherObserver observer) {
         this.pool = pool;
-        this.handover = handover;
         this.observer = observer;
         this.observed = observer.wantsExchanges();
-        this.loop = handover.loop();
+        this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         this.waiting = new DeadlineQueue<>(
@@ -84,8 +82,8 @@ public final class PoolShard implements ExchangeOwner {
         return pool;
     }
 
-    public Handover handover() {
-        return handover;
+    public EventLoop loop() {
+        return loop;
     }
 
     /** Any thread. */
@@ -186,6 +184,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** Gives waiting requests what there are permits for. */
     private void serveWaiting() {
+        assert loop.inEventLoop();
         while (waiting.size() > 0 && anyPermit()) {
             Exchange oldest = waiting.poll();
             if (oldest != null) {
@@ -214,6 +213,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public boolean retry(Exchange exchange) {
+        assert loop.inEventLoop();
         if (retryBalance < 1) {
             return false;
         }
@@ -226,6 +226,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** A permit for another loop's stream turned out to be worth nothing. */
     void onStranded(Exchange exchange) {
+        assert loop.inEventLoop();
         if (exchange.onStranded()) {
             underWay.remove(exchange);
             waitAgain(exchange);
@@ -235,6 +236,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
+        assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
             countService(exchange);
         } else if (waiting.remove(exchange)) {
@@ -257,6 +259,7 @@ public final class PoolShard implements ExchangeOwner {
     /** For the capacity controller its service ends here, as far as times go: hours among milliseconds would make a mean of nothing. */
     @Override
     public void onTunnelOpened(Exchange exchange) {
+        assert loop.inEventLoop();
         underWay.remove(exchange);
         countService(exchange);
         tunnels.add(exchange, 0);
@@ -264,6 +267,7 @@ public final class PoolShard implements ExchangeOwner {
 
     @Override
     public boolean isQuiet() {
+        assert loop.inEventLoop();
         return waiting.size() == 0 && underWay.size() == 0;
     }
 
@@ -346,23 +350,27 @@ public final class PoolShard implements ExchangeOwner {
 
     /** {@link #takeStream} found none. */
     void onPermitWorthless() {
+        assert loop.inEventLoop();
         permits.incrementAndGet();
     }
 
     /** A worker stream has opened. */
     public void onStreamOpened(PooledConnection member, Carrier stream) {
+        assert loop.inEventLoop();
         pool.streams.incrementAndGet();
         addFree(member, stream);
     }
 
     /** Its exchange is over in both directions. */
     public void onStreamFree(PooledConnection member, Carrier stream) {
+        assert loop.inEventLoop();
         member.busy--;
         addFree(member, stream);
     }
 
     /** Its exchange is over in both directions, but it can take no other yet; {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows. */
     public void onStreamLags(PooledConnection member) {
+        assert loop.inEventLoop();
         member.busy--;
         settle(member);
         // A worker at its limit may take one more on another stream now.
@@ -371,11 +379,13 @@ public final class PoolShard implements ExchangeOwner {
 
     /** After {@link #onStreamLags}: it is free. */
     public void onStreamCaughtUp(PooledConnection member, Carrier stream) {
+        assert loop.inEventLoop();
         addFree(member, stream);
     }
 
     /** A worker stream has closed. @param wasFree it carried nothing */
     public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
+        assert loop.inEventLoop();
         pool.streams.decrementAndGet();
         if (wasFree) {
             member.free.remove(stream);
@@ -389,6 +399,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The first sign of a worker connection. */
     public void onMember(PooledConnection member) {
+        assert loop.inEventLoop();
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
@@ -410,6 +421,7 @@ public final class PoolShard implements ExchangeOwner {
 
     /** The worker's connections on this event loop take so many exchanges at once from now on, each. */
     void limit(String workerId, int exchanges) {
+        assert loop.inEventLoop();
         for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
             member.limit = exchanges;
             settle(member);
@@ -469,7 +481,7 @@ public final class PoolShard implements ExchangeOwner {
         if (pool.pending() > 0 && permits.get() > 0) {
             for (PoolShard other : pool.shards()) {
                 if (other != this) {
-                    other.handover.post(other::serveWaiting);
+                    other.loop.execute(other::serveWaiting);
                 }
             }
         }

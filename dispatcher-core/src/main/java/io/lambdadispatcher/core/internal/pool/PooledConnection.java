@@ -11,7 +11,9 @@ import java.util.ArrayDeque;
 public final class PooledConnection extends LeastOutstanding.Entry {
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
+    /** Worker streams that carry an exchange, or whose last one has not been answered for yet. */
     int busy;
+
     int peakBusy;
     boolean open;
 
@@ -56,10 +58,5 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     public String workerId() {
         return workerId;
-    }
-
-    /** Worker streams that carry an exchange, or whose last one has not been answered for yet. */
-    public int busy() {
-        return busy;
     }
 }

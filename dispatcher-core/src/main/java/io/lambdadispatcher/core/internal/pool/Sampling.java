@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.pool;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
@@ -14,7 +15,10 @@ import java.util.concurrent.CompletionStage;
 final class Sampling {
     private final List<PoolShard> shards;
     private final boolean withWorkers;
+
+    @GuardedBy("this")
     private final List<Demand> parts = new ArrayList<>();
+
     private final CompletableFuture<Demand> whole = new CompletableFuture<>();
 
     Sampling(List<PoolShard> shards, boolean withWorkers) {
@@ -23,7 +27,7 @@ final class Sampling {
     }
 
     CompletionStage<Demand> start() {
-        shards.forEach(shard -> shard.handover().post(() -> add(shard.sample(withWorkers))));
+        shards.forEach(shard -> shard.loop().execute(() -> add(shard.sample(withWorkers))));
         return whole;
     }
 

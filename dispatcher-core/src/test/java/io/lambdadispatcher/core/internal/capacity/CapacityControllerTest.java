@@ -678,11 +678,11 @@ class CapacityControllerTest {
                 }
             });
             told.drained.keySet().forEach(id -> controller.onExit(now, id, new WorkerExit(Cause.ENDED, "")));
-            most = Math.max(most, controller.status(now).lastHourGbSeconds());
+            most = Math.max(most, controller.status(now).gbSecondsLastHour());
         }
 
         assertThat(most).isBetween(5000.0, 6000.0);
-        assertThat(controller.status(now).totalGbSeconds()).isGreaterThan(12_000);
+        assertThat(controller.status(now).gbSecondsTotal()).isGreaterThan(12_000);
     }
 
     // Sick workers.

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -43,7 +42,7 @@ class DirectCallTest {
         return new DirectShard(
                 FunctionOptions.of("f").withRequestTimeout(Duration.ofSeconds(1)),
                 of,
-                new Handover(loop.eventLoop()),
+                loop.eventLoop(),
                 DispatcherObserver.NONE);
     }
 

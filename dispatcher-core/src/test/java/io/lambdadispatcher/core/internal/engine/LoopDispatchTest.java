@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +26,8 @@ class LoopDispatchTest {
     };
 
     private void ask(RequestRouter router) {
-        LoopDispatch dispatch = new LoopDispatch(router, Map.of(), List.of(), DispatcherObserver.NONE);
+        LoopDispatch dispatch = new LoopDispatch(
+                new EmbeddedChannel().eventLoop(), router, Map.of(), List.of(), DispatcherObserver.NONE);
         ByteBuf body = Unpooled.buffer().writeZero(1);
         dispatch.open(new DefaultHttp2Headers().method("POST").path("/a"), false, client)
                 .data(body, true);

@@ -2,23 +2,20 @@ package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -72,38 +69,18 @@ class LaunchSupervisorTest {
         public void close(Duration grace) {}
     }
 
-    private static final class Deaf implements WorkerRegistry.Listener {
-        @Override
-        public void onWorkerDialled(String function, String workerId) {}
-
-        @Override
-        public void onWorkerLoad(String function, String workerId, ControlMessage.Load load) {}
-
-        @Override
-        public void onWorkerReady(String function, String workerId, @Nullable Instant deadline) {}
-
-        @Override
-        public void onWorkerDraining(String function, String workerId) {}
-
-        @Override
-        public void onWorkerGone(String function, String workerId, boolean clean) {}
-    }
-
     private LaunchSupervisor started(CapacityPolicy policy) {
         FunctionPool pool = new FunctionPool(
-                FunctionOptions.of("f").withCapacity(policy),
-                List.of(new Handover(loop.eventLoop())),
-                DispatcherObserver.NONE);
+                FunctionOptions.of("f").withCapacity(policy), List.of(loop.eventLoop()), DispatcherObserver.NONE);
         LaunchSupervisor supervisor = new LaunchSupervisor(
                 pool,
                 launcher,
-                new WorkerRegistry(new Deaf()),
+                new WorkerRegistry(Map.of()),
                 loop.eventLoop(),
                 new byte[16],
-                List.of(InetSocketAddress.createUnresolved("a", 1)),
                 false,
                 DispatcherObserver.NONE);
-        supervisor.start();
+        supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
         pass(Duration.ofSeconds(1));
         return supervisor;
     }
@@ -124,7 +101,7 @@ class LaunchSupervisorTest {
 
         // Each second without a back-off; with it a dozen, by chance a few more or less.
         assertThat(launcher.asked).isBetween(3, 60);
-        assertThat(supervisor.status().obstacle()).contains("broken");
+        assertThat(supervisor.snapshot().obstacle()).contains("broken");
     }
 
     @Test
@@ -132,8 +109,8 @@ class LaunchSupervisorTest {
         launcher.endsAtOnce = true;
         LaunchSupervisor supervisor = started(CapacityPolicy.fixed(2));
 
-        assertThat(supervisor.status().launched()).isZero();
-        assertThat(supervisor.status().obstacle()).contains("at once");
+        assertThat(supervisor.snapshot().coming()).isZero();
+        assertThat(supervisor.snapshot().obstacle()).contains("at once");
     }
 
     @Test

@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -31,7 +30,7 @@ class OverflowTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.of("f").withPending(10, Duration.ofMillis(350)),
-            List.of(new Handover(loop.eventLoop())),
+            List.of(loop.eventLoop()),
             DispatcherObserver.NONE);
     private final PoolShard shard = pool.shard(0);
     private final List<String> carried = new ArrayList<>();

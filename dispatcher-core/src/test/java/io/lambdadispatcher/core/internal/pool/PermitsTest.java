@@ -8,10 +8,10 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -201,16 +201,16 @@ class PermitsTest {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
     void should_have_as_many_permits_as_its_workers_can_take_whenever_it_rests(long seed) {
         random = new Random(seed);
-        List<Handover> handovers = new ArrayList<>();
+        List<EventLoop> eventLoops = new ArrayList<>();
         for (int i = 0; i < LOOPS; i++) {
             EmbeddedChannel loop = new EmbeddedChannel();
             loop.freezeTime();
             loops.add(loop);
-            handovers.add(new Handover(loop.eventLoop()));
+            eventLoops.add(loop.eventLoop());
         }
         pool = new FunctionPool(
                 FunctionOptions.of("f").withStreams(1, 6).withPending(20, Duration.ofHours(1)),
-                handovers,
+                eventLoops,
                 DispatcherObserver.NONE);
         for (int i = 0; i < STEPS; i++) {
             step();

@@ -10,12 +10,12 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.internal.loop.Handover;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -36,7 +36,7 @@ class PoolTest {
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.of("f").withPending(3, Duration.ofMillis(100)).withRequestTimeout(Duration.ofSeconds(1)),
-            List.of(new Handover(loops[0].eventLoop()), new Handover(loops[1].eventLoop())),
+            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
             DispatcherObserver.NONE);
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
@@ -487,7 +487,7 @@ class PoolTest {
         attempt.onHead(new DefaultHttp2Headers().status("200"), true);
         here.onStreamLags(second.member);
         assertThat(first.log).containsExactly("/b end");
-        assertThat(first.member.busy()).isEqualTo(1);
+        assertThat(first.member.busy).isEqualTo(1);
         first.respond();
         assertThat(pool.free()).isEqualTo(1);
 
@@ -630,5 +630,51 @@ class PoolTest {
         turn();
         assertThat(away.log).containsExactly("/a", "data 1", "data 2 end");
         assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** An embedding program may end its event loops before it closes the dispatcher. */
+    @Test
+    void should_fail_what_crosses_to_an_event_loop_that_has_ended() {
+        DefaultEventLoop ending = new DefaultEventLoop();
+        FunctionPool twoLoops = new FunctionPool(
+                FunctionOptions.of("f"), List.of(loops[0].eventLoop(), ending), DispatcherObserver.NONE);
+        ending.submit(() -> {
+                    new Stream(twoLoops.shard(1));
+                    new Stream(twoLoops.shard(1));
+                })
+                .syncUninterruptibly();
+        Client carried = new Client();
+        Exchange exchange = twoLoops.shard(0).open(head("PUT", "/carried"), false, carried);
+        ending.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+        turn();
+
+        ByteBuf body = Unpooled.wrappedBuffer(new byte[3]);
+        exchange.data(body, false);
+        exchange.cancel(ErrorCode.CANCELLED);
+        Client late = new Client();
+        twoLoops.shard(0).open(head("GET", "/late"), true, late);
+
+        assertThat(body.refCnt()).isZero();
+        assertThat(carried.log).containsExactly("SHUTTING_DOWN");
+        assertThat(late.log).containsExactly("SHUTTING_DOWN");
+    }
+
+    @Test
+    void should_cancel_what_has_crossed_from_an_event_loop_that_has_ended() {
+        DefaultEventLoop ending = new DefaultEventLoop();
+        FunctionPool twoLoops = new FunctionPool(
+                FunctionOptions.of("f"), List.of(ending, loops[0].eventLoop()), DispatcherObserver.NONE);
+        Stream away = new Stream(twoLoops.shard(1));
+        ending.submit(() -> twoLoops.shard(0).open(head("GET", "/a"), true, new Client()))
+                .syncUninterruptibly();
+        turn();
+        ending.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+
+        ByteBuf body = Unpooled.wrappedBuffer(new byte[5]);
+        away.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+        away.attempt().onData(body, false);
+
+        assertThat(body.refCnt()).isZero();
+        assertThat(away.log).containsExactly("/a end", "cancel CANCELLED", "taken 5");
     }
 }

@@ -59,10 +59,6 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         return served;
     }
 
-    public boolean isBusy() {
-        return exchange != null;
-    }
-
     /** @return octets of {@code in} that go back to the window now; the others follow when the handler has taken them */
     public int read(ByteBuf in) {
         if (closed) {

@@ -19,12 +19,6 @@ public final class IngressDrain {
     private final CompletableFuture<Void> empty = new CompletableFuture<>();
     private volatile boolean draining;
 
-    public IngressDrain() {}
-
-    boolean isDraining() {
-        return draining;
-    }
-
     /** Event loop of {@code channel}. Replaces the handler before, e.g. after an upgrade. */
     public void register(Channel channel, Drainable handler) {
         if (open.put(channel, handler) == null) {

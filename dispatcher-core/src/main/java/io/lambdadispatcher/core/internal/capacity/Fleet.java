@@ -1,0 +1,74 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** The workers of one function, from launch to end, oldest first. Confined to the controller's thread. */
+final class Fleet {
+    private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
+    private final int streamsPerWorker;
+
+    Fleet(int streamsPerWorker) {
+        this.streamsPerWorker = streamsPerWorker;
+    }
+
+    void onLaunched(long nowNanos, String id) {
+        workers.put(id, WorkerLife.launched(id, nowNanos, streamsPerWorker));
+    }
+
+    /** A worker that nobody has launched here is added as a self-launched one. */
+    WorkerLife onDialled(long nowNanos, String id) {
+        WorkerLife worker =
+                workers.computeIfAbsent(id, unknown -> WorkerLife.selfLaunched(id, nowNanos, streamsPerWorker));
+        worker.onDialled(nowNanos);
+        return worker;
+    }
+
+    void onGone(long nowNanos, WorkerLife worker) {
+        worker.onGone(nowNanos);
+        workers.remove(worker.id);
+    }
+
+    @Nullable
+    WorkerLife get(String id) {
+        return workers.get(id);
+    }
+
+    /** Returns a copy: workers may be added and removed while it is walked through. */
+    List<WorkerLife> all() {
+        return List.copyOf(workers.values());
+    }
+
+    /** Returns a copy of those that take requests, ejected ones included. */
+    List<WorkerLife> ready() {
+        List<WorkerLife> ready = new ArrayList<>();
+        for (WorkerLife worker : workers.values()) {
+            if (worker.is(State.READY)) {
+                ready.add(worker);
+            }
+        }
+        return ready;
+    }
+
+    int count(Predicate<WorkerLife> condition) {
+        int count = 0;
+        for (WorkerLife worker : workers.values()) {
+            count += condition.test(worker) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Returns how many exchanges a worker takes concurrently: its streams, or fewer if workers have shown that they cannot cope with as many. */
+    double exchangesPerWorker() {
+        return ready().stream()
+                .filter(worker -> !worker.isEjected())
+                .mapToInt(WorkerLife::allowed)
+                .average()
+                .orElse(streamsPerWorker);
+    }
+}
