@@ -4,11 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.util.List;
 import java.util.Objects;
@@ -30,19 +27,9 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     private boolean readCompleting;
     private boolean broken;
 
-    /** @param frames which {@code encoder} writes to */
-    protected CoalescingHttp2Handler(
-            Http2ConnectionDecoder decoder,
-            Http2ConnectionEncoder encoder,
-            GatheringFrameWriter frames,
-            Http2Settings settings) {
-        super(decoder, encoder, settings);
-        this.frames = frames;
-        Long mostStreams = settings.maxConcurrentStreams();
-        if (mostStreams != null) {
-            // Netty waits for the peer to acknowledge our settings, which is the peer's to do or not.
-            connection().remote().maxActiveStreams((int) Math.min(mostStreams, Integer.MAX_VALUE));
-        }
+    protected CoalescingHttp2Handler(Http2Assembly.Parts parts) {
+        super(parts.decoder(), parts.encoder(), parts.settings());
+        this.frames = parts.frames();
     }
 
     final GatheringFrameWriter frames() {
@@ -66,6 +53,19 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
             }
         } catch (Http2Exception e) {
             throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
+        }
+    }
+
+    /** Lets the peer send this many more bytes over all its streams. */
+    public final void growConnectionWindow(int bytes) {
+        try {
+            connection()
+                    .local()
+                    .flowController()
+                    .incrementWindowSize(connection().connectionStream(), bytes);
+            flushSoon();
+        } catch (Http2Exception e) {
+            throw new IllegalStateException("a connection window larger by " + bytes + " bytes", e);
         }
     }
 

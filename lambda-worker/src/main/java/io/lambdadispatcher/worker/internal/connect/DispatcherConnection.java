@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.LivenessProbe;
+import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
@@ -9,6 +10,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.ControlMessage.Readiness;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
+import io.lambdadispatcher.wire.worker.ControlStream;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
@@ -132,7 +134,7 @@ final class DispatcherConnection extends Http2Client.Owner
         if (stream == null) {
             return;
         }
-        control = new ControlStream(this, stream, token, this);
+        control = new ControlStream(http2, ctx(), stream, new ControlCodec(ControlCodec.Role.WORKER, token), this);
         control.send(new Hello(
                 WireLimits.PROTOCOL_VERSION,
                 WireLimits.PROTOCOL_VERSION,
@@ -162,7 +164,7 @@ final class DispatcherConnection extends Http2Client.Owner
     }
 
     @Override
-    public void onMessage(ControlMessage message) {
+    public void onMessage(ControlMessage message, long offset) {
         if (message instanceof Welcome welcome && state == State.GREETING) {
             onWelcome(welcome);
         } else if (message instanceof Drain drain && state != State.GREETING) {

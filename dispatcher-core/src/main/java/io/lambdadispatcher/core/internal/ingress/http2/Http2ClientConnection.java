@@ -8,18 +8,15 @@ import io.lambdadispatcher.core.internal.ingress.edge.Targets;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
-import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Connection;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.concurrent.Future;
 import java.io.IOException;
@@ -59,16 +56,10 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
     private boolean draining;
     private int streamErrors;
 
-    Http2ClientConnection(
-            Http2ConnectionDecoder decoder,
-            Http2ConnectionEncoder encoder,
-            GatheringFrameWriter frames,
-            Http2Settings settings,
-            EagerFrameReader reader,
-            IngressContext context) {
-        super(decoder, encoder, frames, settings);
+    Http2ClientConnection(Http2Assembly.Parts parts, IngressContext context) {
+        super(parts);
         this.context = context;
-        this.reader = reader;
+        this.reader = parts.reader();
         this.streamKey = connection().newKey();
     }
 
@@ -90,7 +81,7 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
         start(ctx);
     }
 
-    private void start(ChannelHandlerContext ctx) throws Http2Exception {
+    private void start(ChannelHandlerContext ctx) {
         if (rules != null) {
             return;
         }
@@ -99,7 +90,7 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
         int more = context.limits().connectionWindowBytes()
                 - connection().local().flowController().windowSize(connection().connectionStream());
         if (more > 0) {
-            decoder().flowController().incrementWindowSize(connection().connectionStream(), more);
+            growConnectionWindow(more);
         }
         idleSinceNanos = now(ctx);
         writes = new WriteWatch(ctx.channel());
