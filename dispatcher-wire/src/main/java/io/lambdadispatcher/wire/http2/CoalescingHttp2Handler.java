@@ -5,11 +5,13 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +40,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
 
     /** For a head of {@code stream}: most are written at once, so that one promise, kept, does for all. */
     public final ChannelPromise headPromise(Http2Stream stream) {
-        ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
+        ChannelHandlerContext c = ctx();
         // Of trailers that wait behind DATA, only the promise tells Netty's encoder that they could not be written.
         boolean atOnce =
                 !frames.isCompleteWhenSent(c) && !encoder().flowController().hasFlowControlled(stream);
@@ -67,6 +69,32 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         } catch (Http2Exception e) {
             throw new IllegalStateException("a connection window larger by " + bytes + " bytes", e);
         }
+    }
+
+    /** Sends RST_STREAM. */
+    public final void reset(Http2Stream stream, Http2Error error) {
+        resetStream(ctx(), stream.id(), error.code(), ctx().newPromise());
+        flushSoon();
+    }
+
+    public final void ping(long data) {
+        encoder().writePing(ctx(), false, data, ctx().newPromise());
+        flushSoon();
+    }
+
+    /**
+     * Begins to watch the peer: see {@link LivenessProbe}. Its PINGs carry 0.
+     *
+     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been silent
+     */
+    public final void watch(long intervalMillis, long timeoutMillis, LongConsumer onSilent) {
+        LivenessProbe probe = new LivenessProbe(intervalMillis, timeoutMillis, () -> ping(0), onSilent);
+        ctx().pipeline().addBefore(ctx().name(), null, probe);
+    }
+
+    /** This handler's own. @throws NullPointerException before it is in a pipeline */
+    public final ChannelHandlerContext ctx() {
+        return Objects.requireNonNull(ctx, "not in a pipeline");
     }
 
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */

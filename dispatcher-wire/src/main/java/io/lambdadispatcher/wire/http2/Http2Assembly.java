@@ -44,6 +44,8 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
         this.reader = new EagerFrameReader(heads);
         initialSettings(settings);
         gracefulShutdownTimeoutMillis(0);
+        decoderEnforceMaxConsecutiveEmptyDataFrames(0);
+        decoderEnforceMaxRstFramesPerWindow(0, 0);
         // The builder insists on a listener.
         frameListener(new Http2EventAdapter() {});
     }
@@ -55,7 +57,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
      */
     public static <T extends CoalescingHttp2Handler> T server(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
-        return new Http2Assembly<>(heads, settings, factory).limit(0, 0).build(new DefaultHttp2Connection(true), false);
+        return new Http2Assembly<>(heads, settings, factory).build(new DefaultHttp2Connection(true), false);
     }
 
     /**
@@ -67,7 +69,8 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     public static <T extends CoalescingHttp2Handler> T publicServer(
             Http2HeadersDecoder heads, Http2Settings settings, int maxResets, Function<Parts, T> factory) {
         return new Http2Assembly<>(heads, settings, factory)
-                .limit(MAX_EMPTY_DATA_FRAMES, maxResets)
+                .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
+                .decoderEnforceMaxRstFramesPerWindow(maxResets, RESET_WINDOW_SECONDS)
                 .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
                 .build(new DefaultHttp2Connection(true), true);
     }
@@ -83,12 +86,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
                 .local()
                 .flowController(new DefaultHttp2LocalFlowController(
                         connection, DefaultHttp2LocalFlowController.DEFAULT_WINDOW_UPDATE_RATIO, true));
-        return new Http2Assembly<>(heads, settings, factory).limit(0, 0).build(connection, false);
-    }
-
-    private Http2Assembly<T> limit(int emptyDataFrames, int resets) {
-        decoderEnforceMaxConsecutiveEmptyDataFrames(emptyDataFrames);
-        return decoderEnforceMaxRstFramesPerWindow(resets, RESET_WINDOW_SECONDS);
+        return new Http2Assembly<>(heads, settings, factory).build(connection, false);
     }
 
     private T build(Http2Connection connection, boolean verifyPseudoHeaders) {

@@ -3,7 +3,6 @@ package io.lambdadispatcher.wire.worker;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Stream;
 
 /** One end of a control stream: reads and writes authenticated messages. Event loop only. */
@@ -21,7 +20,6 @@ public final class ControlStream implements FrameReader.Listener {
     private static final int USUAL_MESSAGE_BYTES = 256;
 
     private final CoalescingHttp2Handler handler;
-    private final ChannelHandlerContext ctx;
     private final Http2Stream stream;
     private final ControlCodec codec;
     private final Listener listener;
@@ -29,19 +27,13 @@ public final class ControlStream implements FrameReader.Listener {
     private final DataOutlet outlet;
 
     /** @param codec this end's, of this stream only */
-    public ControlStream(
-            CoalescingHttp2Handler handler,
-            ChannelHandlerContext ctx,
-            Http2Stream stream,
-            ControlCodec codec,
-            Listener listener) {
+    public ControlStream(CoalescingHttp2Handler handler, Http2Stream stream, ControlCodec codec, Listener listener) {
         this.handler = handler;
-        this.ctx = ctx;
         this.stream = stream;
         this.codec = codec;
         this.listener = listener;
-        this.reader = FrameReader.ofControlStream(ctx.alloc(), this);
-        this.outlet = new DataOutlet(handler, ctx, stream, bodyBytes -> {});
+        this.reader = FrameReader.ofControlStream(handler.ctx().alloc(), this);
+        this.outlet = new DataOutlet(handler, handler.ctx(), stream, bodyBytes -> {});
     }
 
     public Http2Stream stream() {
@@ -58,7 +50,7 @@ public final class ControlStream implements FrameReader.Listener {
     }
 
     public void send(ControlMessage message) {
-        ByteBuf out = ctx.alloc().directBuffer(USUAL_MESSAGE_BYTES);
+        ByteBuf out = handler.ctx().alloc().directBuffer(USUAL_MESSAGE_BYTES);
         codec.write(out, message);
         outlet.meta(out);
         handler.flushSoon();

@@ -21,8 +21,8 @@ import java.time.Instant;
 final class Admission extends DialIn {
     private boolean refused;
 
-    Admission(WorkerPort port, WorkerPortHandler handler, ChannelHandlerContext ctx) {
-        super(port, handler, ctx);
+    Admission(WorkerPort port, WorkerPortHandler handler) {
+        super(port, handler);
     }
 
     @Override
@@ -43,7 +43,7 @@ final class Admission extends DialIn {
         String text = authorization.toString().substring(Endpoints.BEARER.length());
         LaunchToken token;
         try {
-            token = LaunchToken.verify(text, port.access().secret(), Instant.EPOCH);
+            token = LaunchToken.verify(text, port.access.secret(), Instant.EPOCH);
         } catch (WireException e) {
             refuse(stream, UNAUTHORIZED, String.valueOf(e.getMessage()));
             return;
@@ -55,7 +55,7 @@ final class Admission extends DialIn {
         }
         boolean expired = !Instant.now().isBefore(token.expiry());
         WorkerConnection connection = new WorkerConnection(this, stream, text, token.workerId(), shard);
-        String refusal = port.events().admit(token, connection, expired);
+        String refusal = port.events.admit(token, connection, expired);
         if (refusal != null) {
             refuse(stream, expired ? UNAUTHORIZED : FORBIDDEN, refusal);
             return;
@@ -72,7 +72,7 @@ final class Admission extends DialIn {
     void refuse(Http2Stream stream, HttpResponseStatus status, String reason) {
         super.refuse(stream, status, reason);
         refused = true;
-        handler.flush(ctx);
-        ctx.close();
+        handler.flush(handler.ctx());
+        handler.ctx().close();
     }
 }

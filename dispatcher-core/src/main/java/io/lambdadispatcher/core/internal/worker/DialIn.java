@@ -20,12 +20,10 @@ import java.net.SocketAddress;
 abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnection {
     final WorkerPort port;
     final WorkerPortHandler handler;
-    final ChannelHandlerContext ctx;
 
-    DialIn(WorkerPort port, WorkerPortHandler handler, ChannelHandlerContext ctx) {
+    DialIn(WorkerPort port, WorkerPortHandler handler) {
         this.port = port;
         this.handler = handler;
-        this.ctx = ctx;
     }
 
     @Override
@@ -52,7 +50,14 @@ abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnec
         Http2Headers head = new DefaultHttp2Headers(false)
                 .status(HttpResponseStatus.OK.codeAsText())
                 .set(HttpHeaderNames.CONTENT_TYPE, Endpoints.MEDIA_TYPE);
-        handler.encoder().writeHeaders(ctx, stream.id(), head, 0, false, ctx.newPromise());
+        handler.encoder()
+                .writeHeaders(
+                        handler.ctx(),
+                        stream.id(),
+                        head,
+                        0,
+                        false,
+                        handler.ctx().newPromise());
         handler.flushSoon();
     }
 
@@ -60,20 +65,17 @@ abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnec
     void refuse(Http2Stream stream, HttpResponseStatus status, String reason) {
         port.onRejected(remoteAddress(), reason);
         Http2Headers head = new DefaultHttp2Headers(false).status(status.codeAsText());
-        handler.encoder().writeHeaders(ctx, stream.id(), head, 0, true, ctx.newPromise());
-        reset(stream, Http2Error.NO_ERROR);
-    }
-
-    final void reset(Http2Stream stream, Http2Error error) {
-        handler.encoder().writeRstStream(ctx, stream.id(), error.code(), ctx.newPromise());
-        handler.flushSoon();
+        handler.encoder()
+                .writeHeaders(
+                        handler.ctx(), stream.id(), head, 0, true, handler.ctx().newPromise());
+        handler.reset(stream, Http2Error.NO_ERROR);
     }
 
     public SocketAddress remoteAddress() {
-        return ctx.channel().remoteAddress();
+        return handler.ctx().channel().remoteAddress();
     }
 
     final EventLoop loop() {
-        return ctx.channel().eventLoop();
+        return handler.ctx().channel().eventLoop();
     }
 }

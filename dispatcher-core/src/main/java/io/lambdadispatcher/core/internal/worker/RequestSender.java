@@ -36,7 +36,7 @@ final class RequestSender implements DataOutlet.Listener {
         this.stream = stream;
         this.connection = connection;
         this.window = window;
-        this.outlet = new DataOutlet(connection.handler, connection.ctx, http2, this);
+        this.outlet = new DataOutlet(connection.handler, connection.handler.ctx(), http2, this);
     }
 
     /** @throws WireException if it cannot be encoded: the worker's HPACK state no longer matches ours then */

@@ -106,9 +106,9 @@ final class ResponseReceiver implements FrameReader.Listener {
             fail(to, end, BAD_LENGTH);
         } else {
             window.onResponse(bytes);
-            boolean over = end && stream.onResponseEnding();
+            stream.onPassingOn(end);
             to.onData(part, end);
-            onPassedOn(over);
+            stream.onPassedOn();
         }
     }
 
@@ -148,9 +148,9 @@ final class ResponseReceiver implements FrameReader.Listener {
         } else if (end && !fits(0, true)) {
             fail(to, true, BAD_LENGTH);
         } else {
-            boolean over = end && stream.onResponseEnding();
+            stream.onPassingOn(end);
             to.onHead(head, end);
-            onPassedOn(over);
+            stream.onPassedOn();
         }
     }
 
@@ -161,9 +161,9 @@ final class ResponseReceiver implements FrameReader.Listener {
         } else if (!fits(0, true)) {
             fail(to, true, BAD_LENGTH);
         } else {
-            boolean over = stream.onResponseEnding();
+            stream.onPassingOn(true);
             to.onTrailers(trailers);
-            onPassedOn(over);
+            stream.onPassedOn();
         }
     }
 
@@ -183,17 +183,11 @@ final class ResponseReceiver implements FrameReader.Listener {
                 to.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
             default -> to.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
         }
-        stream.onExchangeOver();
+        stream.onPassedOn();
     }
 
     private static Failure failure(Failure.Kind kind, String what, String text) {
         return new Failure(kind, text.isEmpty() ? what : what + ": " + text);
-    }
-
-    private void onPassedOn(boolean over) {
-        if (over) {
-            stream.onExchangeOver();
-        }
     }
 
     /** The response is malformed: the exchange fails, the stream goes on. */
@@ -202,7 +196,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         if (end) {
             stream.onExchangeEnding(true);
             to.onFailure(failure);
-            stream.onExchangeOver();
+            stream.onPassedOn();
         } else {
             stream.cancel(ErrorCode.BAD_MESSAGE);
             to.onFailure(failure);

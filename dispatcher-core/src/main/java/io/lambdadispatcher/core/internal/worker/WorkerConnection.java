@@ -46,9 +46,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    final PoolShard shard;
+    final PooledConnection pooled;
     private final String workerId;
-    private final PoolShard shard;
-    private final PooledConnection pooled;
     private final ControlStream control;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> expected;
@@ -63,12 +63,11 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     /** @param token the launch token as it came */
     WorkerConnection(Admission admission, Http2Stream stream, String token, String workerId, PoolShard shard) {
-        super(admission.port, admission.handler, admission.ctx);
+        super(admission.port, admission.handler);
         this.workerId = workerId;
         this.shard = shard;
         this.pooled = new PooledConnection(workerId);
-        this.control =
-                new ControlStream(handler, ctx, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
+        this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
     }
@@ -138,7 +137,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             if (end) {
                 // Normal for a worker that leaves; in the middle of an exchange it is a loss like any other.
                 workerStream.close("the worker ended its stream");
-                reset(stream, Http2Error.NO_ERROR);
+                handler.reset(stream, Http2Error.NO_ERROR);
             }
             return done + padding;
         }
@@ -172,7 +171,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         } catch (WireException e) {
             String violation = String.valueOf(e.getMessage());
             log.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
-            port.observer().onWorkerRejected(remoteAddress(), violation);
+            port.observer.onWorkerRejected(remoteAddress(), violation);
             close(violation);
         }
     }
@@ -188,10 +187,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         } else if (message instanceof ControlMessage.Readiness readiness) {
             onReadiness(readiness.ready());
         } else if (message instanceof ControlMessage.Load load) {
-            port.events().onLoad(this, load);
-            port.observer()
-                    .onWorkerLoad(
-                            function(), workerId, load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
+            port.events.onLoad(this, load);
+            port.observer.onWorkerLoad(
+                    function(), workerId, load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
         } else if (message instanceof ControlMessage.Drain drain) {
             onDrain(drain.reason());
         } else if (message instanceof ControlMessage.Goodbye goodbye) {
@@ -220,20 +218,20 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         // So large that streams whose clients do not read cannot hold up the others.
         long windowBytes = (long) streamLimit * WorkerPort.STREAM_WINDOW_BYTES;
         handler.growConnectionWindow((int) Math.min(Integer.MAX_VALUE / 2, windowBytes));
-        long intervalMillis = port.access().pingInterval().toMillis();
-        long timeoutMillis = port.access().pingTimeout().toMillis();
-        handler.liveness().start(intervalMillis, timeoutMillis);
+        long intervalMillis = port.access.pingInterval().toMillis();
+        long timeoutMillis = port.access.pingTimeout().toMillis();
+        handler.watch(intervalMillis, timeoutMillis, silentMillis -> close("silent for " + silentMillis + " ms"));
         control.send(
                 new ControlMessage.Welcome(WireLimits.PROTOCOL_VERSION, (int) intervalMillis, (int) timeoutMillis));
         log.debug("worker {} at {} says hello: {}, {} streams", workerId, remoteAddress(), hello.agent(), streamLimit);
-        port.observer().onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
+        port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
     }
 
     private void onReadiness(boolean nowReady) {
         if (state == State.WELCOMED && ready != nowReady) {
             ready = nowReady;
             shard.setOpen(pooled, nowReady);
-            port.events().onReadiness(this, nowReady);
+            port.events.onReadiness(this, nowReady);
         }
     }
 
@@ -241,7 +239,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (state == State.WELCOMED) {
             state = State.DRAINING;
             shard.setOpen(pooled, false);
-            port.events().onDrain(this, reason);
+            port.events.onDrain(this, reason);
         }
     }
 
@@ -263,20 +261,15 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         loop().execute(() -> {
             if (state != State.CLOSED) {
                 control.send(new ControlMessage.Goodbye(text));
-                handler.flush(ctx);
+                handler.flush(handler.ctx());
                 goodbyeSeen = true;
                 close(text);
             }
         });
     }
 
-    void ping() {
-        handler.encoder().writePing(ctx, false, 0, ctx.newPromise());
-        handler.flushSoon();
-    }
-
     void reset(Http2Stream stream) {
-        reset(stream, Http2Error.PROTOCOL_ERROR);
+        handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
     // For its worker streams.
@@ -286,29 +279,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         reset(stream);
     }
 
-    /** @param nanos how long it took; 0 = not timed */
-    void onExchangeEnd(boolean failure, long nanos) {
-        pooled.onExchangeEnd(failure);
-        if (nanos > 0) {
-            pooled.onTimed(nanos);
-        }
-    }
-
     long nanoTime() {
         return loop().ticker().nanoTime();
-    }
-
-    void onStreamFree(WorkerStream stream) {
-        shard.onStreamFree(pooled, stream);
-    }
-
-    /** Its exchange is over, but the stream is not free until {@link #onStreamCaughtUp}. */
-    void onStreamLags() {
-        shard.onStreamLags(pooled);
-    }
-
-    void onStreamCaughtUp(WorkerStream stream) {
-        shard.onStreamCaughtUp(pooled, stream);
     }
 
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
@@ -336,13 +308,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onHandshakeTimeout() {
         if (state == State.ADMITTED) {
-            close("no hello within " + port.access().handshakeTimeout().toMillis() + " ms");
+            close("no hello within " + port.access.handshakeTimeout().toMillis() + " ms");
         }
     }
 
-    void close(String reason) {
+    private void close(String reason) {
         goneReason = reason;
-        ctx.close().addListener(ChannelFutureListener.CLOSE);
+        handler.ctx().close().addListener(ChannelFutureListener.CLOSE);
     }
 
     /** The channel has closed. Streams hear of it later, from {@link #onStreamClosed(Http2Stream)}. */
@@ -351,9 +323,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         shard.onMemberGone(pooled);
         state = State.CLOSED;
         control.close();
-        port.events().onGone(this, goodbyeSeen, goneReason);
+        port.events.onGone(this, goodbyeSeen, goneReason);
         if (welcomed) {
-            port.observer().onWorkerDisconnected(function(), workerId, goodbyeSeen, goneReason);
+            port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, goneReason);
         }
     }
 }

@@ -49,11 +49,11 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             Duration pingTimeout,
             Duration handshakeTimeout) {}
 
-    private final Access access;
+    final Access access;
+    final WorkerEvents events;
+    final DispatcherObserver observer;
     private final Map<String, FunctionPool> pools;
     private final Map<EventLoop, Integer> loopIndexes;
-    private final WorkerEvents events;
-    private final DispatcherObserver observer;
     private final AtomicLong lastLogNanos = new AtomicLong(System.nanoTime() - LOG_EVERY_NANOS);
 
     /**
@@ -87,19 +87,7 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
                         .maxConcurrentStreams(WireLimits.MAX_STREAMS_PER_CONNECTION + 1L)
                         .maxHeaderListSize(MAX_CONTROL_HEAD_BYTES),
                 parts -> new WorkerPortHandler(parts, this));
-        channel.pipeline().addLast(handler.liveness(), handler);
-    }
-
-    Access access() {
-        return access;
-    }
-
-    WorkerEvents events() {
-        return events;
-    }
-
-    DispatcherObserver observer() {
-        return observer;
+        channel.pipeline().addLast(handler);
     }
 
     /** @return {@code null} if there is no such function */

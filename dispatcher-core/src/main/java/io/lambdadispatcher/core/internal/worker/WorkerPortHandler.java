@@ -2,7 +2,6 @@ package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
-import io.lambdadispatcher.wire.http2.LivenessProbe;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -15,11 +14,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Netty's part of a connection to the worker port. Frames go to an {@link Admission}, and to the {@link WorkerConnection} that this lets in. Event loop only.
  */
-final class WorkerPortHandler extends CoalescingHttp2Handler implements LivenessProbe.Listener {
+final class WorkerPortHandler extends CoalescingHttp2Handler {
     private static final Logger log = LoggerFactory.getLogger(WorkerPortHandler.class);
 
     private final WorkerPort port;
-    private final LivenessProbe liveness = new LivenessProbe(this);
 
     /** {@code null} until the peer is let in. */
     private @Nullable WorkerConnection admitted;
@@ -29,16 +27,11 @@ final class WorkerPortHandler extends CoalescingHttp2Handler implements Liveness
         this.port = port;
     }
 
-    /** Sits before this handler; started by the {@link WorkerConnection}. */
-    LivenessProbe liveness() {
-        return liveness;
-    }
-
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
-        decoder().frameListener(new Admission(port, this, ctx));
         super.handlerAdded(ctx);
-        long timeoutMillis = port.access().handshakeTimeout().toMillis();
+        decoder().frameListener(new Admission(port, this));
+        long timeoutMillis = port.access.handshakeTimeout().toMillis();
         ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
     }
 
@@ -86,20 +79,6 @@ final class WorkerPortHandler extends CoalescingHttp2Handler implements Liveness
             ctx.close();
         } else {
             super.exceptionCaught(ctx, cause);
-        }
-    }
-
-    @Override
-    public void onProbe() {
-        if (admitted != null) {
-            admitted.ping();
-        }
-    }
-
-    @Override
-    public void onSilent(long silentMillis) {
-        if (admitted != null) {
-            admitted.close("silent for " + silentMillis + " ms");
         }
     }
 }

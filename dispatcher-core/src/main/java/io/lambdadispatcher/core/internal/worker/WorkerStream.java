@@ -68,7 +68,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         this.connection = connection;
         this.http2 = http2;
         this.request = new RequestSender(this, connection, http2, window);
-        this.response = new ResponseReceiver(this, connection.ctx.alloc(), window);
+        this.response = new ResponseReceiver(this, connection.handler.ctx().alloc(), window);
     }
 
     @Override
@@ -166,7 +166,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         window.onResponseTaken(bytes);
         if (state == State.LAGGING && !window.isLagging()) {
             state = State.IDLE;
-            connection.onStreamCaughtUp(this);
+            connection.shard.onStreamCaughtUp(connection.pooled, this);
         }
     }
 
@@ -211,18 +211,17 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** The response ends with what is passed on next. @return whether the exchange does: in a tunnel the client's direction goes on */
-    boolean onResponseEnding() {
-        if (state == State.SENDING && response.isTunnel()) {
+    /** Before a frame of the response is passed on. @param end it is the last: so it is of the exchange, except in a tunnel that the client has not ended */
+    void onPassingOn(boolean end) {
+        if (end && state == State.SENDING && response.isTunnel()) {
             state = State.TUNNEL_ENDING;
             response.forget();
-            return false;
+        } else if (end) {
+            onExchangeEnding(response.hasFailed());
         }
-        onExchangeEnding(response.hasFailed());
-        return true;
     }
 
-    /** The exchange ends with what is passed on next; {@link #onExchangeOver} follows. */
+    /** Before the exchange's last frame, or its failure, is passed on. */
     void onExchangeEnding(boolean failed) {
         if (state == State.SENDING) {
             request.cancel(ErrorCode.NOT_NEEDED);
@@ -231,8 +230,8 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         forgetExchange(failed);
     }
 
-    void onExchangeOver() {
-        // Or closed meanwhile.
+    /** A frame of the response, or its failure, has been passed on. */
+    void onPassedOn() {
         if (state == State.ENDING) {
             onOver();
         }
@@ -249,9 +248,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         attempt = null;
         response.forget();
         request.onExchangeEnd();
+        connection.pooled.onExchangeEnd(failed);
         // An hour's talk in a tunnel does not make a worker slow.
-        boolean timed = startNanos != 0 && !response.isTunnel();
-        connection.onExchangeEnd(failed, timed ? connection.nanoTime() - startNanos : 0);
+        if (startNanos != 0 && !response.isTunnel()) {
+            connection.pooled.onTimed(connection.nanoTime() - startNanos);
+        }
     }
 
     /** The response has ended before. */
@@ -273,10 +274,10 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private void onOver() {
         if (window.isLagging()) {
             state = State.LAGGING;
-            connection.onStreamLags();
+            connection.shard.onStreamLags(connection.pooled);
         } else {
             state = State.IDLE;
-            connection.onStreamFree(this);
+            connection.shard.onStreamFree(connection.pooled, this);
         }
     }
 
@@ -294,7 +295,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         connection.onAnswered(this);
         connection.onStreamClosed(this, wasFree);
         if (lost != null) {
-            connection.onExchangeEnd(true, 0);
+            connection.pooled.onExchangeEnd(true);
             lost.onLost(new Failure(Failure.Kind.WORKER_LOST, "the worker was lost: " + reason));
         }
     }

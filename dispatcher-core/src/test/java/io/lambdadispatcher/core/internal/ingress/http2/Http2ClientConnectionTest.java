@@ -83,7 +83,7 @@ class Http2ClientConnectionTest {
     void connect() {
         channel.freezeTime();
         pass(Duration.ofHours(1));
-        Http2Ingress.install(
+        Http2ClientConnection.install(
                 channel.pipeline(),
                 new IngressContext(
                         HttpLimits.defaults(),
