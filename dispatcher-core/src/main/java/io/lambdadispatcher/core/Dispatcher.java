@@ -130,15 +130,16 @@ public final class Dispatcher implements AutoCloseable {
     private WorkerPort workerPort(Builder from, ListenerOptions listener, byte[] secret) {
         TlsOptions tls = listener.tls();
         return new WorkerPort(
+                new WorkerPort.Access(
+                        secret,
+                        tls == null ? null : TlsContexts.forWorkers(tls),
+                        from.pingInterval,
+                        from.pingTimeout,
+                        from.limits.headTimeout()),
                 engine.pools(),
                 engine.loopIndexes(),
-                secret,
                 registry,
-                observer,
-                tls == null ? null : TlsContexts.forWorkers(tls),
-                from.pingInterval,
-                from.pingTimeout,
-                from.limits.headTimeout());
+                observer);
     }
 
     private ChannelHandler publicPort(ListenerOptions listener) {

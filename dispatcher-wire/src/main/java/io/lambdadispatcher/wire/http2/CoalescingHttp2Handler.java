@@ -4,15 +4,14 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,19 +29,9 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     private boolean readCompleting;
     private boolean broken;
 
-    /** @param frames which {@code encoder} writes to */
-    protected CoalescingHttp2Handler(
-            Http2ConnectionDecoder decoder,
-            Http2ConnectionEncoder encoder,
-            GatheringFrameWriter frames,
-            Http2Settings settings) {
-        super(decoder, encoder, settings);
-        this.frames = frames;
-        Long mostStreams = settings.maxConcurrentStreams();
-        if (mostStreams != null) {
-            // Netty waits for the peer to acknowledge our settings, which is the peer's to do or not.
-            connection().remote().maxActiveStreams((int) Math.min(mostStreams, Integer.MAX_VALUE));
-        }
+    protected CoalescingHttp2Handler(Http2Assembly.Parts parts) {
+        super(parts.decoder(), parts.encoder(), parts.settings());
+        this.frames = parts.frames();
     }
 
     final GatheringFrameWriter frames() {
@@ -51,7 +40,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
 
     /** For a head of {@code stream}: most are written at once, so that one promise, kept, does for all. */
     public final ChannelPromise headPromise(Http2Stream stream) {
-        ChannelHandlerContext c = Objects.requireNonNull(ctx, "not in a pipeline");
+        ChannelHandlerContext c = ctx();
         // Of trailers that wait behind DATA, only the promise tells Netty's encoder that they could not be written.
         boolean atOnce =
                 !frames.isCompleteWhenSent(c) && !encoder().flowController().hasFlowControlled(stream);
@@ -67,6 +56,45 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         } catch (Http2Exception e) {
             throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
         }
+    }
+
+    /** Lets the peer send this many more bytes over all its streams. */
+    public final void growConnectionWindow(int bytes) {
+        try {
+            connection()
+                    .local()
+                    .flowController()
+                    .incrementWindowSize(connection().connectionStream(), bytes);
+            flushSoon();
+        } catch (Http2Exception e) {
+            throw new IllegalStateException("a connection window larger by " + bytes + " bytes", e);
+        }
+    }
+
+    /** Sends RST_STREAM. */
+    public final void reset(Http2Stream stream, Http2Error error) {
+        resetStream(ctx(), stream.id(), error.code(), ctx().newPromise());
+        flushSoon();
+    }
+
+    public final void ping(long data) {
+        encoder().writePing(ctx(), false, data, ctx().newPromise());
+        flushSoon();
+    }
+
+    /**
+     * Begins to watch the peer: see {@link LivenessProbe}. Its PINGs carry 0.
+     *
+     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been silent
+     */
+    public final void watch(long intervalMillis, long timeoutMillis, LongConsumer onSilent) {
+        LivenessProbe probe = new LivenessProbe(intervalMillis, timeoutMillis, () -> ping(0), onSilent);
+        ctx().pipeline().addBefore(ctx().name(), null, probe);
+    }
+
+    /** This handler's own. @throws NullPointerException before it is in a pipeline */
+    public final ChannelHandlerContext ctx() {
+        return Objects.requireNonNull(ctx, "not in a pipeline");
     }
 
     /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */

@@ -4,6 +4,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,58 +13,44 @@ import org.jspecify.annotations.Nullable;
  * pause of the JVM or of the machine, what the peer has sent meanwhile is read first, and the peer, which may have been held up as well, has the time of the pause
  * again, but no more than the timeout. Sits before the HTTP/2 handler. Event loop only.
  */
-public final class LivenessProbe extends ChannelInboundHandlerAdapter {
+final class LivenessProbe extends ChannelInboundHandlerAdapter {
     /** Of the timeout. An event loop reads between two timers of which one sets the other. */
     private static final long LAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** The owner. */
-    public interface Listener {
-        /** Send a PING now, and flush. */
-        void onProbe();
-
-        /** The peer is gone: close the channel. Called once. */
-        void onSilent(long silentMillis);
-    }
-
     private enum State {
-        /** Not started: anything goes. */
-        IDLE,
         /** The timer says when a probe may be due. */
         LISTENING,
-        /** The timer says when the timeout is nearly over; any octet goes back to listening. */
+        /** The timer says when the timeout is nearly over; any byte goes back to listening. */
         PROBING,
-        /** The timer says when the peer is gone; any octet goes back to listening. */
+        /** The timer says when the peer is gone; any byte goes back to listening. */
         LAST_LOOK,
         ENDED
     }
 
-    private final Listener listener;
-    private State state = State.IDLE;
-    private long intervalNanos;
-    private long timeoutNanos;
+    private final long intervalNanos;
+    private final long timeoutNanos;
+    private final Runnable ping;
+    private final LongConsumer onSilent;
+    private State state = State.LISTENING;
     private long lastReadNanos;
     private long dueNanos;
-    private @Nullable ChannelHandlerContext ctx;
     private @Nullable Future<?> timer;
 
-    public LivenessProbe(Listener listener) {
-        this.listener = listener;
+    /**
+     * Begins to watch when it is added to a pipeline.
+     *
+     * @param ping sends a PING, and flushes
+     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been silent
+     */
+    LivenessProbe(long intervalMillis, long timeoutMillis, Runnable ping, LongConsumer onSilent) {
+        this.intervalNanos = TimeUnit.MILLISECONDS.toNanos(intervalMillis);
+        this.timeoutNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        this.ping = ping;
+        this.onSilent = onSilent;
     }
 
-    /** Begins to watch. Harmless after the channel has closed. */
-    public void start(long intervalMillis, long timeoutMillis) {
-        if (state != State.IDLE || ctx == null) {
-            return;
-        }
-        intervalNanos = TimeUnit.MILLISECONDS.toNanos(intervalMillis);
-        timeoutNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        lastReadNanos = now(ctx);
-        state = State.LISTENING;
-        schedule(ctx, intervalNanos);
-    }
-
-    private void onTimer() {
-        if (ctx == null || state == State.ENDED) {
+    private void onTimer(ChannelHandlerContext ctx) {
+        if (state == State.ENDED) {
             return;
         }
         long silentNanos = now(ctx) - lastReadNanos;
@@ -73,13 +60,13 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
             schedule(ctx, Math.max(lastLookNanos(), Math.min(lateNanos, timeoutNanos)));
         } else if (state == State.LAST_LOOK) {
             end();
-            listener.onSilent(TimeUnit.NANOSECONDS.toMillis(silentNanos));
+            onSilent.accept(TimeUnit.NANOSECONDS.toMillis(silentNanos));
         } else if (silentNanos < intervalNanos) {
             schedule(ctx, intervalNanos - silentNanos);
         } else {
             state = State.PROBING;
             schedule(ctx, timeoutNanos - lastLookNanos());
-            listener.onProbe();
+            ping.run();
         }
     }
 
@@ -98,7 +85,7 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
 
     private void schedule(ChannelHandlerContext on, long nanos) {
         dueNanos = now(on) + nanos;
-        timer = on.executor().schedule(this::onTimer, nanos, TimeUnit.NANOSECONDS);
+        timer = on.executor().schedule(() -> onTimer(on), nanos, TimeUnit.NANOSECONDS);
     }
 
     private void end() {
@@ -114,14 +101,17 @@ public final class LivenessProbe extends ChannelInboundHandlerAdapter {
 
     @Override
     public void handlerAdded(ChannelHandlerContext added) {
-        ctx = added;
+        if (added.channel().isActive()) {
+            lastReadNanos = now(added);
+            schedule(added, intervalNanos);
+        } else {
+            state = State.ENDED;
+        }
     }
 
     @Override
     public void channelRead(ChannelHandlerContext reading, Object msg) {
-        if (state != State.IDLE) {
-            lastReadNanos = now(reading);
-        }
+        lastReadNanos = now(reading);
         if (state == State.PROBING || state == State.LAST_LOOK) {
             onAnswer(reading);
         }

@@ -10,15 +10,11 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
@@ -64,34 +60,21 @@ class CoalescingHttp2HandlerTest {
     }
 
     private static final class Handler extends CoalescingHttp2Handler {
-        Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames) {
-            this(connection, frames, new Http2Settings());
+        private Handler(Http2Assembly.Parts parts) {
+            super(parts);
         }
 
-        Handler(DefaultHttp2Connection connection, GatheringFrameWriter frames, Http2Settings settings) {
-            this(connection, new DefaultHttp2ConnectionEncoder(connection, frames), frames, settings);
-        }
-
-        private Handler(
-                DefaultHttp2Connection connection,
-                Http2ConnectionEncoder encoder,
-                GatheringFrameWriter frames,
-                Http2Settings settings) {
-            super(
-                    new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader()),
-                    encoder,
-                    frames,
-                    settings);
-            decoder().frameListener(new Http2EventAdapter() {});
-            gracefulShutdownTimeoutMillis(-1);
+        static Handler create(Http2Settings settings) {
+            Handler handler = Http2Assembly.server(new DefaultHttp2HeadersDecoder(), settings, Handler::new);
+            handler.gracefulShutdownTimeoutMillis(-1);
+            return handler;
         }
     }
 
     @Test
     void should_end_a_connection_in_error_whose_peer_does_not_take_the_goaway() {
-        DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
         FullSocket socket = new FullSocket();
-        EmbeddedChannel channel = new EmbeddedChannel(socket, new Handler(connection, new GatheringFrameWriter()));
+        EmbeddedChannel channel = new EmbeddedChannel(socket, Handler.create(new Http2Settings()));
         channel.freezeTime();
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0));
         socket.full = true;
@@ -137,9 +120,9 @@ class CoalescingHttp2HandlerTest {
 
     @Test
     void should_hold_a_peer_to_its_streams_before_it_acknowledges_the_settings() {
-        DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
-        EmbeddedChannel channel = new EmbeddedChannel(
-                new Handler(connection, new GatheringFrameWriter(), new Http2Settings().maxConcurrentStreams(2)));
+        Handler handler = Handler.create(new Http2Settings().maxConcurrentStreams(2));
+        Http2Connection connection = handler.connection();
+        EmbeddedChannel channel = new EmbeddedChannel(handler);
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0), get(1), get(3), get(5));
         assertThat(connection.stream(3)).isNotNull();
         assertThat(connection.stream(5)).isNull();
@@ -163,15 +146,13 @@ class CoalescingHttp2HandlerTest {
     /** A server, two of whose streams a client has opened, and what that client gets. */
     private static final class Served {
         final FullSocket socket = new FullSocket();
-        final DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
-        final Handler handler;
+        final Handler handler = Handler.create(new Http2Settings());
+        final Http2Connection connection = handler.connection();
         final EmbeddedChannel channel;
         final ChannelHandlerContext ctx;
         final ByteBuf received = Unpooled.buffer();
 
         Served() throws Http2Exception {
-            connection.remote().flowController(new FairFlowController(connection));
-            handler = new Handler(connection, new GatheringFrameWriter());
             channel = new EmbeddedChannel(socket, handler);
             ctx = channel.pipeline().context(handler);
             channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(4, 0));

@@ -7,13 +7,8 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.Http2Error;
@@ -43,14 +38,8 @@ class DataOutletTest {
     private EmbeddedChannel clientChannel = new EmbeddedChannel();
 
     private static CoalescingHttp2Handler server() {
-        DefaultHttp2Connection connection = new DefaultHttp2Connection(true);
-        connection.remote().flowController(new FairFlowController(connection));
-        GatheringFrameWriter frames = new GatheringFrameWriter();
-        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
-        Http2ConnectionDecoder decoder =
-                new DefaultHttp2ConnectionDecoder(connection, encoder, new DefaultHttp2FrameReader());
-        decoder.frameListener(new Http2FrameAdapter());
-        return new CoalescingHttp2Handler(decoder, encoder, frames, new Http2Settings()) {};
+        return Http2Assembly.server(
+                new DefaultHttp2HeadersDecoder(), new Http2Settings(), parts -> new CoalescingHttp2Handler(parts) {});
     }
 
     private Http2ConnectionHandler client(int windowBytes) {

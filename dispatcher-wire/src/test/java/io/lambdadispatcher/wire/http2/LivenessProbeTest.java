@@ -17,21 +17,7 @@ class LivenessProbeTest {
 
     private final List<String> events = new ArrayList<>();
     private boolean answers;
-    private final LivenessProbe probe = new LivenessProbe(new LivenessProbe.Listener() {
-        @Override
-        public void onProbe() {
-            events.add("probe");
-            if (answers) {
-                channel.writeInbound("pong");
-            }
-        }
-
-        @Override
-        public void onSilent(long silentMillis) {
-            events.add("silent for " + silentMillis);
-        }
-    });
-    private final EmbeddedChannel channel = new EmbeddedChannel(probe);
+    private final EmbeddedChannel channel = new EmbeddedChannel();
 
     @BeforeEach
     void freeze() {
@@ -48,15 +34,25 @@ class LivenessProbeTest {
         channel.runScheduledPendingTasks();
     }
 
-    @Test
-    void should_watch_nothing_before_it_is_started() {
-        pass(1_000_000);
-        assertThat(events).isEmpty();
+    private void watch() {
+        channel.pipeline()
+                .addLast(new LivenessProbe(
+                        INTERVAL_MILLIS,
+                        TIMEOUT_MILLIS,
+                        this::onProbe,
+                        silentMillis -> events.add("silent for " + silentMillis)));
+    }
+
+    private void onProbe() {
+        events.add("probe");
+        if (answers) {
+            channel.writeInbound("pong");
+        }
     }
 
     @Test
     void should_probe_after_the_interval_and_give_up_after_the_timeout() {
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         pass(INTERVAL_MILLIS - 1);
         assertThat(events).isEmpty();
         pass(1);
@@ -73,7 +69,7 @@ class LivenessProbeTest {
     @Test
     void should_keep_a_peer_that_has_nothing_to_say_but_answers() {
         answers = true;
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         for (int i = 0; i < 1000; i++) {
             pass(500);
         }
@@ -85,7 +81,7 @@ class LivenessProbeTest {
 
     @Test
     void should_keep_a_peer_whose_answer_comes_at_the_last_moment() {
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         for (int i = 0; i < 10; i++) {
             events.clear();
             while (events.isEmpty()) {
@@ -100,7 +96,7 @@ class LivenessProbeTest {
     /** All timers are due at once when it goes on, and the answer has long come. */
     @Test
     void should_read_before_it_gives_up_when_the_event_loop_was_held_up() {
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         pass(INTERVAL_MILLIS);
         pass(10 * TIMEOUT_MILLIS);
         channel.writeInbound("pong");
@@ -111,7 +107,7 @@ class LivenessProbeTest {
     /** Which may have been held up as well, or not have got the probe before. */
     @Test
     void should_give_the_peer_time_again_when_the_event_loop_was_held_up() {
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         pass(INTERVAL_MILLIS);
         pass(10 * TIMEOUT_MILLIS);
         pass(TIMEOUT_MILLIS - 1);
@@ -122,7 +118,7 @@ class LivenessProbeTest {
 
     @Test
     void should_not_probe_a_peer_that_is_heard_of() {
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         for (int i = 0; i < 100; i++) {
             pass(INTERVAL_MILLIS - 1);
             channel.writeInbound("octets");
@@ -134,7 +130,7 @@ class LivenessProbeTest {
     @Test
     void should_notice_silence_after_life() {
         answers = true;
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         pass(INTERVAL_MILLIS);
         answers = false;
         events.clear();
@@ -146,10 +142,10 @@ class LivenessProbeTest {
 
     @Test
     void should_be_quiet_after_the_channel_has_closed() {
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         channel.close();
         pass(1_000_000);
-        probe.start(INTERVAL_MILLIS, TIMEOUT_MILLIS);
+        watch();
         pass(1_000_000);
         assertThat(events).isEmpty();
     }

@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
-import io.lambdadispatcher.core.internal.ingress.http2.Http2Ingress;
+import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.ByteToMessageDecoder;
@@ -55,7 +55,7 @@ final class ProtocolDetector extends ByteToMessageDecoder {
             return;
         }
         if (same) {
-            Http2Ingress.install(ctx.pipeline(), context);
+            Http2ClientConnection.install(ctx.pipeline(), context);
         } else {
             Http1ClientConnection.install(ctx.pipeline(), context);
         }

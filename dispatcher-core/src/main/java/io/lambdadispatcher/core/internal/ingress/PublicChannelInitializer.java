@@ -4,7 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
-import io.lambdadispatcher.core.internal.ingress.http2.Http2Ingress;
+import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -84,7 +84,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         @Override
         protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
             if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-                Http2Ingress.install(ctx.pipeline(), context);
+                Http2ClientConnection.install(ctx.pipeline(), context);
             } else {
                 Http1ClientConnection.install(ctx.pipeline(), context);
             }

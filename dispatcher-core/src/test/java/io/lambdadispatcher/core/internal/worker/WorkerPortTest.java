@@ -24,15 +24,12 @@ class WorkerPortTest {
     private static final int END_STREAM_AND_HEADERS = 0x5;
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
+            new WorkerPort.Access(
+                    "sixteen octets at least".getBytes(StandardCharsets.UTF_8), null, NEVER, NEVER, NEVER),
             Map.of(),
             Map.of(),
-            "sixteen octets at least".getBytes(StandardCharsets.UTF_8),
             new NoEvents(),
-            DispatcherObserver.NONE,
-            null,
-            NEVER,
-            NEVER,
-            NEVER));
+            DispatcherObserver.NONE));
 
     private static final class NoEvents implements WorkerEvents {
         @Override

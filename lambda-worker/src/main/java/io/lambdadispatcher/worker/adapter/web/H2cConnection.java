@@ -124,8 +124,7 @@ final class H2cConnection extends Http2Client.Owner {
 
     void reset(Http2Stream stream, Http2Error error) {
         if (stream.state() != Http2Stream.State.CLOSED && !stream.isResetSent()) {
-            http2.resetStream(ctx(), stream.id(), error.code(), ctx().newPromise());
-            http2.flushSoon();
+            http2.reset(stream, error);
         }
     }
 

@@ -131,7 +131,7 @@ public final class Dialler {
     }
 
     private static void addHttp2(ChannelPipeline pipeline, DispatcherConnection connection) {
-        pipeline.addLast(connection.probe()).addLast(connection.http2());
+        pipeline.addLast(connection.http2());
     }
 
     /** Gives the channel to HTTP/2 when TLS has agreed on it; until then a failure is a failed dial. */

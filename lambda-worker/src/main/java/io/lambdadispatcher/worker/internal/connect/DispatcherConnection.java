@@ -1,7 +1,7 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
-import io.lambdadispatcher.wire.http2.LivenessProbe;
+import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
@@ -9,6 +9,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.ControlMessage.Readiness;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
+import io.lambdadispatcher.wire.worker.ControlStream;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
@@ -50,8 +51,7 @@ import org.slf4j.LoggerFactory;
  * later ones refused. The same way the channel is closed after GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED
  * when the channel does, when the peer is silent, or when the control stream breaks.
  */
-final class DispatcherConnection extends Http2Client.Owner
-        implements StreamHost, ControlStream.Listener, LivenessProbe.Listener {
+final class DispatcherConnection extends Http2Client.Owner implements StreamHost, ControlStream.Listener {
     private static final AsciiString HTTP = AsciiString.cached("http");
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString AUTHORIZATION = AsciiString.cached("authorization");
@@ -61,7 +61,6 @@ final class DispatcherConnection extends Http2Client.Owner
     private static final long LOAD_INTERVAL_MILLIS = 5_000;
     private static final long REPLACE_DELAY_MILLIS = 1_000;
     private static final long PARTING_TIMEOUT_MILLIS = 2_000;
-    private static final long PROBE_PING = 0;
 
     private static final Logger log = LoggerFactory.getLogger(DispatcherConnection.class);
 
@@ -78,7 +77,6 @@ final class DispatcherConnection extends Http2Client.Owner
     private final ConnectionSettings settings;
     private final Handler handler;
     private final ConnectionListener listener;
-    private final LivenessProbe probe = new LivenessProbe(this);
     private final Http2Client http2;
     private final Http2Connection.PropertyKey streamKey;
     private final Map<Http2Stream, ServedStream> streams = new LinkedHashMap<>();
@@ -90,7 +88,7 @@ final class DispatcherConnection extends Http2Client.Owner
     private @Nullable LoadMeter load;
     private @Nullable Future<?> loadTimer;
     private @Nullable Future<?> stateTimer;
-    private long lastRoundTrip = PROBE_PING;
+    private long lastRoundTrip;
     private int busy;
     private boolean admitting = true;
     private boolean graceOver;
@@ -106,10 +104,6 @@ final class DispatcherConnection extends Http2Client.Owner
         this.http2 = Http2Client.create(this, settings.streamWindowBytes());
         this.streamKey = http2.connection().newKey();
         http2.connection().addListener(new StreamWatch());
-    }
-
-    LivenessProbe probe() {
-        return probe;
     }
 
     // ---- the way up
@@ -132,7 +126,7 @@ final class DispatcherConnection extends Http2Client.Owner
         if (stream == null) {
             return;
         }
-        control = new ControlStream(this, stream, token, this);
+        control = new ControlStream(http2, stream, new ControlCodec(ControlCodec.Role.WORKER, token), this);
         control.send(new Hello(
                 WireLimits.PROTOCOL_VERSION,
                 WireLimits.PROTOCOL_VERSION,
@@ -162,7 +156,7 @@ final class DispatcherConnection extends Http2Client.Owner
     }
 
     @Override
-    public void onMessage(ControlMessage message) {
+    public void onMessage(ControlMessage message, long offset) {
         if (message instanceof Welcome welcome && state == State.GREETING) {
             onWelcome(welcome);
         } else if (message instanceof Drain drain && state != State.GREETING) {
@@ -182,7 +176,10 @@ final class DispatcherConnection extends Http2Client.Owner
         }
         state = State.SERVING;
         cancelTimeout();
-        probe.start(welcome.pingIntervalMillis(), welcome.pingTimeoutMillis());
+        http2.watch(
+                welcome.pingIntervalMillis(),
+                welcome.pingTimeoutMillis(),
+                silentMillis -> close("the dispatcher has been silent for " + silentMillis + " ms"));
         for (int i = 0; i < settings.streams() && state == State.SERVING; i++) {
             openStream();
         }
@@ -428,19 +425,7 @@ final class DispatcherConnection extends Http2Client.Owner
         roundTrips.put(++lastRoundTrip, action);
         // What is queued must leave first: a PING overtakes it otherwise.
         http2.flush(ctx());
-        http2.encoder().writePing(ctx(), false, lastRoundTrip, ctx().newPromise());
-        http2.flushSoon();
-    }
-
-    @Override
-    public void onProbe() {
-        http2.encoder().writePing(ctx(), false, PROBE_PING, ctx().newPromise());
-        http2.flushSoon();
-    }
-
-    @Override
-    public void onSilent(long silentMillis) {
-        close("the dispatcher has been silent for " + silentMillis + " ms");
+        http2.ping(lastRoundTrip);
     }
 
     private boolean isControl(int streamId) {

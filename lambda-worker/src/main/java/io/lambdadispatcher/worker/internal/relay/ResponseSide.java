@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameLayout;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -32,7 +33,7 @@ final class ResponseSide implements Response {
     }
 
     private final ServedExchange exchange;
-    private final ExchangeFrames out;
+    private final ServedStream out;
 
     // Of the caller, whichever thread that is at the moment.
     private volatile Phase phase = Phase.HEAD;
@@ -45,7 +46,7 @@ final class ResponseSide implements Response {
     private long bytes;
     private @Nullable Runnable writableListener;
 
-    ResponseSide(ServedExchange exchange, ExchangeFrames out) {
+    ResponseSide(ServedExchange exchange, ServedStream out) {
         this.exchange = exchange;
         this.out = out;
     }
@@ -103,7 +104,7 @@ final class ResponseSide implements Response {
     public void end() {
         advance(Phase.BODY, Phase.ENDED, "end()");
         hop(() -> ifOpen(() -> {
-            out.data(out.emptyBody(), true);
+            out.data(Unpooled.EMPTY_BUFFER, true);
             finish(true);
         }));
     }
@@ -295,25 +296,5 @@ final class ResponseSide implements Response {
             log.debug("response to {} dropped, its event loop has ended", exchange.request());
             body.release();
         }
-    }
-
-    /** What it makes frames with. */
-    interface ExchangeFrames {
-        void interim(Http2Headers head);
-
-        void head(Http2Headers head, boolean end);
-
-        void whole(Http2Headers head, ByteBuf body);
-
-        /** Takes ownership. */
-        void data(ByteBuf octets, boolean end);
-
-        void trailers(Http2Headers trailers);
-
-        void reset(ErrorCode code, String text);
-
-        ByteBuf emptyBody();
-
-        int pendingBytes();
     }
 }

@@ -12,7 +12,6 @@ import io.lambdadispatcher.wire.worker.WireException;
 import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -28,7 +27,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange under way; the connection opens another.
  */
-public final class ServedStream implements FrameReader.Listener, DataOutlet.Listener, ResponseSide.ExchangeFrames {
+public final class ServedStream implements FrameReader.Listener, DataOutlet.Listener {
 
     private static final Logger log = LoggerFactory.getLogger(ServedStream.class);
 
@@ -123,9 +122,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     private void resetStream(Http2Error error) {
-        host.http2()
-                .resetStream(host.ctx(), stream.id(), error.code(), host.ctx().newPromise());
-        host.http2().flushSoon();
+        host.http2().reset(stream, error);
         close(ErrorCode.INTERNAL);
     }
 
@@ -252,28 +249,25 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
-    @Override
-    public int pendingBytes() {
+    // For the response: bodies are taken over.
+
+    int pendingBytes() {
         return outlet.pendingBytes();
     }
 
-    @Override
-    public void interim(Http2Headers head) {
+    void interim(Http2Headers head) {
         writeBlock(out -> FrameWriter.writeInterim(out, encoder, head));
     }
 
-    @Override
-    public void head(Http2Headers head, boolean end) {
+    void head(Http2Headers head, boolean end) {
         writeBlock(out -> FrameWriter.writeResponseHead(out, encoder, head, end));
     }
 
-    @Override
-    public void trailers(Http2Headers trailers) {
+    void trailers(Http2Headers trailers) {
         writeBlock(out -> FrameWriter.writeTrailers(out, encoder, trailers));
     }
 
-    @Override
-    public void whole(Http2Headers head, ByteBuf body) {
+    void whole(Http2Headers head, ByteBuf body) {
         int bodyBytes = body.readableBytes();
         writeBlock(out -> {
             FrameWriter.writeResponseHead(out, encoder, head, bodyBytes == 0);
@@ -284,8 +278,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         outlet.body(body);
     }
 
-    @Override
-    public void data(ByteBuf octets, boolean end) {
+    void data(ByteBuf octets, boolean end) {
         while (octets.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
             writeData(octets.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
         }
@@ -302,17 +295,11 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         host.http2().flushSoon();
     }
 
-    @Override
-    public void reset(ErrorCode code, String text) {
+    void reset(ErrorCode code, String text) {
         ByteBuf out = outlet.newMeta();
         FrameWriter.writeReset(out, code, text);
         outlet.meta(out);
         host.http2().flushSoon();
-    }
-
-    @Override
-    public ByteBuf emptyBody() {
-        return Unpooled.EMPTY_BUFFER;
     }
 
     private interface Block {

@@ -2,21 +2,12 @@ package io.lambdadispatcher.worker.internal.transport;
 
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
-import io.lambdadispatcher.wire.http2.EagerFrameReader;
-import io.lambdadispatcher.wire.http2.FairFlowController;
-import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
-import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
-import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
 import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2ConnectionPrefaceAndSettingsFrameWrittenEvent;
-import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Settings;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,50 +39,26 @@ public final class Http2Client extends CoalescingHttp2Handler {
     private final Owner owner;
     private @Nullable Throwable failure;
 
-    private Http2Client(
-            Http2ConnectionDecoder decoder,
-            Http2ConnectionEncoder encoder,
-            GatheringFrameWriter frames,
-            Http2Settings settings,
-            Owner owner) {
-        super(decoder, encoder, frames, settings);
+    private Http2Client(Http2Assembly.Parts parts, Owner owner) {
+        super(parts);
         this.owner = owner;
+        decoder().frameListener(owner);
     }
 
     public static Http2Client create(Owner owner, int streamWindowBytes) {
-        DefaultHttp2Connection connection = new DefaultHttp2Connection(false);
-        // The streams' windows bound the memory: the connection's would only let one slow reader hold up the others.
-        connection
-                .local()
-                .flowController(new DefaultHttp2LocalFlowController(
-                        connection, DefaultHttp2LocalFlowController.DEFAULT_WINDOW_UPDATE_RATIO, true));
-        connection.remote().flowController(new FairFlowController(connection));
-        GatheringFrameWriter frames = new GatheringFrameWriter();
-        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
-        Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 0)));
-        decoder.frameListener(owner);
-        Http2Settings settings =
-                Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes);
-        return new Http2Client(decoder, encoder, frames, settings, owner);
+        return Http2Assembly.client(
+                new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 0),
+                Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes),
+                parts -> new Http2Client(parts, owner));
     }
 
     @Override
     public void userEventTriggered(ChannelHandlerContext ctx, Object event) throws Exception {
         if (event instanceof Http2ConnectionPrefaceAndSettingsFrameWrittenEvent) {
-            growConnectionWindow();
+            growConnectionWindow(CONNECTION_WINDOW_BYTES - Http2CodecUtil.DEFAULT_WINDOW_SIZE);
             owner.onConnected(ctx);
         }
         super.userEventTriggered(ctx, event);
-    }
-
-    private void growConnectionWindow() throws Http2Exception {
-        connection()
-                .local()
-                .flowController()
-                .incrementWindowSize(
-                        connection().connectionStream(), CONNECTION_WINDOW_BYTES - Http2CodecUtil.DEFAULT_WINDOW_SIZE);
-        flushSoon();
     }
 
     @Override

@@ -6,16 +6,17 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.Targets;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
-import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
+import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.Http2Connection;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -33,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they belong to, and ends the connection when it
  * is idle, stuck, hostile or drained. Event loop only.
  */
-final class Http2ClientConnection extends CoalescingHttp2Handler implements IngressDrain.Drainable {
+public final class Http2ClientConnection extends CoalescingHttp2Handler implements IngressDrain.Drainable {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
@@ -59,17 +60,26 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
     private boolean draining;
     private int streamErrors;
 
-    Http2ClientConnection(
-            Http2ConnectionDecoder decoder,
-            Http2ConnectionEncoder encoder,
-            GatheringFrameWriter frames,
-            Http2Settings settings,
-            EagerFrameReader reader,
-            IngressContext context) {
-        super(decoder, encoder, frames, settings);
+    private Http2ClientConnection(Http2Assembly.Parts parts, IngressContext context) {
+        super(parts);
         this.context = context;
-        this.reader = reader;
+        this.reader = parts.reader();
         this.streamKey = connection().newKey();
+    }
+
+    /** Appends a client's connection with its limits to the pipeline; the first bytes it is given are its preface. */
+    public static void install(ChannelPipeline pipeline, IngressContext context) {
+        HttpLimits limits = context.limits();
+        Http2ClientConnection handler = Http2Assembly.publicServer(
+                new FlatHeadersDecoder(limits.maxHeadBytes(), HeadRules.MOST_FIELDS_ADDED),
+                Http2Settings.defaultSettings()
+                        .maxConcurrentStreams(limits.maxConcurrentStreams())
+                        .initialWindowSize(limits.streamWindowBytes())
+                        .maxHeaderListSize(limits.maxHeadBytes())
+                        .connectProtocolEnabled(true),
+                limits.maxResetsPerWindow(),
+                parts -> new Http2ClientConnection(parts, context));
+        pipeline.addLast(handler);
     }
 
     @Override
@@ -90,7 +100,7 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
         start(ctx);
     }
 
-    private void start(ChannelHandlerContext ctx) throws Http2Exception {
+    private void start(ChannelHandlerContext ctx) {
         if (rules != null) {
             return;
         }
@@ -99,7 +109,7 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
         int more = context.limits().connectionWindowBytes()
                 - connection().local().flowController().windowSize(connection().connectionStream());
         if (more > 0) {
-            decoder().flowController().incrementWindowSize(connection().connectionStream(), more);
+            growConnectionWindow(more);
         }
         idleSinceNanos = now(ctx);
         writes = new WriteWatch(ctx.channel());

@@ -161,7 +161,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     void onRequestTrailers(Http2Headers trailers) {
         if (tunnel) {
             // RFC 9113 section 8.5: nothing but DATA.
-            reset(Http2Error.PROTOCOL_ERROR);
+            connection.reset(stream, Http2Error.PROTOCOL_ERROR);
             onClosed();
         } else if (request != null && state != State.CLOSED) {
             connection.rules().trailers(trailers);
@@ -172,7 +172,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /** RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it without an error. */
     void onHalfClosed() {
         if (state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
-            reset(Http2Error.NO_ERROR);
+            connection.reset(stream, Http2Error.NO_ERROR);
         }
     }
 
@@ -198,7 +198,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             movedAtWatch = moved;
             stillSinceNanos = now;
         } else if (now - stillSinceNanos > (pending ? stuckNanos : idleNanos)) {
-            reset(Http2Error.CANCEL);
+            connection.reset(stream, Http2Error.CANCEL);
             onClosed();
         }
     }
@@ -277,7 +277,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void cut(Failure failure) {
         state = State.CLOSED;
-        reset(tunnel ? Http2Error.CANCEL : error(failure.kind()));
+        connection.reset(stream, tunnel ? Http2Error.CANCEL : error(failure.kind()));
         outlet.close();
     }
 
@@ -325,11 +325,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void writeHead(Http2Headers head, boolean end) {
         connection.encoder().writeHeaders(ctx, stream.id(), head, 0, end, connection.headPromise(stream));
-        connection.flushSoon();
-    }
-
-    private void reset(Http2Error error) {
-        connection.encoder().writeRstStream(ctx, stream.id(), error.code(), ctx.newPromise());
         connection.flushSoon();
     }
 }

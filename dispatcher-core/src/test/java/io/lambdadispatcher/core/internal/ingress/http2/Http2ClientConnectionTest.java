@@ -82,7 +82,7 @@ class Http2ClientConnectionTest {
     void connect() {
         channel.freezeTime();
         pass(Duration.ofHours(1));
-        Http2Ingress.install(
+        Http2ClientConnection.install(
                 channel.pipeline(),
                 new IngressContext(HttpLimits.defaults(), ForwardingPolicy.defaults(), this::open, drain, "http"));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());

@@ -1,0 +1,78 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
+import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
+
+import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.WireException;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Stream;
+import java.time.Instant;
+
+/**
+ * A peer of which nothing is known. Its control stream brings a launch token: a good one makes it a {@link WorkerConnection}, which takes this object's
+ * place. Anything else that it asks for ends the connection. Event loop only.
+ */
+final class Admission extends DialIn {
+    private boolean refused;
+
+    Admission(WorkerPort port, WorkerPortHandler handler) {
+        super(port, handler);
+    }
+
+    @Override
+    public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
+        // What was read together with a refused request is still to come.
+        if (!refused) {
+            super.onHeadersRead(c, id, head, padding, end);
+        }
+    }
+
+    @Override
+    void onControlStream(Http2Stream stream, Http2Headers head) {
+        CharSequence authorization = head.get(HttpHeaderNames.AUTHORIZATION);
+        if (authorization == null || !authorization.toString().startsWith(Endpoints.BEARER)) {
+            refuse(stream, UNAUTHORIZED, "no launch token");
+            return;
+        }
+        String text = authorization.toString().substring(Endpoints.BEARER.length());
+        LaunchToken token;
+        try {
+            token = LaunchToken.verify(text, port.access.secret(), Instant.EPOCH);
+        } catch (WireException e) {
+            refuse(stream, UNAUTHORIZED, String.valueOf(e.getMessage()));
+            return;
+        }
+        PoolShard shard = port.shard(token.function(), loop());
+        if (shard == null) {
+            refuse(stream, FORBIDDEN, "launch token for function " + token.function() + ", which is not configured");
+            return;
+        }
+        boolean expired = !Instant.now().isBefore(token.expiry());
+        WorkerConnection connection = new WorkerConnection(this, stream, text, token.workerId(), shard);
+        String refusal = port.events.admit(token, connection, expired);
+        if (refusal != null) {
+            refuse(stream, expired ? UNAUTHORIZED : FORBIDDEN, refusal);
+            return;
+        }
+        connection.start();
+    }
+
+    @Override
+    void onWorkerStream(Http2Stream stream) {
+        refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
+    }
+
+    @Override
+    void refuse(Http2Stream stream, HttpResponseStatus status, String reason) {
+        super.refuse(stream, status, reason);
+        refused = true;
+        handler.flush(handler.ctx());
+        handler.ctx().close();
+    }
+}

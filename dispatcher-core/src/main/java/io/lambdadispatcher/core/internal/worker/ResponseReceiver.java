@@ -1,0 +1,270 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.FrameReader;
+import io.lambdadispatcher.wire.worker.FrameType;
+import io.lambdadispatcher.wire.worker.HeadDecoder;
+import io.lambdadispatcher.wire.worker.WireException;
+import io.lambdadispatcher.wire.worker.WireException.Reason;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The responses of a worker stream: reads the worker's frames, checks them, and passes them on to the attempt that waits for them. A frame that ends the response
+ * is passed on between two calls of {@link WorkerStream}, which makes the transitions. Event loop only.
+ */
+final class ResponseReceiver implements FrameReader.Listener {
+    private static final AsciiString HEAD = AsciiString.cached("HEAD");
+    private static final AsciiString SWITCHING = AsciiString.cached("101");
+    private static final AsciiString NO_CONTENT = AsciiString.cached("204");
+    private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
+    private static final long LENGTH_UNKNOWN = -1;
+    private static final String BAD_LENGTH = "the response's body does not match its content-length or status";
+
+    private final WorkerStream stream;
+    private final WindowLedger window;
+    private final FrameReader reader;
+    private final HeadDecoder decoder = new HeadDecoder();
+
+    /** {@code null} if no response is expected, or if nobody wants what is left of it. */
+    private @Nullable Attempt attempt;
+
+    private boolean tunnel;
+    private boolean headSeen;
+    private boolean failed;
+    private boolean bodyExpected;
+    private long bodyBytesLeft;
+
+    // Body bytes that nobody wants, within one call of read().
+    private int dropped;
+
+    ResponseReceiver(WorkerStream stream, ByteBufAllocator allocator, WindowLedger window) {
+        this.stream = stream;
+        this.window = window;
+        this.reader = FrameReader.ofWorkerStream(allocator, this);
+    }
+
+    /** A request has been sent: its response goes to {@code forAttempt}. */
+    void expect(Http2Headers request, Attempt forAttempt) {
+        attempt = forAttempt;
+        tunnel = Exchange.isTunnel(request);
+        headSeen = false;
+        failed = false;
+        bodyExpected = !HEAD.contentEquals(request.method());
+        bodyBytesLeft = LENGTH_UNKNOWN;
+    }
+
+    /** Nobody wants the rest of the response, or there is none. */
+    void forget() {
+        attempt = null;
+    }
+
+    void close() {
+        forget();
+        reader.close();
+    }
+
+    /** A tunnel was asked for and is open. */
+    boolean isTunnel() {
+        return tunnel && headSeen;
+    }
+
+    /** The response so far is a server's error. */
+    boolean hasFailed() {
+        return failed;
+    }
+
+    /** @return the bytes to give back to the window now */
+    int read(ByteBuf in) throws WireException {
+        dropped = 0;
+        return reader.read(in) + dropped;
+    }
+
+    // Frames.
+
+    @Override
+    public void onData(ByteBuf part, boolean end) throws WireException {
+        Attempt to = headSeen ? attempt : null;
+        int bytes = part.readableBytes();
+        if (to == null) {
+            part.release();
+            receiver(FrameType.DATA, false);
+            dropped += bytes;
+            stream.onAbandonedFrame(end);
+        } else if (!fits(bytes, end)) {
+            part.release();
+            dropped += bytes;
+            fail(to, end, BAD_LENGTH);
+        } else {
+            window.onResponse(bytes);
+            stream.onPassingOn(end);
+            to.onData(part, end);
+            stream.onPassedOn();
+        }
+    }
+
+    @Override
+    public void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException {
+        switch (type) {
+            case RESPONSE_HEAD -> onHead(decoder.decode(payload, offset), end);
+            case INTERIM -> onInterim(decoder.decode(payload, offset));
+            case TRAILERS -> onTrailers(decoder.decode(payload, offset));
+            case RESET -> onReset(ErrorCode.ofCode(payload.readInt()), payload.toString(StandardCharsets.UTF_8));
+            default -> throw notAllowed(type);
+        }
+    }
+
+    private void onInterim(Http2Headers head) throws WireException {
+        Attempt to = receiver(FrameType.INTERIM, !headSeen);
+        if (to != null) {
+            verifyInterim(head.status());
+            to.onInterim(head);
+        }
+    }
+
+    private void onHead(FlatHeaders head, boolean end) throws WireException {
+        Attempt to = receiver(FrameType.RESPONSE_HEAD, !headSeen);
+        if (to == null) {
+            stream.onAbandonedFrame(end);
+            return;
+        }
+        CharSequence status = verifiedStatus(head);
+        headSeen = true;
+        failed = status.charAt(0) >= '5';
+        // With any other status it is a response like others (RFC 9110 section 9.3.6).
+        tunnel &= status.charAt(0) == '2';
+        if (!tunnel && !readLength(head, status)) {
+            String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
+            fail(to, end, "response with content-length " + values + ", expected one number");
+        } else if (end && !fits(0, true)) {
+            fail(to, true, BAD_LENGTH);
+        } else {
+            stream.onPassingOn(end);
+            to.onHead(head, end);
+            stream.onPassedOn();
+        }
+    }
+
+    private void onTrailers(Http2Headers trailers) throws WireException {
+        Attempt to = receiver(FrameType.TRAILERS, headSeen);
+        if (to == null) {
+            stream.onAbandonedFrame(true);
+        } else if (!fits(0, true)) {
+            fail(to, true, BAD_LENGTH);
+        } else {
+            stream.onPassingOn(true);
+            to.onTrailers(trailers);
+            stream.onPassedOn();
+        }
+    }
+
+    private void onReset(ErrorCode code, String text) throws WireException {
+        Attempt to = receiver(FrameType.RESET, true);
+        if (to == null) {
+            stream.onAbandonedFrame(true);
+            return;
+        }
+        stream.onExchangeEnding(code != ErrorCode.REFUSED);
+        switch (code) {
+            case REFUSED -> to.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
+            case GOING_AWAY -> to.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));
+            case TIMEOUT -> to.onFailure(failure(Failure.Kind.TIMEOUT, "the handler timed out", text));
+            case CANCELLED -> to.onFailure(failure(Failure.Kind.HANDLER_CANCELLED, "the handler broke off", text));
+            case BAD_MESSAGE ->
+                to.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
+            default -> to.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
+        }
+        stream.onPassedOn();
+    }
+
+    private static Failure failure(Failure.Kind kind, String what, String text) {
+        return new Failure(kind, text.isEmpty() ? what : what + ": " + text);
+    }
+
+    /** The response is malformed: the exchange fails, the stream goes on. */
+    private void fail(Attempt to, boolean end, String detail) {
+        Failure failure = new Failure(Failure.Kind.BAD_RESPONSE, detail);
+        if (end) {
+            stream.onExchangeEnding(true);
+            to.onFailure(failure);
+            stream.onPassedOn();
+        } else {
+            stream.cancel(ErrorCode.BAD_MESSAGE);
+            to.onFailure(failure);
+        }
+    }
+
+    /** @return {@code null} if nobody wants the frame any more */
+    private @Nullable Attempt receiver(FrameType type, boolean allowed) throws WireException {
+        if (attempt == null ? !stream.isAbandoned() : !allowed) {
+            throw notAllowed(type);
+        }
+        return attempt;
+    }
+
+    private WireException notAllowed(FrameType type) {
+        return new WireException(
+                Reason.FRAME_NOT_ALLOWED_HERE,
+                0,
+                type + " in state " + stream.stateName() + (headSeen ? " after" : " before") + " the head");
+    }
+
+    // Status and content-length.
+
+    private static void verifyInterim(@Nullable CharSequence status) throws WireException {
+        if (status == null || status.length() != 3 || status.charAt(0) != '1' || SWITCHING.contentEquals(status)) {
+            throw new WireException(Reason.BAD_HEAD, 0, "INTERIM with status " + status + ", expected 1xx but 101");
+        }
+    }
+
+    private static CharSequence verifiedStatus(Http2Headers head) throws WireException {
+        CharSequence status = head.status();
+        if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
+            throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
+        }
+        return status;
+    }
+
+    /** @return false if nobody could say where the response ends (RFC 9112 section 6.3); whom we pass it on to might think otherwise */
+    private boolean readLength(FlatHeaders head, CharSequence status) {
+        bodyExpected &= !NO_CONTENT.contentEquals(status) && !NOT_MODIFIED.contentEquals(status);
+        CharSequence digits = head.get(HttpHeaderNames.CONTENT_LENGTH);
+        if (digits == null) {
+            return true;
+        }
+        bodyBytesLeft = parseLength(digits);
+        return bodyBytesLeft >= 0 && !head.isRepeated(HttpHeaderNames.CONTENT_LENGTH);
+    }
+
+    /** @return -1 if it is no number */
+    private static long parseLength(CharSequence digits) {
+        long value = digits.length() == 0 ? -1 : 0;
+        for (int i = 0; i < digits.length() && value >= 0; i++) {
+            int digit = digits.charAt(i) - '0';
+            boolean fits = digit >= 0 && digit <= 9 && value <= (Long.MAX_VALUE - 9) / 10;
+            value = fits ? value * 10 + digit : -1;
+        }
+        return value;
+    }
+
+    /** RFC 9110 section 8.6: what came must be what content-length said. */
+    private boolean fits(int bytes, boolean end) {
+        if (!bodyExpected) {
+            return bytes == 0;
+        }
+        if (bodyBytesLeft == LENGTH_UNKNOWN) {
+            return true;
+        }
+        bodyBytesLeft -= bytes;
+        return bodyBytesLeft >= 0 && (!end || bodyBytesLeft == 0);
+    }
+}

@@ -1,0 +1,84 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
+import io.lambdadispatcher.wire.http2.Http2Assembly;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.http2.Http2Exception;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Netty's part of a connection to the worker port. Frames go to an {@link Admission}, and to the {@link WorkerConnection} that this lets in. Event loop only.
+ */
+final class WorkerPortHandler extends CoalescingHttp2Handler {
+    private static final Logger log = LoggerFactory.getLogger(WorkerPortHandler.class);
+
+    private final WorkerPort port;
+
+    /** {@code null} until the peer is let in. */
+    private @Nullable WorkerConnection admitted;
+
+    WorkerPortHandler(Http2Assembly.Parts parts, WorkerPort port) {
+        super(parts);
+        this.port = port;
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
+        super.handlerAdded(ctx);
+        decoder().frameListener(new Admission(port, this));
+        long timeoutMillis = port.access.handshakeTimeout().toMillis();
+        ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
+    }
+
+    void onAdmitted(WorkerConnection connection) {
+        admitted = connection;
+        decoder().frameListener(connection);
+        connection().addListener(connection);
+    }
+
+    private void onHandshakeTimeout(ChannelHandlerContext ctx) {
+        if (admitted == null) {
+            ctx.close();
+        } else {
+            admitted.onHandshakeTimeout();
+        }
+    }
+
+    /** Whoever is not let in gets no answer that could be asked for without end. */
+    @Override
+    protected void onStreamError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {
+        if (outbound || admitted != null) {
+            super.onStreamError(ctx, outbound, cause, error);
+        } else {
+            onConnectionError(
+                    ctx,
+                    false,
+                    cause,
+                    Http2Exception.connectionError(error.error(), "not admitted: %s", error.getMessage()));
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) throws Exception {
+        if (admitted != null) {
+            admitted.onInactive();
+        }
+        super.channelInactive(ctx);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) throws Exception {
+        if (cause instanceof IOException || cause instanceof DecoderException) {
+            log.debug("worker connection {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            ctx.close();
+        } else {
+            super.exceptionCaught(ctx, cause);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package io.lambdadispatcher.wire.http2;
+
+import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.DefaultHttp2Connection;
+import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
+import io.netty.handler.codec.http2.DefaultHttp2ConnectionEncoder;
+import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
+import io.netty.handler.codec.http2.Http2ConnectionEncoder;
+import io.netty.handler.codec.http2.Http2EventAdapter;
+import io.netty.handler.codec.http2.Http2HeadersDecoder;
+import io.netty.handler.codec.http2.Http2PromisedRequestVerifier;
+import io.netty.handler.codec.http2.Http2Settings;
+import java.util.function.Function;
+
+/**
+ * Puts an HTTP/2 connection together, the same way for clients, workers and applications: fair flow control, frames gathered into large writes, DATA
+ * passed on as it arrives. The handler made from the {@link Parts} sets its frame listener before the first frame can arrive.
+ */
+public final class Http2Assembly<T extends CoalescingHttp2Handler>
+        extends AbstractHttp2ConnectionHandlerBuilder<T, Http2Assembly<T>> {
+
+    /** What a handler is made of. */
+    public record Parts(
+            Http2ConnectionDecoder decoder,
+            Http2ConnectionEncoder encoder,
+            GatheringFrameWriter frames,
+            EagerFrameReader reader,
+            Http2Settings settings) {}
+
+    /** Empty DATA frames in a row that a stranger may send (CVE-2019-9518). */
+    private static final int MAX_EMPTY_DATA_FRAMES = 8;
+
+    private static final int RESET_WINDOW_SECONDS = 30;
+    private static final long FOREVER_MILLIS = -1;
+
+    private final Function<Parts, T> factory;
+    private final GatheringFrameWriter frames = new GatheringFrameWriter();
+    private final EagerFrameReader reader;
+
+    private Http2Assembly(Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
+        this.factory = factory;
+        this.reader = new EagerFrameReader(heads);
+        initialSettings(settings);
+        gracefulShutdownTimeoutMillis(0);
+        decoderEnforceMaxConsecutiveEmptyDataFrames(0);
+        decoderEnforceMaxRstFramesPerWindow(0, 0);
+        // The builder insists on a listener.
+        frameListener(new Http2EventAdapter() {});
+    }
+
+    /**
+     * A server of peers that prove who they are, or lose the connection. It does not wait for streams when the channel is closed.
+     *
+     * @param heads decodes the peer's heads
+     */
+    public static <T extends CoalescingHttp2Handler> T server(
+            Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
+        return new Http2Assembly<>(heads, settings, factory).build(new DefaultHttp2Connection(true), false);
+    }
+
+    /**
+     * A server of strangers: checks that each head has its pseudo-headers, and limits empty DATA and resets. When the channel is
+     * closed, it serves the streams that are open to their end.
+     *
+     * @param maxResets streams that the peer may reset within 30 s (CVE-2023-44487)
+     */
+    public static <T extends CoalescingHttp2Handler> T publicServer(
+            Http2HeadersDecoder heads, Http2Settings settings, int maxResets, Function<Parts, T> factory) {
+        return new Http2Assembly<>(heads, settings, factory)
+                .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
+                .decoderEnforceMaxRstFramesPerWindow(maxResets, RESET_WINDOW_SECONDS)
+                .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
+                .build(new DefaultHttp2Connection(true), true);
+    }
+
+    /**
+     * A client. The windows of its streams bound the memory. The window of the connection would only let one slow reader hold up the
+     * others, so it is refilled as data arrives. The client does not wait for streams when the channel is closed.
+     */
+    public static <T extends CoalescingHttp2Handler> T client(
+            Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
+        Http2Connection connection = new DefaultHttp2Connection(false);
+        connection
+                .local()
+                .flowController(new DefaultHttp2LocalFlowController(
+                        connection, DefaultHttp2LocalFlowController.DEFAULT_WINDOW_UPDATE_RATIO, true));
+        return new Http2Assembly<>(heads, settings, factory).build(connection, false);
+    }
+
+    private T build(Http2Connection connection, boolean verifyPseudoHeaders) {
+        connection.remote().flowController(new FairFlowController(connection));
+        Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
+        Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
+                connection,
+                encoder,
+                reader,
+                Http2PromisedRequestVerifier.ALWAYS_VERIFY,
+                true,
+                true,
+                true,
+                verifyPseudoHeaders);
+        return codec(decoder, encoder).build();
+    }
+
+    @Override
+    protected T build(Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings settings) {
+        return factory.apply(new Parts(decoder, encoder, frames, reader, settings));
+    }
+}
