@@ -54,11 +54,12 @@ class EmbeddingExampleIT {
             response.end();
         };
         Worker worker = new Worker(
-                        WorkerConfig.of(
-                                "greeter",
-                                "worker-1",
-                                new Credential.Secret(SECRET),
-                                List.of(dispatcher.workerAddress())),
+                        WorkerConfig.builder(
+                                        "greeter",
+                                        "worker-1",
+                                        new Credential.Secret(SECRET),
+                                        List.of(dispatcher.workerAddress()))
+                                .build(),
                         handler)
                 .start(); // in real life in another process, or in a Lambda
 
@@ -115,11 +116,12 @@ class EmbeddingExampleIT {
                 .eventLoopGroup(loops)
                 .start()) {
             Worker worker = new Worker(
-                            WorkerConfig.of(
-                                    "greeter",
-                                    "worker-1",
-                                    new Credential.Secret(SECRET),
-                                    List.of(dispatcher.workerAddress())),
+                            WorkerConfig.builder(
+                                            "greeter",
+                                            "worker-1",
+                                            new Credential.Secret(SECRET),
+                                            List.of(dispatcher.workerAddress()))
+                                    .build(),
                             (request, response) -> {
                                 response.head(204);
                                 response.end();

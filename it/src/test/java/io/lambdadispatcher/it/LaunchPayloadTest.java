@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
-import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
 import java.net.InetSocketAddress;
@@ -32,7 +31,7 @@ class LaunchPayloadTest {
 
     @Test
     void should_tell_the_worker_all_it_needs() {
-        WorkerConfig read = InvokePayload.read(LaunchPayload.json(request(false, Duration.ofMinutes(14)), null));
+        WorkerConfig read = WorkerConfig.ofPayload(LaunchPayload.json(request(false, Duration.ofMinutes(14)), null));
 
         assertThat(read.function()).isEqualTo("a \"function\"");
         assertThat(read.workerId()).isEqualTo("worker-1");
@@ -47,7 +46,7 @@ class LaunchPayloadTest {
 
     @Test
     void should_leave_the_deadline_to_the_place_when_life_has_no_limit() {
-        WorkerConfig read = InvokePayload.read(LaunchPayload.json(request(false, Duration.ZERO), null));
+        WorkerConfig read = WorkerConfig.ofPayload(LaunchPayload.json(request(false, Duration.ZERO), null));
 
         assertThat(read.deadline()).isEqualTo(Duration.ZERO);
     }
@@ -55,7 +54,7 @@ class LaunchPayloadTest {
     @Test
     void should_have_the_worker_take_one_certificate_and_no_other() {
         String fingerprint = "0123456789abcdef".repeat(4);
-        WorkerTls tls = InvokePayload.read(LaunchPayload.json(request(true, Duration.ZERO), fingerprint))
+        WorkerTls tls = WorkerConfig.ofPayload(LaunchPayload.json(request(true, Duration.ZERO), fingerprint))
                 .tls();
 
         assertThat(tls).isEqualTo(WorkerTls.fingerprint(fingerprint));
@@ -63,7 +62,7 @@ class LaunchPayloadTest {
 
     @Test
     void should_trust_public_authorities_when_no_certificate_is_sent() {
-        WorkerTls tls = InvokePayload.read(LaunchPayload.json(request(true, Duration.ZERO), null))
+        WorkerTls tls = WorkerConfig.ofPayload(LaunchPayload.json(request(true, Duration.ZERO), null))
                 .tls();
 
         assertThat(tls).isEqualTo(WorkerTls.system());

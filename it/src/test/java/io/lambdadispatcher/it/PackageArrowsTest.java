@@ -227,4 +227,27 @@ class PackageArrowsTest {
                 .beFreeOfCycles()
                 .check(CLASSES);
     }
+
+    @Test
+    void should_hold_that_no_cycles_inside_the_worker() {
+        slices().matching(BASE + "worker.(**)").should().beFreeOfCycles().check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "worker.*..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(BASE + "worker")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_api_of_handlers_knows_nothing_of_who_calls_them() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "worker.handler..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "worker.internal..", BASE + "worker.adapter..", BASE + "worker.config..")
+                .check(CLASSES);
+    }
 }

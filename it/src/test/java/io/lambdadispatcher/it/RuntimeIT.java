@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.runtimedemo.Meeting;
 import io.lambdadispatcher.worker.LambdaHandler;
 import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
-import io.lambdadispatcher.worker.handler.Lifecycle;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -253,7 +252,7 @@ class RuntimeIT {
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("KeyError");
         } finally {
-            Lifecycle.stop(handler);
+            handler.stop();
         }
     }
 

@@ -1,13 +1,12 @@
 package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
-import io.lambdadispatcher.worker.adapter.function.UserClass;
 import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
-import io.lambdadispatcher.worker.adapter.web.WebEnvironment;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
-import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.internal.exchange.UserClass;
 import io.lambdadispatcher.worker.websocket.WebSocketHandler;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +28,7 @@ final class HandlerLoader {
      * @throws IllegalArgumentException if two do, or the one chosen cannot be made
      */
     static @Nullable Handler choose(Map<String, String> variables) {
-        String web = WebEnvironment.chosenBy(variables);
+        String web = WebHandler.chosenBy(variables);
         List<String> set = new ArrayList<>(3);
         addIfSet(variables, VARIABLE, set);
         addIfSet(variables, RuntimeHandler.VARIABLE, set);
@@ -45,7 +44,7 @@ final class HandlerLoader {
             case VARIABLE -> load(variables.getOrDefault(VARIABLE, ""), variables);
             case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
             case "" -> null;
-            default -> web(variables);
+            default -> WebHandler.of(variables);
         };
     }
 
@@ -54,10 +53,6 @@ final class HandlerLoader {
         if (value != null && !value.isBlank()) {
             to.add(name);
         }
-    }
-
-    private static Handler web(Map<String, String> variables) {
-        return new WebHandler(WebEnvironment.read(variables));
     }
 
     /** @throws IllegalArgumentException names the variable, its value, what is wrong with it and what was expected */
@@ -69,7 +64,7 @@ final class HandlerLoader {
             throw new IllegalArgumentException(VARIABLE + "=" + name + ": " + unloadable(e), e);
         } catch (IllegalArgumentException e) {
             // What is wrong with another variable names that one.
-            boolean ofAnother = String.valueOf(e.getMessage()).startsWith(EnvironmentConfig.PREFIX);
+            boolean ofAnother = String.valueOf(e.getMessage()).startsWith(WorkerConfig.VARIABLE_PREFIX);
             throw ofAnother ? e : new IllegalArgumentException(VARIABLE + "=" + name + ": " + e.getMessage(), e);
         }
     }

@@ -2,15 +2,15 @@ package io.lambdadispatcher.worker;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
 import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
-import io.lambdadispatcher.worker.adapter.web.WebEnvironment;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
-import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
 import java.io.ByteArrayInputStream;
@@ -19,6 +19,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -26,9 +27,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tools.jackson.core.JsonGenerator;
-import tools.jackson.core.ObjectWriteContext;
-import tools.jackson.core.json.JsonFactory;
 
 /**
  * The AWS Lambda handler class: one invoke is one worker. Serves with what the environment chooses ({@code docs/ADAPTERS.md}): the class that
@@ -86,9 +84,9 @@ public class LambdaHandler implements RequestStreamHandler {
         if (handler instanceof SnapshotListener listener) {
             Snapshots.ofProcess().register(listener);
         }
-        this.started = Lifecycle.start(handler).toCompletableFuture();
+        this.started = Lifecycles.start(handler).toCompletableFuture();
         if (handler instanceof Lifecycle) {
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycle.stop(handler), "handler-stop"));
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycles.stop(handler), "handler-stop"));
         }
         awaitInit(longestInitMillis);
     }
@@ -118,8 +116,8 @@ public class LambdaHandler implements RequestStreamHandler {
 
     private static Handler chosen(Map<String, String> variables) {
         Handler handler = HandlerLoader.choose(variables);
-        if (handler == null && WebEnvironment.isPortGiven(variables)) {
-            return new WebHandler(WebEnvironment.read(variables));
+        if (handler == null && WebHandler.isPortGiven(variables)) {
+            return WebHandler.of(variables);
         }
         if (handler == null) {
             throw new IllegalArgumentException(HandlerLoader.VARIABLE
@@ -141,7 +139,8 @@ public class LambdaHandler implements RequestStreamHandler {
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         byte[] event = input.readAllBytes();
-        WarmUp warmUp = WarmUp.read(event);
+        Map<String, ?> members = Json.readObject(event);
+        WarmUp warmUp = WarmUp.of(members);
         long arrivedNanos = System.nanoTime();
         awaitStart(usableMillis(context));
         Duration waited = Duration.ofNanos(System.nanoTime() - arrivedNanos);
@@ -149,14 +148,14 @@ public class LambdaHandler implements RequestStreamHandler {
             warmUp.hold(output, usableMillis(context));
             return;
         }
-        if (handler instanceof RequestStreamHandler ordinary && !InvokePayload.isLaunch(event)) {
+        if (handler instanceof RequestStreamHandler ordinary && !isLaunch(members)) {
             ordinary.handleRequest(new ByteArrayInputStream(event), output, context);
             return;
         }
         if (handler instanceof FunctionHandler function) {
             function.onInvoke(context);
         }
-        WorkerConfig config = InvokePayload.read(new String(event, StandardCharsets.UTF_8));
+        WorkerConfig config = WorkerConfig.ofPayload(new String(event, StandardCharsets.UTF_8));
         config = withDeadline(config, waited, context.getRemainingTimeInMillis());
         WorkerSummary summary = serve(new Worker(config, handler).start());
         if (summary.refused() && summary.requests() == 0) {
@@ -165,7 +164,12 @@ public class LambdaHandler implements RequestStreamHandler {
         if (summary.connections() == 0) {
             throw new IOException("worker " + summary.workerId() + " has reached no dispatcher: " + summary.reason());
         }
-        write(summary, output);
+        output.write(json(summary));
+    }
+
+    /** Tells a launch from other events by members that every launch has. */
+    static boolean isLaunch(Map<String, ?> members) {
+        return members.containsKey("workerId") && members.containsKey("addresses");
     }
 
     private static int usableMillis(Context context) {
@@ -199,8 +203,8 @@ public class LambdaHandler implements RequestStreamHandler {
         Duration left = Duration.ofMillis(remainingMillis);
         Duration own = config.deadline().isZero() ? left : config.deadline().minus(waited);
         Duration earlier = own.compareTo(left) < 0 ? own : left;
-        return config.withDeadline(
-                earlier.compareTo(NEXT_TO_NOTHING) < 0 ? NEXT_TO_NOTHING : earlier, config.deadlineMargin());
+        Duration deadline = earlier.compareTo(NEXT_TO_NOTHING) < 0 ? NEXT_TO_NOTHING : earlier;
+        return config.toBuilder().deadline(deadline).build();
     }
 
     private static WorkerSummary serve(Worker worker) throws IOException {
@@ -215,20 +219,18 @@ public class LambdaHandler implements RequestStreamHandler {
         }
     }
 
-    private static void write(WorkerSummary summary, OutputStream output) {
-        try (JsonGenerator json = new JsonFactory().createGenerator(ObjectWriteContext.empty(), output)) {
-            json.writeStartObject();
-            json.writeStringProperty("function", summary.function());
-            json.writeStringProperty("workerId", summary.workerId());
-            json.writeNumberProperty("requests", summary.requests());
-            json.writeNumberProperty("failures", summary.failures());
-            json.writeNumberProperty("requestBytes", summary.requestBytes());
-            json.writeNumberProperty("responseBytes", summary.responseBytes());
-            json.writeNumberProperty("connections", summary.connections());
-            json.writeNumberProperty("readyMillis", summary.readyMillis());
-            json.writeNumberProperty("lifeMillis", summary.lifeMillis());
-            json.writeStringProperty("reason", summary.reason());
-            json.writeEndObject();
-        }
+    private static byte[] json(WorkerSummary summary) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("function", summary.function());
+        members.put("workerId", summary.workerId());
+        members.put("requests", summary.requests());
+        members.put("failures", summary.failures());
+        members.put("requestBytes", summary.requestBytes());
+        members.put("responseBytes", summary.responseBytes());
+        members.put("connections", summary.connections());
+        members.put("readyMillis", summary.readyMillis());
+        members.put("lifeMillis", summary.lifeMillis());
+        members.put("reason", summary.reason());
+        return Json.bytes(members);
     }
 }

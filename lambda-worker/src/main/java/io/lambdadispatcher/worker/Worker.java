@@ -3,13 +3,14 @@ package io.lambdadispatcher.worker;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
-import io.lambdadispatcher.worker.handler.Concurrency;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.internal.connect.ClientTls;
 import io.lambdadispatcher.worker.internal.connect.ConnectionKeeper;
 import io.lambdadispatcher.worker.internal.connect.Dialler;
 import io.lambdadispatcher.worker.internal.connect.Tally;
+import io.lambdadispatcher.worker.internal.exchange.Concurrency;
+import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.time.Duration;
@@ -84,7 +85,7 @@ public final class Worker {
 
     /** Starts the handler if it is a {@link Lifecycle}, then dials in. Once. Whoever ends the process stops the handler. */
     public Worker start() {
-        Lifecycle.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
+        Lifecycles.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
         return this;
     }
 
@@ -179,7 +180,7 @@ public final class Worker {
         if (running.isEmpty()) {
             finish();
         } else {
-            told = Lifecycle.drain(handler, why, grace);
+            told = Lifecycles.drain(handler, why, grace);
         }
         keepers.forEach(keeper -> keeper.drain(why, grace));
     }
@@ -188,7 +189,7 @@ public final class Worker {
     private void onShutdown(Duration grace) {
         if (!draining && !shutdownTold) {
             shutdownTold = true;
-            told = Lifecycle.drain(handler, DrainReason.SHUTDOWN, withinDeadline(grace));
+            told = Lifecycles.drain(handler, DrainReason.SHUTDOWN, withinDeadline(grace));
         }
     }
 

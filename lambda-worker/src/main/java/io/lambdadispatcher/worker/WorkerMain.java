@@ -1,10 +1,10 @@
 package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
-import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
-import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker in a process of its own, configured by its environment (see {@link EnvironmentConfig}); serves with what that chooses ({@code
+ * A worker in a process of its own, configured by its environment ({@link WorkerConfig#ofEnvironment}); serves with what that chooses ({@code
  * docs/ADAPTERS.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime of {@code LAMBDA_DISPATCHER_RUNTIME} or a web
  * application; with the demo routes where it chooses nothing. SIGTERM drains. With {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends
  * with the process that started it, with {@code =stdin} when its standard input ends.
@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * handler could not start; 2 for a configuration that cannot be used. The last line of the log says why it is not 0.
  */
 public final class WorkerMain {
-    private static final String EXIT_WITH_PARENT = EnvironmentConfig.PREFIX + "EXIT_WITH_PARENT";
+    private static final String EXIT_WITH_PARENT = WorkerConfig.VARIABLE_PREFIX + "EXIT_WITH_PARENT";
     private static final int FAILED = 1;
     private static final int BAD_CONFIGURATION = 2;
 
@@ -40,7 +40,7 @@ public final class WorkerMain {
     private WorkerMain(Map<String, String> variables) {
         Handler chosen = HandlerLoader.choose(variables);
         this.handler = chosen == null ? new DemoHandler() : chosen;
-        this.worker = new Worker(EnvironmentConfig.read(variables), handler);
+        this.worker = new Worker(WorkerConfig.ofEnvironment(variables), handler);
     }
 
     public static void main(String[] args) throws Exception {
@@ -60,7 +60,7 @@ public final class WorkerMain {
         Runtime.getRuntime().addShutdownHook(new Thread(this::onSignal, "drain"));
         worker.start();
         WorkerSummary summary = worker.done().toCompletableFuture().get();
-        Lifecycle.stop(handler);
+        Lifecycles.stop(handler);
         ended.countDown();
         boolean clean = !summary.refused() && summary.connections() > 0;
         if (!clean && !toldToEnd) {
@@ -87,7 +87,7 @@ public final class WorkerMain {
         } catch (Exception e) {
             clean = false;
         }
-        Lifecycle.stop(handler);
+        Lifecycles.stop(handler);
         Runtime.getRuntime().halt(clean ? 0 : FAILED);
     }
 
@@ -120,7 +120,7 @@ public final class WorkerMain {
         daemon("orphan-end", () -> {
             try {
                 if (!ended.await(ORPHAN_GRACE_MILLIS, TimeUnit.MILLISECONDS)) {
-                    Lifecycle.stop(handler);
+                    Lifecycles.stop(handler);
                     Runtime.getRuntime().halt(FAILED);
                 }
             } catch (InterruptedException e) {

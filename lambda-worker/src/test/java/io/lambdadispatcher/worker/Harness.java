@@ -30,17 +30,18 @@ public final class Harness implements AutoCloseable {
         this(handler, config -> config);
     }
 
-    public Harness(Handler handler, UnaryOperator<WorkerConfig> change) {
+    public Harness(Handler handler, UnaryOperator<WorkerConfig.Builder> change) {
         this(new ScriptedDispatcher(), handler, change);
     }
 
-    public Harness(ScriptedDispatcher dispatcher, Handler handler, UnaryOperator<WorkerConfig> change) {
+    public Harness(ScriptedDispatcher dispatcher, Handler handler, UnaryOperator<WorkerConfig.Builder> change) {
         this.dispatcher = dispatcher;
-        WorkerConfig config = WorkerConfig.of("f", "w1", SECRET, List.of(dispatcher.address()))
-                .withStreams(1, 1);
+        WorkerConfig.Builder config = WorkerConfig.builder("f", "w1", SECRET, List.of(dispatcher.address()))
+                .connections(1)
+                .streams(1);
         // A lambda of a test may be asked for a tunnel.
         Handler asked = handler instanceof Lifecycle ? handler : Handler.withTunnels(handler);
-        this.worker = new Worker(change.apply(config), asked).start();
+        this.worker = new Worker(change.apply(config).build(), asked).start();
     }
 
     public ScriptedStream stream() throws InterruptedException {

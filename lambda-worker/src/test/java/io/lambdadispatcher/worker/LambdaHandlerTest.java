@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
-import io.lambdadispatcher.worker.config.InvokePayload;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -117,13 +117,13 @@ class LambdaHandlerTest {
 
     @Test
     void should_bound_the_hold_of_a_warm_up() {
-        assertThat(WarmUp.read(event("{\"warmUp\":true,\"holdMillis\":99999999999}")))
+        assertThat(WarmUp.of(members("{\"warmUp\":true,\"holdMillis\":99999999999}")))
                 .isEqualTo(new WarmUp(10_000));
-        assertThat(WarmUp.read(event("{\"warmUp\":true,\"holdMillis\":-5}"))).isEqualTo(new WarmUp(0));
-        assertThat(WarmUp.read(event("{\"warmUp\":false}"))).isNull();
-        assertThat(WarmUp.read(event("{\"nested\":{\"warmUp\":true}}"))).isNull();
-        assertThat(WarmUp.read(event("[true]"))).isNull();
-        assertThat(WarmUp.read(event("{\"warmUp\":true"))).isNull();
+        assertThat(WarmUp.of(members("{\"warmUp\":true,\"holdMillis\":-5}"))).isEqualTo(new WarmUp(0));
+        assertThat(WarmUp.of(members("{\"warmUp\":false}"))).isNull();
+        assertThat(WarmUp.of(members("{\"nested\":{\"warmUp\":true}}"))).isNull();
+        assertThat(WarmUp.of(members("[true]"))).isNull();
+        assertThat(WarmUp.of(members("{\"warmUp\":true"))).isNull();
     }
 
     @Test
@@ -199,9 +199,13 @@ class LambdaHandlerTest {
         }
     }
 
+    private static Map<String, ?> members(String event) {
+        return Json.readObject(event.getBytes(StandardCharsets.UTF_8));
+    }
+
     @Test
     void should_know_a_launch_from_other_events() {
-        assertThat(InvokePayload.isLaunch(event("{\"workerId\":\"w\",\"x\":{\"a\":[1]},\"dialBack\":[]}")))
+        assertThat(LambdaHandler.isLaunch(members("{\"workerId\":\"w\",\"x\":{\"a\":[1]},\"addresses\":[]}")))
                 .isTrue();
         for (String other : new String[] {
             "{\"workerId\":\"w\"}",
@@ -211,7 +215,7 @@ class LambdaHandlerTest {
             "",
             "{\"workerId\":1,"
         }) {
-            assertThat(InvokePayload.isLaunch(event(other))).as(other).isFalse();
+            assertThat(LambdaHandler.isLaunch(members(other))).as(other).isFalse();
         }
     }
 }

@@ -102,7 +102,7 @@ class LifecycleTest {
             throws Exception {
         Slow handler = started();
         handler.passedOn = new CompletableFuture<>();
-        try (Harness harness = new Harness(handler, c -> c.withStreams(2, 1))) {
+        try (Harness harness = new Harness(handler, c -> c.connections(2).streams(1))) {
             ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
             ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
             one.send(new Drain(DrainReason.SCALE_IN, 10_000));
@@ -121,7 +121,7 @@ class LifecycleTest {
     @Test
     void should_tell_the_handler_once_that_a_dispatcher_goes_though_the_worker_stays() throws Exception {
         Slow handler = started();
-        try (Harness harness = new Harness(handler, c -> c.withStreams(2, 1))) {
+        try (Harness harness = new Harness(handler, c -> c.connections(2).streams(1))) {
             ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
             ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
             harness.dispatcher.answersHello = false;

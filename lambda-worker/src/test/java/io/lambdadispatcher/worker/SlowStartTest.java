@@ -177,9 +177,10 @@ class SlowStartTest {
     }
 
     private static Duration deadline(long payloadMillis, long waitedMillis, int remainingMillis) {
-        WorkerConfig config = WorkerConfig.of(
+        WorkerConfig config = WorkerConfig.builder(
                         "f", "w1", new Credential.Token("t"), List.of(InetSocketAddress.createUnresolved("h", 1)))
-                .withDeadline(Duration.ofMillis(payloadMillis), Duration.ZERO);
+                .deadline(Duration.ofMillis(payloadMillis))
+                .build();
         return LambdaHandler.withDeadline(config, Duration.ofMillis(waitedMillis), remainingMillis)
                 .deadline();
     }

@@ -61,7 +61,7 @@ class TlsTest {
 
     private static void assertServes(SslContext server, WorkerTls tls) throws Exception {
         try (Harness harness =
-                new Harness(new ScriptedDispatcher(server), new DemoHandler(), config -> config.withTls(tls))) {
+                new Harness(new ScriptedDispatcher(server), new DemoHandler(), config -> config.tls(tls))) {
             assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
         }
     }
@@ -92,8 +92,10 @@ class TlsTest {
         try (Harness harness = new Harness(
                 dispatcher,
                 new DemoHandler(),
-                config -> config.withTls(otherCertificate)
-                        .withTimeouts(Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(500)))) {
+                config -> config.tls(otherCertificate)
+                        .idleTimeout(Duration.ZERO)
+                        .drainGrace(Duration.ofSeconds(1))
+                        .loneTimeout(Duration.ofMillis(500)))) {
             WorkerSummary summary =
                     harness.worker.done().toCompletableFuture().get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
             assertThat(summary.connections()).isZero();

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 /** The worker's end of a tunnel, and who hears of a drain. */
 @Timeout(180)
 class TunnelTest {
-    /** What {@code WorkerConfig.of} sets. */
+    /** What {@code WorkerConfig.builder} sets. */
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
 
     private static Http2Headers connect() {

@@ -46,7 +46,11 @@ class WorkerTest {
     @Test
     void should_say_hello_with_a_token_of_its_own_then_open_its_streams_then_be_ready() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(), c -> c.withStreams(2, 3).withDeadline(Duration.ofMinutes(15), Duration.ZERO))) {
+                new DemoHandler(),
+                c -> c.connections(2)
+                        .streams(3)
+                        .deadline(Duration.ofMinutes(15))
+                        .deadlineMargin(Duration.ZERO))) {
             for (int i = 0; i < 2; i++) {
                 ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
                 LaunchToken token = LaunchToken.verify(
@@ -67,23 +71,14 @@ class WorkerTest {
 
     @Test
     void should_spread_its_connections_over_all_addresses() throws Exception {
+        ScriptedDispatcher first = new ScriptedDispatcher();
         try (ScriptedDispatcher other = new ScriptedDispatcher();
                 Harness harness = new Harness(
+                        first,
                         new DemoHandler(),
-                        c -> new WorkerConfig(
-                                c.function(),
-                                c.workerId(),
-                                c.credential(),
-                                List.of(c.addresses().get(0), other.address()),
-                                4,
-                                1,
-                                null,
-                                Duration.ZERO,
-                                Duration.ZERO,
-                                Duration.ZERO,
-                                Duration.ofSeconds(5),
-                                Duration.ZERO,
-                                512 * 1024))) {
+                        c -> WorkerConfig.builder("f", "w1", Harness.SECRET, List.of(first.address(), other.address()))
+                                .connections(4)
+                                .streams(1))) {
             for (int i = 0; i < 2; i++) {
                 harness.dispatcher.takeReady();
                 other.takeReady();
@@ -120,7 +115,7 @@ class WorkerTest {
     @Test
     void should_refuse_requests_that_come_after_the_dispatchers_own_drain() throws Exception {
         Holding handler = new Holding();
-        try (Harness harness = new Harness(handler, c -> c.withStreams(1, 2))) {
+        try (Harness harness = new Harness(handler, c -> c.connections(1).streams(2))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             ScriptedStream busy = link.takeStream();
             ScriptedStream late = link.takeStream();
@@ -153,8 +148,8 @@ class WorkerTest {
 
     @Test
     void should_drain_before_its_deadline() throws Exception {
-        try (Harness harness =
-                new Harness(new DemoHandler(), c -> c.withDeadline(Duration.ofSeconds(8), Duration.ofSeconds(10)))) {
+        try (Harness harness = new Harness(
+                new DemoHandler(), c -> c.deadline(Duration.ofSeconds(8)).deadlineMargin(Duration.ofSeconds(10)))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             Drain drain = link.takeMessage(Drain.class);
             assertThat(drain.reason()).isEqualTo(DrainReason.DEADLINE);
@@ -167,7 +162,10 @@ class WorkerTest {
     @Test
     void should_drain_when_idle_for_too_long() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(), c -> c.withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ZERO))) {
+                new DemoHandler(),
+                c -> c.idleTimeout(Duration.ofSeconds(2))
+                        .drainGrace(Duration.ofSeconds(5))
+                        .loneTimeout(Duration.ZERO))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.IDLE);
             assertThat(harness.summary().reason()).isEqualTo("IDLE");
@@ -233,9 +231,12 @@ class WorkerTest {
     @Test
     void should_end_when_launched_and_alone_for_too_long() throws Exception {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
-            WorkerConfig config = WorkerConfig.of(
+            WorkerConfig config = WorkerConfig.builder(
                             "f", "w1", new Credential.Token("v1.a.b.c.d"), List.of(dispatcher.address()))
-                    .withTimeouts(Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(300));
+                    .idleTimeout(Duration.ZERO)
+                    .drainGrace(Duration.ofSeconds(1))
+                    .loneTimeout(Duration.ofMillis(300))
+                    .build();
             dispatcher.stopListening();
             WorkerSummary summary = new Worker(config, new DemoHandler())
                     .start()

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.bench.endtoend;
 
 import io.lambdadispatcher.worker.Worker;
-import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.demo.DemoHandler;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -12,12 +12,12 @@ import java.util.stream.IntStream;
 
 /**
  * Many workers in one process, with the demo routes, each with connections and an event loop of its own. The environment configures them as it does one
- * ({@link EnvironmentConfig}), the argument says how many. Prints {@code ready} when all have been let in; ends when all have ended.
+ * ({@link WorkerConfig#ofEnvironment}), the argument says how many. Prints {@code ready} when all have been let in; ends when all have ended.
  *
  * <p>Exit codes: 1 when a worker was not let in, 2 for a wrong argument.
  */
 public final class WorkersMain {
-    private static final String WORKER_ID = EnvironmentConfig.PREFIX + "WORKER_ID";
+    private static final String WORKER_ID = WorkerConfig.VARIABLE_PREFIX + "WORKER_ID";
 
     private WorkersMain() {}
 
@@ -42,7 +42,7 @@ public final class WorkersMain {
     private static Worker newWorker(int index) {
         Map<String, String> variables = new HashMap<>(System.getenv());
         variables.merge(WORKER_ID, "-" + index, String::concat);
-        return new Worker(EnvironmentConfig.read(variables), new DemoHandler());
+        return new Worker(WorkerConfig.ofEnvironment(variables), new DemoHandler());
     }
 
     private static void each(Worker[] workers, Function<Worker, CompletableFuture<?>> step) {

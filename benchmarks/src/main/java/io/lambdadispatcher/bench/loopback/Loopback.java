@@ -89,9 +89,11 @@ final class Loopback implements AutoCloseable {
     private WorkerConfig workerConfig(@Nullable X509Bundle certificate) {
         InetSocketAddress address = InetSocketAddress.createUnresolved(
                 HOST, dispatcher.workerAddress().getPort());
-        return WorkerConfig.of("ping", "worker", new Credential.Secret(SECRET), List.of(address))
-                .withStreams(1, STREAMS)
-                .withTls(certificate == null ? null : WorkerTls.pemText(certificate.getCertificatePathPEM()));
+        return WorkerConfig.builder("ping", "worker", new Credential.Secret(SECRET), List.of(address))
+                .connections(1)
+                .streams(STREAMS)
+                .tls(certificate == null ? null : WorkerTls.pemText(certificate.getCertificatePathPEM()))
+                .build();
     }
 
     private Handler handler() {

@@ -2,19 +2,16 @@ package io.lambdadispatcher.core.lambda;
 
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.event.Json;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LambdaException;
 import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
-import tools.jackson.core.JacksonException;
-import tools.jackson.core.JsonParser;
-import tools.jackson.core.JsonToken;
-import tools.jackson.core.ObjectReadContext;
-import tools.jackson.core.json.JsonFactory;
 
 /**
  * What the end of a worker's invoke means.
@@ -30,31 +27,31 @@ import tools.jackson.core.json.JsonFactory;
  * </table>
  */
 final class InvokeOutcome {
-    private static final JsonFactory JSON = new JsonFactory();
     private static final int LONGEST_DETAIL = 400;
 
     private InvokeOutcome() {}
 
     static WorkerExit of(InvokeResponse response) {
         // The SDK's own decoding throws where octets are not UTF-8, which would cost the outcome.
-        String payload = response.payload() == null
-                ? ""
-                : new String(response.payload().asByteArrayUnsafe(), StandardCharsets.UTF_8);
+        byte[] payload =
+                response.payload() == null ? new byte[0] : response.payload().asByteArrayUnsafe();
+        // What a runtime says when it is killed is not always JSON.
+        Map<String, ?> members = Json.readObject(payload);
         if (response.functionError() == null) {
-            String reason = field(payload, "reason");
-            String requests = field(payload, "requests");
+            Object reason = members.get("reason");
+            Object requests = members.get("requests");
             return new WorkerExit(
                     Cause.ENDED,
                     oneLine((reason == null ? "returned" : reason)
                             + (requests == null ? "" : " after " + requests + " requests")));
         }
-        String type = field(payload, "errorType");
-        String message = field(payload, "errorMessage");
+        Object type = members.get("errorType");
+        Object message = members.get("errorMessage");
         String lastWords = lastLogLine(response.logResult());
         return new WorkerExit(
                 Cause.FAILED,
                 oneLine(response.functionError() + ": " + (type == null ? "" : type + ": ")
-                                + (message == null ? payload : message))
+                                + (message == null ? new String(payload, StandardCharsets.UTF_8) : message))
                         + (lastWords.isEmpty() ? "" : "; last log line: " + oneLine(lastWords)));
     }
 
@@ -78,26 +75,6 @@ final class InvokeOutcome {
             return Cause.THROTTLED;
         }
         return status >= 400 && status < 500 && status != 409 ? Cause.REFUSED : Cause.FAILED;
-    }
-
-    /** Of the outermost object. @return {@code null} if it is not there, or this is not JSON */
-    private static @Nullable String field(String json, String name) {
-        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), json)) {
-            if (parser.nextToken() != JsonToken.START_OBJECT) {
-                return null;
-            }
-            while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-                boolean found = name.equals(parser.currentName());
-                JsonToken value = parser.nextToken();
-                if (found && value.isScalarValue()) {
-                    return parser.getString();
-                }
-                parser.skipChildren();
-            }
-        } catch (JacksonException e) {
-            // What a runtime says when it is killed is not always JSON.
-        }
-        return null;
     }
 
     private static String lastLogLine(@Nullable String base64) {

@@ -1,54 +1,50 @@
 package io.lambdadispatcher.core.spi;
 
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.WireLimits;
-import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JsonGenerator;
-import tools.jackson.core.ObjectWriteContext;
-import tools.jackson.core.json.JsonFactory;
 
 /**
- * The JSON that tells a worker who it is and whom to dial: the event of a worker's Lambda invoke, and what other launchers pass on. The
- * worker's {@code InvokePayload} says what each field means.
+ * The JSON that tells a worker who it is and whom to dial: the event of a worker's Lambda invoke,
+ * and what other launchers pass on. {@code docs/PROTOCOL.md} says what each member means.
  */
 public final class LaunchPayload {
-    private static final JsonFactory JSON = new JsonFactory();
-
     private LaunchPayload() {}
 
     /**
-     * @param tlsFingerprint SHA-256 of the one certificate that the worker takes for the dispatcher's, hexadecimal; {@code null} = what its
-     *     authorities vouch for
+     * @param tlsFingerprint SHA-256 of the one certificate that the worker takes for the
+     *     dispatcher's, hexadecimal; {@code null} = what its authorities vouch for
      */
     public static String json(LaunchRequest request, @Nullable String tlsFingerprint) {
-        StringWriter text = new StringWriter();
-        try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), text)) {
-            json.writeStartObject();
-            json.writeNumberProperty("protocolVersion", WireLimits.PROTOCOL_VERSION);
-            json.writeStringProperty("function", request.function());
-            json.writeStringProperty("workerId", request.workerId());
-            json.writeStringProperty("token", request.token());
-            json.writeArrayPropertyStart("addresses");
-            request.dialBack().forEach(address -> json.writeString(hostAndPort(address)));
-            json.writeEndArray();
-            json.writeNumberProperty("connections", request.connections());
-            json.writeNumberProperty("streams", request.streamsPerConnection());
-            json.writeBooleanProperty("tls", request.tls());
-            if (tlsFingerprint != null) {
-                json.writeStringProperty("tlsFingerprint", tlsFingerprint);
-            }
-            if (!request.maxLife().isZero()) {
-                json.writeNumberProperty("deadlineMillis", request.maxLife().toMillis());
-            }
-            json.writeEndObject();
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("protocolVersion", WireLimits.PROTOCOL_VERSION);
+        members.put("function", request.function());
+        members.put("workerId", request.workerId());
+        members.put("token", request.token());
+        members.put(
+                "addresses",
+                request.dialBack().stream().map(LaunchPayload::hostAndPort).toList());
+        members.put("connections", request.connections());
+        members.put("streams", request.streamsPerConnection());
+        members.put("tls", request.tls());
+        if (tlsFingerprint != null) {
+            members.put("tlsFingerprint", tlsFingerprint);
         }
-        return text.toString();
+        if (!request.maxLife().isZero()) {
+            members.put("deadlineMillis", request.maxLife().toMillis());
+        }
+        return Json.write(members);
     }
 
-    /** A port on all interfaces cannot be dialled as such; a worker on the same machine finds it on the loopback. */
+    /**
+     * A port on all interfaces cannot be dialled as such; a worker on the same machine finds it on
+     * the loopback.
+     */
     private static String hostAndPort(InetSocketAddress address) {
         InetAddress ip = address.getAddress();
         String host = ip != null && ip.isAnyLocalAddress()

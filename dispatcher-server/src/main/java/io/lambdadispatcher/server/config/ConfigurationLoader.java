@@ -33,7 +33,7 @@ public final class ConfigurationLoader {
             DEMO_TRY_VARIABLE,
             Setting.VARIABLE_PREFIX + "PAYLOAD",
             Setting.VARIABLE_PREFIX + "HANDLER",
-            Setting.VARIABLE_PREFIX + "TRUST",
+            Setting.VARIABLE_PREFIX + "TLS_TRUST_PEM",
             Setting.VARIABLE_PREFIX + "EXIT_WITH_PARENT");
 
     private final List<String> problems = new ArrayList<>();

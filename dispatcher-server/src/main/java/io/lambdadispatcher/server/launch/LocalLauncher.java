@@ -78,7 +78,7 @@ public final class LocalLauncher implements WorkerLauncher {
             environment.put("LAMBDA_DISPATCHER_HANDLER", handler);
         }
         if (options.trust() != null) {
-            environment.put("LAMBDA_DISPATCHER_TRUST", options.trust().toString());
+            environment.put("LAMBDA_DISPATCHER_TLS_TRUST_PEM", options.trust().toString());
         }
         return builder;
     }

@@ -80,7 +80,7 @@ class LocalLauncherTest {
                         "LAMBDA_DISPATCHER_EXIT_WITH_PARENT=stdin",
                         "LAMBDA_DISPATCHER_WEB_PORT=8080",
                         "SOME=a b")
-                .noneMatch(line -> line.startsWith("LAMBDA_DISPATCHER_TRUST"));
+                .noneMatch(line -> line.startsWith("LAMBDA_DISPATCHER_TLS_TRUST_PEM"));
         String payload = environment.stream()
                 .filter(line -> line.startsWith("LAMBDA_DISPATCHER_PAYLOAD="))
                 .map(line -> line.substring(line.indexOf('=') + 1))

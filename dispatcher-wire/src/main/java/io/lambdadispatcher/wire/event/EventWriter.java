@@ -61,14 +61,14 @@ public abstract class EventWriter {
     public final byte[] write(Http2Headers head, ByteBuf body, @Nullable String requestId, int limitBytes) {
         boolean base64 = body.isReadable() && !isText(head, body);
         int bodyBytes = base64 ? (body.readableBytes() + 2) / 3 * 4 : body.readableBytes();
-        EventBuffer buffer = new EventBuffer(HEAD_BYTES + bodyBytes, limitBytes);
+        BodyBuffer buffer = BodyBuffer.ofArray(HEAD_BYTES + bodyBytes, limitBytes);
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), buffer)) {
             json.writeStartObject();
             writeRequest(json, head, requestId);
             writeBody(json, body, base64);
             json.writeEndObject();
         }
-        return buffer.octets();
+        return buffer.toArray();
     }
 
     /** Everything but {@code body} and {@code isBase64Encoded}. */

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.aws;
 
-import io.lambdadispatcher.worker.handler.Concurrency;
+import io.lambdadispatcher.worker.internal.exchange.Concurrency;
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
 import java.net.URI;

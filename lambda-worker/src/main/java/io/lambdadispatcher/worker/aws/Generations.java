@@ -1,8 +1,10 @@
 package io.lambdadispatcher.worker.aws;
 
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +28,7 @@ import software.amazon.awssdk.utils.SdkAutoCloseable;
  * @param <C> the client
  */
 final class Generations<C extends SdkAutoCloseable> {
-    /** FreezeClocks that run on differ by less: NTP slews by 0.05 % at most, and steps seldom. */
+    /** Clocks that run on differ by less: NTP slews by 0.05 % at most, and steps seldom. */
     private static final long FREEZE_MILLIS = 1000;
 
     private final IntFunction<C> making;
@@ -128,7 +130,7 @@ final class Generations<C extends SdkAutoCloseable> {
 
     /** Of the monotonic clock, the wall clock: grows by the time of each freeze. */
     private long aheadMillis() {
-        return clocks.wallMillis() - clocks.monotonicMillis();
+        return clocks.wallMillis() - TimeUnit.NANOSECONDS.toMillis(clocks.nanos());
     }
 
     /** @return to be closed, if there is no request on it */

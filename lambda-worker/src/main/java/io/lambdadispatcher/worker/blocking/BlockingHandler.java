@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.blocking;
 
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import java.util.concurrent.Executor;
 
 /** Serves a request on a thread of its own, and may block. One instance serves all requests, many at once. */

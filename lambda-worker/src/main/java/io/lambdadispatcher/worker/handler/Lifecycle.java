@@ -1,7 +1,6 @@
 package io.lambdadispatcher.worker.handler;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -34,28 +33,5 @@ public interface Lifecycle {
      */
     default CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
         return CompletableFuture.completedFuture(null);
-    }
-
-    /** Starts it if there is something to start. */
-    static CompletionStage<Void> start(Handler handler) {
-        return handler instanceof Lifecycle lifecycle ? lifecycle.start() : CompletableFuture.completedFuture(null);
-    }
-
-    /** Tells it of the drain if it wants to know. */
-    static CompletionStage<?> drain(Handler handler, DrainReason reason, Duration grace) {
-        try {
-            if (handler instanceof Lifecycle lifecycle) {
-                return lifecycle.onDrain(reason, grace);
-            }
-        } catch (RuntimeException e) {
-            FailureLog.report("drain listener", handler, e);
-        }
-        return CompletableFuture.completedFuture(null);
-    }
-
-    static void stop(Handler handler) {
-        if (handler instanceof Lifecycle lifecycle) {
-            lifecycle.stop();
-        }
     }
 }

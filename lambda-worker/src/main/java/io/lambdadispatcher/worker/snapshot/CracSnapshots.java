@@ -7,7 +7,7 @@ import org.crac.Core;
 import org.crac.Resource;
 
 /** The snapshots of a CRaC context, which are SnapStart's too. Any thread. */
-public final class CracSnapshots implements Snapshots {
+final class CracSnapshots implements Snapshots {
     private static final class Holder {
         static final CracSnapshots PROCESS = new CracSnapshots(Core.getGlobalContext());
     }
@@ -16,7 +16,7 @@ public final class CracSnapshots implements Snapshots {
     /** A context knows its resources weakly. */
     private final Queue<Resource> kept = new ConcurrentLinkedQueue<>();
 
-    public CracSnapshots(Context<Resource> context) {
+    CracSnapshots(Context<Resource> context) {
         this.context = context;
     }
 

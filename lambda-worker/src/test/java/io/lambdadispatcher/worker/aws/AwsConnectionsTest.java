@@ -3,7 +3,7 @@ package io.lambdadispatcher.worker.aws;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.worker.snapshot.CracSnapshots;
+import io.lambdadispatcher.worker.snapshot.SnapshotsOfContext;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -42,7 +42,7 @@ class AwsConnectionsTest {
     AwsConnectionsTest() throws Exception {}
 
     private AwsConnections.Builder builder() {
-        return AwsConnections.builder().clocks(clocks).snapshots(new CracSnapshots(context));
+        return AwsConnections.builder().clocks(clocks).snapshots(SnapshotsOfContext.of(context));
     }
 
     private static final class FakeContext extends Context<Resource> {

@@ -1,6 +1,9 @@
 package io.lambdadispatcher.worker.aws;
 
-/** FreezeClocks that stand until they are moved. */
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
+import java.util.concurrent.TimeUnit;
+
+/** Clocks that stand until they are moved. */
 final class ManualFreezeClocks implements FreezeClocks {
     private volatile long wallMillis = 1_800_000_000_000L;
     private volatile long monotonicMillis = 77;
@@ -21,7 +24,7 @@ final class ManualFreezeClocks implements FreezeClocks {
     }
 
     @Override
-    public long monotonicMillis() {
-        return monotonicMillis;
+    public long nanos() {
+        return TimeUnit.MILLISECONDS.toNanos(monotonicMillis);
     }
 }

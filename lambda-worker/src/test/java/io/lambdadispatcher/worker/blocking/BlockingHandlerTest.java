@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import java.io.IOException;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;

@@ -18,7 +18,7 @@ class ConfigTest {
 
     @Test
     void should_read_a_payload_and_skip_what_it_does_not_know() {
-        WorkerConfig config = InvokePayload.read("{" + REQUIRED
+        WorkerConfig config = WorkerConfig.ofPayload("{" + REQUIRED
                 + ",\"connections\":3,\"streams\":7,\"tls\":true,\"protocolVersion\":1,\"later\":{\"a\":[1]},"
                 + "\"deadlineMillis\":900000}");
         assertThat(config.function()).isEqualTo("f");
@@ -55,7 +55,7 @@ class ConfigTest {
                 "\"tls\":true,\"tlsTrustPem\":\"/etc/trust.pem\"|trust by PEM of 14 characters, expected '-----BEGIN",
             })
     void should_name_the_bad_field_its_value_and_what_was_expected(String field, String message) {
-        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + "," + field + "}"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + "," + field + "}"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message);
     }
@@ -75,41 +75,41 @@ class ConfigTest {
     @CsvSource({"TLS_CERTIFICATE, TLS_KEY", "TLS_KEY, TLS_CERTIFICATE"})
     void should_refuse_half_a_client_certificate_in_the_environment(String given, String missing) {
         for (String tls : new String[] {"true", "false"}) {
-            assertThatThrownBy(() -> EnvironmentConfig.read(environment("TLS", tls, given, "x.pem")))
+            assertThatThrownBy(() -> WorkerConfig.ofEnvironment(environment("TLS", tls, given, "x.pem")))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("LAMBDA_DISPATCHER_" + missing
-                            + " is not set, expected a PEM file, for LAMBDA_DISPATCHER_" + given + " is set");
+                            + " is not set, expected a PEM file, because LAMBDA_DISPATCHER_" + given + " is set");
         }
     }
 
     @ParameterizedTest
     @CsvSource({"tlsCertificate, tlsKey", "tlsKey, tlsCertificate"})
     void should_refuse_half_a_client_certificate_in_a_payload(String given, String missing) {
-        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"tls\":true,\"" + given + "\":\"x.pem\"}"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":true,\"" + given + "\":\"x.pem\"}"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage(missing + " is not set, expected a PEM file, for " + given + " is set");
+                .hasMessage(missing + " is not set, expected a PEM file, because " + given + " is set");
     }
 
     /** The token would go in clear text. */
     @Test
     void should_not_dial_in_clear_text_where_anything_of_tls_is_set() {
         WorkerTls certified = WorkerTls.system().withClientCertificate(Path.of("c.pem"), Path.of("k.pem"));
-        assertThat(EnvironmentConfig.read(environment("TLS_CERTIFICATE", "c.pem", "TLS_KEY", "k.pem"))
+        assertThat(WorkerConfig.ofEnvironment(environment("TLS_CERTIFICATE", "c.pem", "TLS_KEY", "k.pem"))
                         .tls())
                 .isEqualTo(certified);
-        assertThat(EnvironmentConfig.read(environment("TLS_TRUST_PEM", "trust.pem"))
+        assertThat(WorkerConfig.ofEnvironment(environment("TLS_TRUST_PEM", "trust.pem"))
                         .tls())
                 .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
-        assertThat(InvokePayload.read("{" + REQUIRED + ",\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"}")
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"}")
                         .tls())
                 .isEqualTo(certified);
         String fingerprint = "ab".repeat(32);
-        assertThat(InvokePayload.read("{" + REQUIRED + ",\"tlsFingerprint\":\"" + fingerprint + "\"}")
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"tlsFingerprint\":\"" + fingerprint + "\"}")
                         .tls())
                 .isEqualTo(WorkerTls.fingerprint(fingerprint));
-        assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"tlsTrustPem\":\"/etc/trust.pem\"}"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"tlsTrustPem\":\"/etc/trust.pem\"}"))
                 .hasMessageContaining("trust by PEM of 14 characters");
-        assertThat(InvokePayload.read("{" + REQUIRED + "}").tls()).isNull();
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + "}").tls()).isNull();
     }
 
     /** Their nanoseconds would not fit, which a worker finds out when it starts, or with its watch. */
@@ -124,20 +124,21 @@ class ConfigTest {
     void should_refuse_a_duration_that_is_too_long_to_count(String variable, String field) {
         String expected = ", expected milliseconds, 0 to 31622400000";
         for (String value : new String[] {"9223372036854775807", "31622400001", "-1"}) {
-            assertThatThrownBy(() -> EnvironmentConfig.read(environment(variable + "_MILLIS", value)))
+            assertThatThrownBy(() -> WorkerConfig.ofEnvironment(environment(variable + "_MILLIS", value)))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("LAMBDA_DISPATCHER_" + variable + "_MILLIS is '" + value + "'" + expected);
-            assertThatThrownBy(() -> InvokePayload.read("{" + REQUIRED + ",\"" + field + "Millis\":" + value + "}"))
+            assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"" + field + "Millis\":" + value + "}"))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage(field + "Millis is " + value + expected);
         }
-        EnvironmentConfig.read(environment(variable + "_MILLIS", "31622400000"));
+        WorkerConfig.ofEnvironment(environment(variable + "_MILLIS", "31622400000"));
     }
 
     @Test
-    void should_refuse_such_a_duration_in_the_record_too() {
-        WorkerConfig config = EnvironmentConfig.read(environment());
-        assertThatThrownBy(() -> config.withDeadline(Duration.ofDays(367), Duration.ZERO))
+    void should_refuse_such_a_duration_in_the_builder_too() {
+        WorkerConfig.Builder builder =
+                WorkerConfig.ofEnvironment(environment()).toBuilder().deadline(Duration.ofDays(367));
+        assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("deadline is PT8808H, expected zero to 366 days");
     }
@@ -151,27 +152,31 @@ class ConfigTest {
     }
 
     private static @Nullable WorkerTls launched(String fields) {
-        return EnvironmentConfig.read(Map.of(
+        return WorkerConfig.ofEnvironment(Map.of(
                         "LAMBDA_DISPATCHER_PAYLOAD",
                         "{" + REQUIRED + fields + "}",
-                        "LAMBDA_DISPATCHER_TRUST",
+                        "LAMBDA_DISPATCHER_TLS_TRUST_PEM",
                         "trust.pem"))
                 .tls();
     }
 
     @Test
     void should_name_the_missing_field_and_never_show_the_token() {
-        assertThatThrownBy(() -> InvokePayload.read("{\"function\":\"f\"}"))
-                .hasMessageContaining("workerId is missing");
-        assertThatThrownBy(() -> InvokePayload.read("[]"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{\"function\":\"f\"}"))
+                .hasMessageContaining("addresses is not set");
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{\"function\":\"f\",\"addresses\":[\"h:1\"]}"))
+                .hasMessageContaining("workerId is not set");
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("[]"))
                 .hasMessage("invoke payload is an array, expected a JSON object");
-        assertThatThrownBy(() -> InvokePayload.read("")).hasMessage("invoke payload is empty, expected a JSON object");
+        assertThatThrownBy(() -> WorkerConfig.ofPayload(""))
+                .hasMessage("invoke payload is empty, expected a JSON object");
         for (String name : new String[] {"token", "secret"}) {
-            assertThatThrownBy(() -> InvokePayload.read("{\"" + name + "\":4711}"))
+            assertThatThrownBy(() -> WorkerConfig.ofPayload(
+                            "{\"function\":\"f\",\"workerId\":\"w\",\"addresses\":[],\"" + name + "\":4711}"))
                     .hasMessageStartingWith(name + " is ")
                     .hasMessageNotContaining("4711");
         }
-        assertThatThrownBy(() -> InvokePayload.read("{\"token\":\"s3cret\" oops"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{\"token\":\"s3cret\" oops"))
                 .hasMessageContaining("not JSON")
                 .hasMessageNotContaining("s3cret");
         assertThat(new Credential.Token("s3cret").toString()).doesNotContain("s3cret");
@@ -179,7 +184,7 @@ class ConfigTest {
 
     @Test
     void should_read_the_environment() {
-        WorkerConfig config = EnvironmentConfig.read(Map.of(
+        WorkerConfig config = WorkerConfig.ofEnvironment(Map.of(
                 "LAMBDA_DISPATCHER_ADDRESSES", "a:1, b:2",
                 "LAMBDA_DISPATCHER_FUNCTION", "f",
                 "LAMBDA_DISPATCHER_SECRET", "0123456789abcdef",
@@ -188,21 +193,21 @@ class ConfigTest {
         assertThat(config.streams()).isEqualTo(9);
         assertThat(config.workerId()).startsWith("self-");
         assertThat(config.loneTimeout()).isZero();
-        assertThat(EnvironmentConfig.read(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + "}"))
+        assertThat(WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + "}"))
                         .workerId())
                 .isEqualTo("w");
-        assertThat(EnvironmentConfig.read(Map.of(
+        assertThat(WorkerConfig.ofEnvironment(Map.of(
                                 "LAMBDA_DISPATCHER_PAYLOAD",
                                 "{" + REQUIRED + ",\"tls\":true}",
-                                "LAMBDA_DISPATCHER_TRUST",
+                                "LAMBDA_DISPATCHER_TLS_TRUST_PEM",
                                 "trust.pem"))
                         .tls())
                 .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
-        assertThatThrownBy(() -> EnvironmentConfig.read(Map.of()))
+        assertThatThrownBy(() -> WorkerConfig.ofEnvironment(Map.of()))
                 .hasMessageContaining("LAMBDA_DISPATCHER_ADDRESSES is not set");
-        assertThatThrownBy(() -> EnvironmentConfig.read(Map.of("LAMBDA_DISPATCHER_ADDRESSES", "a:1")))
+        assertThatThrownBy(() -> WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_ADDRESSES", "a:1")))
                 .hasMessageContaining("LAMBDA_DISPATCHER_FUNCTION is not set");
-        assertThatThrownBy(() -> EnvironmentConfig.read(
+        assertThatThrownBy(() -> WorkerConfig.ofEnvironment(
                         Map.of("LAMBDA_DISPATCHER_ADDRESSES", "a:1", "LAMBDA_DISPATCHER_FUNCTION", "f")))
                 .hasMessageContaining("LAMBDA_DISPATCHER_SECRET is not set")
                 .hasMessageContaining("LAMBDA_DISPATCHER_TOKEN");

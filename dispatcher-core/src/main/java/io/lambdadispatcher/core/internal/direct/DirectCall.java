@@ -6,11 +6,11 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.wire.event.BadResponseException;
+import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -23,9 +23,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request as one invocation: gathers the body, invokes the function when it is whole, answers with what came back. Confined to the
  * client's event loop; only the response's JSON is read on the thread that brought it.
- *
- * <p>The body is copied as it arrives, unlike everywhere else: a retained slice of a single octet would keep the whole buffer that it was read into, for as
- * long as the client likes to drip.
  */
 final class DirectCall implements Carrier, RequestSink {
 
@@ -40,15 +37,13 @@ final class DirectCall implements Carrier, RequestSink {
         ENDED
     }
 
-    private static final int FIRST_BODY_BYTES = 4096;
-
     private final DirectFunction function;
     private final EventLoop home;
 
     private State state = State.GATHERING;
     private Http2Headers head = EmptyHttp2Headers.INSTANCE;
     private @Nullable Attempt attempt;
-    private @Nullable ByteBuf body;
+    private @Nullable BodyBuffer body;
     private @Nullable CompletionStage<InvokeResult> invocation;
     private int untakenBytes;
 
@@ -68,17 +63,15 @@ final class DirectCall implements Carrier, RequestSink {
     public RequestSink carry(Http2Headers requestHead, boolean end, int timeoutMillis, Attempt forAttempt) {
         head = requestHead;
         attempt = forAttempt;
-        if (announcedBytes(requestHead) > function.options().maxBodyBytes()) {
-            refuseBody();
-        } else if (end) {
+        if (end) {
             invoke();
+            return this;
+        }
+        body = BodyBuffer.ofRequest(requestHead, function.options().maxBodyBytes());
+        if (body.isTooLarge()) {
+            refuseBody();
         }
         return this;
-    }
-
-    /** Ingress has seen to it that the body agrees with it. */
-    private static long announcedBytes(Http2Headers head) {
-        return head.getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
     }
 
     // From the client.
@@ -86,38 +79,18 @@ final class DirectCall implements Carrier, RequestSink {
     @Override
     public void data(ByteBuf data, boolean end) {
         Attempt to = attempt;
-        if (state != State.GATHERING || to == null) {
+        if (state != State.GATHERING || to == null || body == null) {
             data.release();
             return;
         }
         int bytes = data.readableBytes();
-        if (!gather(data)) {
+        if (!body.add(data)) {
             refuseBody();
         } else if (end) {
             invoke();
         }
         // Last, for the next part may come from within this call.
         to.onRequestTaken(bytes);
-    }
-
-    private boolean gather(ByteBuf data) {
-        try {
-            int gathered = body == null ? 0 : body.readableBytes();
-            int bytes = data.readableBytes();
-            int limit = function.options().maxBodyBytes();
-            if (bytes > limit - gathered) {
-                return false;
-            }
-            if (bytes > 0) {
-                if (body == null) {
-                    body = ByteBufAllocator.DEFAULT.heapBuffer(Math.max(bytes, FIRST_BODY_BYTES));
-                }
-                body.writeBytes(data);
-            }
-            return true;
-        } finally {
-            data.release();
-        }
     }
 
     private void refuseBody() {
@@ -159,19 +132,16 @@ final class DirectCall implements Carrier, RequestSink {
 
     private void invoke() {
         state = State.INVOKED;
+        ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body.take();
         byte[] event;
         try {
-            event = function.events()
-                    .write(
-                            head,
-                            body == null ? Unpooled.EMPTY_BUFFER : body,
-                            function.options().maxEventBytes());
+            event = function.events().write(head, whole, function.options().maxEventBytes());
         } catch (EventTooLargeException e) {
             fail(new Failure(
                     Failure.Kind.TOO_LARGE, e.getMessage() + " cannot be given to function " + function.name()));
             return;
         } finally {
-            releaseBody();
+            whole.release();
         }
         CompletionStage<InvokeResult> begun;
         try {
@@ -271,14 +241,9 @@ final class DirectCall implements Carrier, RequestSink {
     private void end() {
         state = State.ENDED;
         invocation = null;
-        releaseBody();
-        function.onCallEnded();
-    }
-
-    private void releaseBody() {
         if (body != null) {
             body.release();
-            body = null;
         }
+        function.onCallEnded();
     }
 }

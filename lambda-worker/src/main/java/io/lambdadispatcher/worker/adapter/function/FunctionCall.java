@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.function;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.event.BadResponseException;
+import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
@@ -9,7 +10,6 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -26,11 +26,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request as one call of the user's function. Gathers the body on the event loop, then runs on a thread of its own, which is interrupted when
  * nobody wants the response any more.
- *
- * <p>The body is copied as it arrives: an event needs all of it in one piece, and a slice would keep what it was read into for as long as the client drips.
  */
 final class FunctionCall implements BodyReader, Runnable {
-
     private enum State {
         /** The body arrives; confined to the event loop. */
         GATHERING,
@@ -40,17 +37,12 @@ final class FunctionCall implements BodyReader, Runnable {
         ENDED
     }
 
-    private static final int FIRST_BODY_BYTES = 4096;
-
-    /** Of what a length that is only announced makes us take. */
-    private static final int MOST_FIRST_BYTES = 1 << 20;
-
     private final FunctionHandler handler;
     private final Request request;
     private final Response response;
 
+    private final BodyBuffer body;
     private State state = State.GATHERING;
-    private @Nullable ByteBuf body;
 
     /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
     private final Object threadLock = new Object();
@@ -61,61 +53,30 @@ final class FunctionCall implements BodyReader, Runnable {
         this.handler = handler;
         this.request = request;
         this.response = response;
+        this.body = BodyBuffer.ofRequest(request.headers(), handler.maxBodyBytes());
     }
 
     /** On the event loop. */
     void start() {
         request.onCancel(this::onCancel);
-        if (announcedBytes() > handler.maxBodyBytes()) {
+        if (body.isTooLarge()) {
             refuseBody();
         } else {
             request.body().read(this);
         }
     }
 
-    private long announcedBytes() {
-        return request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
-    }
-
     // The body.
 
     @Override
     public void onData(ByteBuf octets) {
-        try {
-            if (state == State.GATHERING && !gather(octets)) {
-                refuseBody();
-            }
-        } finally {
-            octets.release();
-        }
-    }
-
-    private boolean gather(ByteBuf octets) {
-        int gathered = body == null ? 0 : body.readableBytes();
-        int bytes = octets.readableBytes();
-        if (bytes > handler.maxBodyBytes() - gathered) {
-            return false;
-        }
-        if (body == null) {
-            int expected = (int) Math.min(announcedBytes(), MOST_FIRST_BYTES);
-            body = ByteBufAllocator.DEFAULT.heapBuffer(Math.max(Math.max(bytes, expected), FIRST_BODY_BYTES));
-        }
-        reserve(body, bytes);
-        body.writeBytes(octets);
-        return true;
-    }
-
-    /** Doubles: Netty's own steps of 4 MiB would copy a large body many times over. */
-    private void reserve(ByteBuf into, int bytes) {
-        if (into.writableBytes() < bytes) {
-            long needed = into.readableBytes() + (long) bytes;
-            into.capacity((int) Math.min(Math.max(needed, 2L * into.capacity()), handler.maxBodyBytes()));
+        if (!body.add(octets) && state == State.GATHERING) {
+            refuseBody();
         }
     }
 
     private void refuseBody() {
         state = State.ENDED;
-        releaseBody();
         byte[] line = ("a body of more than " + handler.maxBodyBytes() + " octets cannot be given to the function\n")
                 .getBytes(StandardCharsets.UTF_8);
         Http2Headers head = new DefaultHttp2Headers(false)
@@ -138,7 +99,7 @@ final class FunctionCall implements BodyReader, Runnable {
         try {
             threads.execute(this);
         } catch (RejectedExecutionException e) {
-            releaseBody();
+            body.release();
             response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
         }
     }
@@ -147,16 +108,8 @@ final class FunctionCall implements BodyReader, Runnable {
     public void onFailed(ErrorCode code) {
         if (state == State.GATHERING) {
             state = State.ENDED;
-            releaseBody();
+            body.release();
             response.fail(code, "the request's body broke off");
-        }
-    }
-
-    private void releaseBody() {
-        ByteBuf last = body;
-        body = null;
-        if (last != null) {
-            last.release();
         }
     }
 
@@ -181,7 +134,7 @@ final class FunctionCall implements BodyReader, Runnable {
             onFailure(e);
         } finally {
             leave();
-            releaseBody();
+            body.release();
         }
     }
 
@@ -212,11 +165,11 @@ final class FunctionCall implements BodyReader, Runnable {
     }
 
     private byte[] event(String id) {
-        ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body;
+        ByteBuf whole = body.take();
         try {
             return handler.events().write(request.headers(), whole, id, FunctionHandler.MAX_EVENT_BYTES);
         } finally {
-            releaseBody();
+            whole.release();
         }
     }
 

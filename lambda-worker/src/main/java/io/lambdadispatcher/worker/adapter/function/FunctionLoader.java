@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.function;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.worker.internal.exchange.UserClass;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.reflect.Type;

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.adapter.function;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.worker.internal.exchange.UserClass;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.reflect.InvocationTargetException;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.adapter.runtime.Invocation.State;
 import io.netty.buffer.ByteBuf;
@@ -25,6 +26,7 @@ import io.netty.util.AsciiString;
 import io.netty.util.ReferenceCountUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -276,7 +278,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     }
 
     private void refuse(HttpResponseStatus status, String type, String message) {
-        send(status, Unpooled.wrappedBuffer(Json.error(message, type)));
+        send(status, Unpooled.wrappedBuffer(Json.bytes(Map.of("errorMessage", message, "errorType", type))));
     }
 
     private void send(HttpResponseStatus status, ByteBuf body) {

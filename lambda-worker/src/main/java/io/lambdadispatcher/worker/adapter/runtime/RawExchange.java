@@ -1,9 +1,8 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
+import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.netty.buffer.ByteBuf;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -45,28 +44,19 @@ final class RawExchange implements Answer {
     /** Lambda's Java runtime takes answers in one piece only. */
     @Override
     public Stream onStream(String contentType, Runnable resume) {
-        ByteArrayOutputStream whole = new ByteArrayOutputStream();
+        BodyBuffer whole = BodyBuffer.ofArray(-1, maxBytes);
         return new Stream() {
             @Override
             public boolean onOctets(ByteBuf octets) {
-                try {
-                    if (octets.readableBytes() > maxBytes - whole.size()) {
-                        fail("an answer of more than " + maxBytes + " octets");
-                    }
-                    if (!result.isDone()) {
-                        octets.readBytes(whole, octets.readableBytes());
-                    }
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                } finally {
-                    octets.release();
+                if (!whole.add(octets)) {
+                    fail("an answer of more than " + maxBytes + " bytes");
                 }
                 return true;
             }
 
             @Override
             public void onEnd() {
-                result.complete(whole.toByteArray());
+                result.complete(whole.toArray());
             }
 
             @Override

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.wire.event.BadResponseException;
+import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.FunctionResponse;
@@ -11,7 +12,6 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -36,8 +36,6 @@ import org.slf4j.LoggerFactory;
  * before the function has seen it goes to another worker.
  */
 final class RequestExchange implements BodyReader, Answer {
-    private static final int FIRST_BODY_BYTES = 4096;
-
     /** What is larger is turned into JSON and back on another thread: a body of 64 MiB keeps one busy for a second. */
     private static final int MOST_INLINE_BYTES = 256 * 1024;
 
@@ -63,7 +61,7 @@ final class RequestExchange implements BodyReader, Answer {
     private final Request request;
     private final Response response;
 
-    private @Nullable ByteBuf body;
+    private final BodyBuffer body;
     private boolean refused;
     private @Nullable Invocation invocation;
 
@@ -71,10 +69,11 @@ final class RequestExchange implements BodyReader, Answer {
         this.shared = shared;
         this.request = request;
         this.response = response;
+        this.body = BodyBuffer.ofRequest(request.headers(), shared.maxBytes());
     }
 
     void start() {
-        if (request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, 0) > shared.maxBytes()) {
+        if (body.isTooLarge()) {
             refuseSize();
             return;
         }
@@ -83,7 +82,7 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void onCancel(ErrorCode code) {
-        releaseBody();
+        body.release();
         if (invocation != null) {
             shared.pool().drop(invocation);
         }
@@ -93,31 +92,9 @@ final class RequestExchange implements BodyReader, Answer {
 
     @Override
     public void onData(ByteBuf octets) {
-        try {
-            if (refused) {
-                return;
-            }
-            int gathered = body == null ? 0 : body.readableBytes();
-            if (octets.readableBytes() > shared.maxBytes() - gathered) {
-                refuseSize();
-            } else {
-                body(octets.readableBytes()).writeBytes(octets);
-            }
-        } finally {
-            octets.release();
+        if (!body.add(octets) && !refused) {
+            refuseSize();
         }
-    }
-
-    /** With room for so many octets more. A client may announce much and send nothing, so that most of the room is made when it is needed. */
-    private ByteBuf body(int bytes) {
-        if (body == null) {
-            long announced = request.headers().getLong(HttpHeaderNames.CONTENT_LENGTH, FIRST_BODY_BYTES);
-            body = ByteBufAllocator.DEFAULT.heapBuffer((int) Math.max(bytes, Math.min(announced, MOST_INLINE_BYTES)));
-        } else if (bytes > body.writableBytes()) {
-            long doubled = Math.min(shared.maxBytes(), 2L * body.capacity());
-            body.capacity((int) Math.max(body.readableBytes() + bytes, doubled));
-        }
-        return body;
     }
 
     /** No event has a place for trailers. */
@@ -126,8 +103,7 @@ final class RequestExchange implements BodyReader, Answer {
         if (refused) {
             return;
         }
-        ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body;
-        body = null;
+        ByteBuf whole = body.take();
         if (whole.readableBytes() <= MOST_INLINE_BYTES) {
             submit(event(whole));
         } else {
@@ -168,19 +144,11 @@ final class RequestExchange implements BodyReader, Answer {
 
     @Override
     public void onFailed(ErrorCode code) {
-        releaseBody();
-    }
-
-    private void releaseBody() {
-        if (body != null) {
-            body.release();
-            body = null;
-        }
+        body.release();
     }
 
     private void refuseSize() {
         refused = true;
-        releaseBody();
         respond(
                 HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
                 "an event of more than " + shared.maxBytes() + " octets cannot be given to the function");

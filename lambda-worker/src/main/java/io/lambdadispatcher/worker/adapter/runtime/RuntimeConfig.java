@@ -2,7 +2,7 @@ package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
-import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.internal.child.ChildCommand;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +35,7 @@ record RuntimeConfig(
         int queueBytes,
         int maxBytes,
         Map<String, String> variables) {
-    static final String COMMAND = EnvironmentConfig.PREFIX + "RUNTIME";
+    static final String COMMAND = WorkerConfig.VARIABLE_PREFIX + "RUNTIME";
 
     private static final String HANDLER = COMMAND + "_HANDLER";
     private static final String CHILDREN = COMMAND + "_CHILDREN";
@@ -130,7 +130,7 @@ record RuntimeConfig(
     }
 
     String functionName() {
-        return variable("AWS_LAMBDA_FUNCTION_NAME", variable(EnvironmentConfig.PREFIX + "FUNCTION", "function"));
+        return variable("AWS_LAMBDA_FUNCTION_NAME", variable(WorkerConfig.VARIABLE_PREFIX + "FUNCTION", "function"));
     }
 
     /** For requests; AWS tells the ARN with an invoke only. The account is nobody's. */
@@ -158,7 +158,7 @@ record RuntimeConfig(
             set.put("AWS_LAMBDA_MAX_CONCURRENCY", Integer.toString(concurrency));
         }
         List<String> removed = variables.keySet().stream()
-                .filter(key -> key.startsWith(EnvironmentConfig.PREFIX) || NOT_FOR_CHILDREN.contains(key))
+                .filter(key -> key.startsWith(WorkerConfig.VARIABLE_PREFIX) || NOT_FOR_CHILDREN.contains(key))
                 .toList();
         ChildCommand shell = ChildCommand.shell(name, commandLine);
         ChildCommand command = new ChildCommand(name, shell.words(), null, set, removed);

@@ -1,16 +1,17 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.wire.event.BadResponseException;
+import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.event.StreamPrelude;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.function.Consumer;
 
@@ -43,7 +44,7 @@ final class StreamedResponse implements Answer.Stream {
     private final Consumer<String> onMalformed;
 
     private State state = State.PRELUDE;
-    private ByteBuf prelude = Unpooled.buffer(0);
+    private final BodyBuffer prelude = BodyBuffer.ofArray(-1, MOST_PRELUDE_BYTES);
     private int zeros;
     private boolean bodyless;
 
@@ -113,31 +114,22 @@ final class StreamedResponse implements Answer.Stream {
     }
 
     private void gather(ByteBuf octets) {
-        try {
-            if (octets.readableBytes() > MOST_PRELUDE_BYTES - prelude.readableBytes()) {
-                malformed("a prelude of more than " + MOST_PRELUDE_BYTES + " octets");
-            } else {
-                prelude.writeBytes(octets);
-            }
-        } finally {
-            octets.release();
+        if (!prelude.add(octets)) {
+            malformed("a prelude of more than " + MOST_PRELUDE_BYTES + " bytes");
         }
     }
 
     private void onPrelude() {
-        byte[] json = new byte[prelude.readableBytes() - DELIMITER_BYTES];
-        prelude.readBytes(json);
-        prelude.release();
-        prelude = Unpooled.EMPTY_BUFFER;
+        byte[] json = prelude.toArray();
         try {
-            sendHead(StreamPrelude.read(json));
+            sendHead(StreamPrelude.read(Arrays.copyOf(json, json.length - DELIMITER_BYTES)));
         } catch (BadResponseException e) {
             malformed("the prelude of a streamed answer: " + e.getMessage());
         }
     }
 
     private void malformed(String text) {
-        dropPrelude();
+        prelude.release();
         state = State.ENDED;
         onMalformed.accept(text);
     }
@@ -164,10 +156,5 @@ final class StreamedResponse implements Answer.Stream {
             }
             case ENDED -> {}
         }
-    }
-
-    private void dropPrelude() {
-        prelude.release();
-        prelude = Unpooled.EMPTY_BUFFER;
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.transport.ClientTransport;
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
@@ -19,14 +20,14 @@ import java.util.List;
  */
 final class H2cUpstream implements Upstream {
     private final WebConfig config;
-    private final ConnectionClocks clocks;
+    private final FreezeClocks clocks;
     private final Bootstrap bootstrap;
     private final Http1Upstream http1;
     private final List<H2cConnection> connections = new ArrayList<>(2);
     private final ArrayDeque<H2cExchange> waiting = new ArrayDeque<>();
     private boolean connecting;
 
-    H2cUpstream(EventLoop loop, WebConfig config, ConnectionClocks clocks) {
+    H2cUpstream(EventLoop loop, WebConfig config, FreezeClocks clocks) {
         this.config = config;
         this.clocks = clocks;
         this.bootstrap =
@@ -38,7 +39,7 @@ final class H2cUpstream implements Upstream {
         return config;
     }
 
-    ConnectionClocks clocks() {
+    FreezeClocks clocks() {
         return clocks;
     }
 

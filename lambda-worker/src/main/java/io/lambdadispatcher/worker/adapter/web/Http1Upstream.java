@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
@@ -22,11 +23,11 @@ final class Http1Upstream implements Upstream {
 
     private final WebConfig config;
     private final Bootstrap bootstrap;
-    private final ConnectionClocks clocks;
+    private final FreezeClocks clocks;
     private final IdleRule rule;
     private final ArrayDeque<Http1Connection> idle = new ArrayDeque<>();
 
-    Http1Upstream(EventLoop loop, WebConfig config, ConnectionClocks clocks) {
+    Http1Upstream(EventLoop loop, WebConfig config, FreezeClocks clocks) {
         this.config = config;
         this.clocks = clocks;
         this.rule = new IdleRule(config.idleLimit().toNanos());
@@ -47,7 +48,7 @@ final class Http1Upstream implements Upstream {
         return config;
     }
 
-    ConnectionClocks clocks() {
+    FreezeClocks clocks() {
         return clocks;
     }
 

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.adapter.web;
 
-import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;

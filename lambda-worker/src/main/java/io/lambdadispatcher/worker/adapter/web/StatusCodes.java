@@ -3,11 +3,11 @@ package io.lambdadispatcher.worker.adapter.web;
 import java.util.BitSet;
 
 /** A set of status codes, written as {@code 200,301-399}. Immutable. */
-public final class StatusCodes {
-    public static final StatusCodes NONE = new StatusCodes(new BitSet(), "");
+final class StatusCodes {
+    static final StatusCodes NONE = new StatusCodes(new BitSet(), "");
 
     /** An application that answers at all and does not fail. */
-    public static final StatusCodes ALL_BUT_SERVER_ERRORS = parse("100-499");
+    static final StatusCodes ALL_BUT_SERVER_ERRORS = parse("100-499");
 
     private static final int LEAST = 100;
     private static final int MOST = 999;
@@ -21,7 +21,7 @@ public final class StatusCodes {
     }
 
     /** @throws IllegalArgumentException names what is neither a code nor a range of codes */
-    public static StatusCodes parse(String text) {
+    static StatusCodes parse(String text) {
         BitSet codes = new BitSet();
         for (String part : text.split(",", -1)) {
             String range = part.trim();
@@ -53,7 +53,7 @@ public final class StatusCodes {
                 "status codes hold '" + part.trim() + "', expected codes and ranges such as 200,301-399");
     }
 
-    public boolean contains(int code) {
+    boolean contains(int code) {
         return codes.get(code);
     }
 

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.adapter.web;
 
-import io.lambdadispatcher.worker.config.EnvironmentConfig;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.internal.child.Child;
 import io.lambdadispatcher.worker.internal.child.ChildCommand;
 import io.lambdadispatcher.worker.internal.child.ChildListener;
@@ -43,7 +43,7 @@ final class WebApp implements ChildListener {
         String port = Integer.toString(config.address().getPort());
         ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
         for (String name : System.getenv().keySet()) {
-            if (name.startsWith(EnvironmentConfig.PREFIX)) {
+            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX)) {
                 command = command.without(name);
             }
         }

@@ -8,28 +8,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where the web application is and how to speak to it.
  *
- * @param address of the application, resolved
- * @param basePath removed from the front of request paths; empty = none
- * @param authorizationSource name in lower case of the field that the application gets as {@code authorization}; {@code null} = none
- * @param idleLimit a connection to the application that has not been used for longer is not used any more
- * @param readiness when the application counts as started
- * @param command starts the application; {@code null} = somebody else does
- * @param passThroughPath where events that are no HTTP request are posted
- * @param errorStatusCodes answers to an ordinary invocation that make it fail
- * @param drainPath where it is posted that the worker begins to drain; {@code null} = nowhere
+ * <pre>{@code
+ * WebConfig.builder(8080).command("exec ./app").build();
+ * }</pre>
+ *
+ * Immutable; any thread.
  */
-public record WebConfig(
-        InetSocketAddress address,
-        AppProtocol protocol,
-        String basePath,
-        @Nullable AsciiString authorizationSource,
-        Duration idleLimit,
-        ReadinessCheck readiness,
-        @Nullable String command,
-        String passThroughPath,
-        StatusCodes errorStatusCodes,
-        @Nullable String drainPath) {
-
+public final class WebConfig {
     /** What the application speaks. */
     public enum AppProtocol {
         HTTP1,
@@ -37,154 +22,265 @@ public record WebConfig(
         H2C
     }
 
-    public WebConfig {
-        if (address.isUnresolved()) {
-            throw new IllegalArgumentException("unknown host " + address.getHostString());
+    /** One attempt to see whether the application can take requests. */
+    public enum Probe {
+        /** A response to a request. */
+        HTTP,
+        /** That a connection opens. */
+        TCP
+    }
+
+    /** Never changed any more. */
+    private final Builder values;
+
+    private final ReadinessCheck readiness;
+
+    private WebConfig(Builder values, ReadinessCheck readiness) {
+        this.values = values;
+        this.readiness = readiness;
+    }
+
+    /** For an application on 127.0.0.1. */
+    public static Builder builder(int port) {
+        return builder(new InetSocketAddress("127.0.0.1", port));
+    }
+
+    /** @param address of the application, resolved */
+    public static Builder builder(InetSocketAddress address) {
+        return new Builder(address);
+    }
+
+    InetSocketAddress address() {
+        return values.address;
+    }
+
+    AppProtocol protocol() {
+        return values.protocol;
+    }
+
+    /** Empty if there is none. */
+    String basePath() {
+        return values.basePath;
+    }
+
+    /** In lower case; {@code null} if there is none. */
+    @Nullable
+    AsciiString authorizationSource() {
+        return values.authorizationSource;
+    }
+
+    Duration idleLimit() {
+        return values.idleLimit;
+    }
+
+    ReadinessCheck readiness() {
+        return readiness;
+    }
+
+    @Nullable
+    String command() {
+        return values.command;
+    }
+
+    String passThroughPath() {
+        return values.passThroughPath;
+    }
+
+    StatusCodes errorStatusCodes() {
+        return values.errorStatusCodes;
+    }
+
+    @Nullable
+    String drainPath() {
+        return values.drainPath;
+    }
+
+    /** Not thread-safe. */
+    public static final class Builder {
+        private final InetSocketAddress address;
+        private AppProtocol protocol = AppProtocol.HTTP1;
+        private String basePath = "";
+        private @Nullable AsciiString authorizationSource;
+        private Duration idleLimit = Duration.ofSeconds(4);
+        private @Nullable String command;
+        private String passThroughPath = "/events";
+        private StatusCodes errorStatusCodes = StatusCodes.NONE;
+        private @Nullable String drainPath;
+        private Probe probe = Probe.HTTP;
+        private int readinessPort;
+        private String readinessPath = "/";
+        private StatusCodes healthyStatusCodes = StatusCodes.ALL_BUT_SERVER_ERRORS;
+        private Duration readinessInterval = Duration.ofMillis(10);
+        private Duration readinessLimit = Duration.ofMinutes(5);
+
+        private Builder(InetSocketAddress address) {
+            this.address = address;
+            this.readinessPort = address.getPort();
         }
-        if (!basePath.isEmpty() && (!basePath.startsWith("/") || basePath.endsWith("/"))) {
-            throw new IllegalArgumentException(
-                    "base path is '" + basePath + "', expected it to begin with / and not to end with it");
+
+        private Builder(Builder other) {
+            address = other.address;
+            protocol = other.protocol;
+            basePath = other.basePath;
+            authorizationSource = other.authorizationSource;
+            idleLimit = other.idleLimit;
+            command = other.command;
+            passThroughPath = other.passThroughPath;
+            errorStatusCodes = other.errorStatusCodes;
+            drainPath = other.drainPath;
+            probe = other.probe;
+            readinessPort = other.readinessPort;
+            readinessPath = other.readinessPath;
+            healthyStatusCodes = other.healthyStatusCodes;
+            readinessInterval = other.readinessInterval;
+            readinessLimit = other.readinessLimit;
         }
-        if (!passThroughPath.startsWith("/")) {
-            throw new IllegalArgumentException(
-                    "pass-through path is '" + passThroughPath + "', expected it to begin with /");
+
+        /** Sets what the application speaks. Default: HTTP/1.1. */
+        public Builder protocol(AppProtocol value) {
+            protocol = value;
+            return this;
         }
-        if (drainPath != null && !drainPath.startsWith("/")) {
-            throw new IllegalArgumentException("drain path is '" + drainPath + "', expected it to begin with /");
+
+        /** Sets what is removed from the front of request paths. Default: nothing. */
+        public Builder basePath(String path) {
+            basePath = path;
+            return this;
         }
-        if (idleLimit.isNegative()) {
-            throw new IllegalArgumentException("idle limit is " + idleLimit + ", expected zero or more");
+
+        /**
+         * Sets the header that the application gets as {@code authorization}; {@code null} means
+         * none, the default.
+         */
+        public Builder authorizationSource(@Nullable String headerName) {
+            authorizationSource =
+                    headerName == null ? null : AsciiString.of(headerName).toLowerCase();
+            return this;
         }
-    }
 
-    /** HTTP/1.1 on 127.0.0.1, ready when it answers GET /, connections that are idle for up to 4 s. */
-    public static WebConfig of(int port) {
-        return of(new InetSocketAddress("127.0.0.1", port));
-    }
+        /**
+         * Closes a connection to the application that has not been used for this time. Default: 4
+         * s.
+         */
+        public Builder idleLimit(Duration value) {
+            idleLimit = value;
+            return this;
+        }
 
-    public static WebConfig of(InetSocketAddress address) {
-        return new WebConfig(
-                address,
-                AppProtocol.HTTP1,
-                "",
-                null,
-                Duration.ofSeconds(4),
-                ReadinessCheck.of(address.getPort()),
-                null,
-                "/events",
-                StatusCodes.NONE,
-                null);
-    }
+        /**
+         * Sets the command that starts the application; {@code null} means that somebody else does,
+         * the default.
+         */
+        public Builder command(@Nullable String line) {
+            command = line;
+            return this;
+        }
 
-    public WebConfig withProtocol(AppProtocol value) {
-        return new WebConfig(
-                address,
-                value,
-                basePath,
-                authorizationSource,
-                idleLimit,
-                readiness,
-                command,
-                passThroughPath,
-                errorStatusCodes,
-                drainPath);
-    }
+        /** Sets where events that are not HTTP requests are posted. Default: {@code /events}. */
+        public Builder passThroughPath(String path) {
+            passThroughPath = path;
+            return this;
+        }
 
-    public WebConfig withBasePath(String value) {
-        return new WebConfig(
-                address,
-                protocol,
-                value,
-                authorizationSource,
-                idleLimit,
-                readiness,
-                command,
-                passThroughPath,
-                errorStatusCodes,
-                drainPath);
-    }
+        /**
+         * Sets which answers to an ordinary invocation make it fail, as {@code 500,502-504}.
+         * Default: none.
+         *
+         * @throws IllegalArgumentException names what is neither a code nor a range of codes
+         */
+        public Builder errorStatusCodes(String codes) {
+            return errorStatusCodes(StatusCodes.parse(codes));
+        }
 
-    public WebConfig withAuthorizationSource(@Nullable String fieldName) {
-        return new WebConfig(
-                address,
-                protocol,
-                basePath,
-                fieldName == null ? null : AsciiString.of(fieldName).toLowerCase(),
-                idleLimit,
-                readiness,
-                command,
-                passThroughPath,
-                errorStatusCodes,
-                drainPath);
-    }
+        Builder errorStatusCodes(StatusCodes codes) {
+            errorStatusCodes = codes;
+            return this;
+        }
 
-    public WebConfig withIdleLimit(Duration value) {
-        return new WebConfig(
-                address,
-                protocol,
-                basePath,
-                authorizationSource,
-                value,
-                readiness,
-                command,
-                passThroughPath,
-                errorStatusCodes,
-                drainPath);
-    }
+        /** Sets where the start of a drain is posted; {@code null} means nowhere, the default. */
+        public Builder drainPath(@Nullable String path) {
+            drainPath = path;
+            return this;
+        }
 
-    public WebConfig withReadiness(ReadinessCheck value) {
-        return new WebConfig(
-                address,
-                protocol,
-                basePath,
-                authorizationSource,
-                idleLimit,
-                value,
-                command,
-                passThroughPath,
-                errorStatusCodes,
-                drainPath);
-    }
+        /**
+         * Sets how to see that the application can take requests. Default: by a response to GET.
+         */
+        public Builder readinessProbe(Probe value) {
+            probe = value;
+            return this;
+        }
 
-    public WebConfig withCommand(@Nullable String value) {
-        return new WebConfig(
-                address,
-                protocol,
-                basePath,
-                authorizationSource,
-                idleLimit,
-                readiness,
-                value,
-                passThroughPath,
-                errorStatusCodes,
-                drainPath);
-    }
+        /** Sets the port that is probed. Default: the application's. */
+        public Builder readinessPort(int port) {
+            readinessPort = port;
+            return this;
+        }
 
-    public WebConfig withEvents(String newPassThroughPath, StatusCodes newErrorStatusCodes) {
-        return new WebConfig(
-                address,
-                protocol,
-                basePath,
-                authorizationSource,
-                idleLimit,
-                readiness,
-                command,
-                newPassThroughPath,
-                newErrorStatusCodes,
-                drainPath);
-    }
+        /** Sets the path that {@link Probe#HTTP} asks for. Default: {@code /}. */
+        public Builder readinessPath(String path) {
+            readinessPath = path;
+            return this;
+        }
 
-    public WebConfig withDrainPath(@Nullable String value) {
-        return new WebConfig(
-                address,
-                protocol,
-                basePath,
-                authorizationSource,
-                idleLimit,
-                readiness,
-                command,
-                passThroughPath,
-                errorStatusCodes,
-                value);
+        /**
+         * Sets which answers to {@link Probe#HTTP} mean ready. Default: {@code 100-499}.
+         *
+         * @throws IllegalArgumentException names what is neither a code nor a range of codes
+         */
+        public Builder healthyStatusCodes(String codes) {
+            return healthyStatusCodes(StatusCodes.parse(codes));
+        }
+
+        Builder healthyStatusCodes(StatusCodes codes) {
+            healthyStatusCodes = codes;
+            return this;
+        }
+
+        /** Sets the time between two attempts. Default: 10 ms. */
+        public Builder readinessInterval(Duration value) {
+            readinessInterval = value;
+            return this;
+        }
+
+        /**
+         * Sets the time for all attempts, after which the application has failed to start. Default:
+         * 5 min.
+         */
+        public Builder readinessLimit(Duration value) {
+            readinessLimit = value;
+            return this;
+        }
+
+        /** @throws IllegalArgumentException names the value and what was expected */
+        public WebConfig build() {
+            if (address.isUnresolved()) {
+                throw new IllegalArgumentException("unknown host " + address.getHostString());
+            }
+            if (!basePath.isEmpty() && (!basePath.startsWith("/") || basePath.endsWith("/"))) {
+                throw new IllegalArgumentException(
+                        "base path is '" + basePath + "', expected it to begin with / and not to end with it");
+            }
+            requirePath("pass-through path", passThroughPath);
+            requirePath("drain path", drainPath);
+            if (idleLimit.isNegative()) {
+                throw new IllegalArgumentException("idle limit is " + idleLimit + ", expected zero or more");
+            }
+            return new WebConfig(
+                    new Builder(this),
+                    new ReadinessCheck(
+                            probe,
+                            readinessPort,
+                            readinessPath,
+                            healthyStatusCodes,
+                            readinessInterval,
+                            readinessLimit));
+        }
+
+        private static void requirePath(String what, @Nullable String path) {
+            if (path != null && !path.startsWith("/")) {
+                throw new IllegalArgumentException(what + " is '" + path + "', expected it to begin with /");
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.worker.adapter.web;
 
-import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * A {@link WebConfig} from environment variables {@code LAMBDA_DISPATCHER_WEB_…}; the variables of the AWS Lambda Web Adapter (README of
  * awslabs/aws-lambda-web-adapter, section Configurations) are other names for them, so that an image built for it runs as it is.
  */
-public final class WebEnvironment {
+final class WebEnvironment {
     static final String PREFIX = "LAMBDA_DISPATCHER_WEB_";
     static final String ADAPTER_PREFIX = "AWS_LWA_";
 
@@ -32,8 +32,7 @@ public final class WebEnvironment {
         this.variables = variables;
     }
 
-    /** @return the variable that asks for a web application; {@code null} if none does, {@code PORT} apart */
-    public static @Nullable String chosenBy(Map<String, String> variables) {
+    static @Nullable String chosenBy(Map<String, String> variables) {
         for (String name : List.of(PREFIX + "PORT", PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT")) {
             if (has(variables, name)) {
                 return name;
@@ -42,8 +41,7 @@ public final class WebEnvironment {
         return null;
     }
 
-    /** Many things are told a {@code PORT}: it asks for a web application only on Lambda, and only where nothing else is asked for. */
-    public static boolean isPortGiven(Map<String, String> variables) {
+    static boolean isPortGiven(Map<String, String> variables) {
         return has(variables, PLAIN_PORT);
     }
 
@@ -53,7 +51,7 @@ public final class WebEnvironment {
     }
 
     /** @throws IllegalArgumentException names the variable, its value and what was expected */
-    public static WebConfig read(Map<String, String> variables) {
+    static WebConfig read(Map<String, String> variables) {
         return new WebEnvironment(variables).read();
     }
 
@@ -61,17 +59,23 @@ public final class WebEnvironment {
         int port = port(DEFAULT_PORT, PREFIX + "PORT", ADAPTER_PREFIX + "PORT", PLAIN_PORT);
         AppProtocol protocol = protocol();
         sayWhatDiffers();
-        return WebConfig.of(address(port))
-                .withProtocol(protocol)
-                .withCommand(find(PREFIX + "COMMAND"))
-                .withDrainPath(drainPath())
-                .withBasePath(basePath())
-                .withAuthorizationSource(find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
-                .withIdleLimit(millis("IDLE_MILLIS", Duration.ofSeconds(4)))
-                .withReadiness(readiness(port, protocol))
-                .withEvents(
-                        path("/events", PREFIX + "EVENT_PATH", ADAPTER_PREFIX + "PASS_THROUGH_PATH"),
-                        codes(StatusCodes.NONE, PREFIX + "ERROR_STATUS_CODES", ADAPTER_PREFIX + "ERROR_STATUS_CODES"));
+        return WebConfig.builder(address(port))
+                .protocol(protocol)
+                .command(find(PREFIX + "COMMAND"))
+                .drainPath(drainPath())
+                .basePath(basePath())
+                .authorizationSource(find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
+                .idleLimit(millis("IDLE_MILLIS", Duration.ofSeconds(4)))
+                .passThroughPath(path("/events", PREFIX + "EVENT_PATH", ADAPTER_PREFIX + "PASS_THROUGH_PATH"))
+                .errorStatusCodes(
+                        codes(StatusCodes.NONE, PREFIX + "ERROR_STATUS_CODES", ADAPTER_PREFIX + "ERROR_STATUS_CODES"))
+                .readinessProbe(probe(protocol))
+                .readinessPort(port(Integer.toString(port), names("PORT")))
+                .readinessPath(path("/", names("PATH")))
+                .healthyStatusCodes(healthy())
+                .readinessInterval(millis("READINESS_INTERVAL_MILLIS", Duration.ofMillis(10)))
+                .readinessLimit(millis("READINESS_LIMIT_MILLIS", Duration.ofMinutes(5)))
+                .build();
     }
 
     private AppProtocol protocol() {
@@ -81,17 +85,6 @@ public final class WebEnvironment {
             case "h2c" -> AppProtocol.H2C;
             default -> throw bad(PREFIX + "PROTOCOL", value, "http1 or h2c");
         };
-    }
-
-    private ReadinessCheck readiness(int port, AppProtocol protocol) {
-        return ReadinessCheck.of(port)
-                .withProbe(probe(protocol))
-                .withPort(port(Integer.toString(port), names("PORT")))
-                .withPath(path("/", names("PATH")))
-                .withHealthy(healthy())
-                .withTimes(
-                        millis("READINESS_INTERVAL_MILLIS", Duration.ofMillis(10)),
-                        millis("READINESS_LIMIT_MILLIS", Duration.ofMinutes(5)));
     }
 
     /** Of one setting of the check: ours, the adapter's, the adapter's of old. */

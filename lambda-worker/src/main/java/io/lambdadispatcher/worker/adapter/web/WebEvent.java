@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.adapter.web;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -14,7 +15,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
 
 /**
  * An ordinary invocation's event as the request to the application that it stands for: events of an Application Load Balancer, API Gateway
@@ -51,7 +51,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     }
 
     static WebEvent of(byte[] json, WebConfig config, Context context) {
-        Map<?, ?> event = object(json);
+        Map<?, ?> event = Json.readObject(json);
         Object requestContext = event.get("requestContext");
         Map<?, ?> about = requestContext instanceof Map<?, ?> map ? map : Map.of();
         WebEvent made;
@@ -65,14 +65,6 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         made.head.set(REQUEST_CONTEXT, Json.write(requestContext));
         made.head.set(LAMBDA_CONTEXT, Json.write(about(context)));
         return made;
-    }
-
-    private static Map<?, ?> object(byte[] json) {
-        try {
-            return Json.read(json) instanceof Map<?, ?> map ? map : Map.of();
-        } catch (JacksonException e) {
-            return Map.of(); // whatever it is, it is passed through
-        }
     }
 
     private static WebEvent passThrough(byte[] json, WebConfig config) {

@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -31,16 +33,40 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
     private final WebConfig config;
-    private final ConnectionClocks clocks;
+    private final FreezeClocks clocks;
     private final WebApp app;
     private final WebInvocations invocations;
     private final FastThreadLocal<@Nullable Upstream> upstreams = new FastThreadLocal<>();
 
-    public WebHandler(WebConfig config) {
-        this(config, ConnectionClocks.SYSTEM);
+    /**
+     * Returns the environment variable that asks for a web application; {@code null} if none does.
+     * {@code PORT} does not count, see {@link #isPortGiven}.
+     */
+    public static @Nullable String chosenBy(Map<String, String> variables) {
+        return WebEnvironment.chosenBy(variables);
     }
 
-    WebHandler(WebConfig config, ConnectionClocks clocks) {
+    /**
+     * Returns whether {@code PORT} is set. Many things are told a port, so that it asks for a web
+     * application only on Lambda, and only if nothing else is asked for.
+     */
+    public static boolean isPortGiven(Map<String, String> variables) {
+        return WebEnvironment.isPortGiven(variables);
+    }
+
+    /**
+     * @param variables of the worker's environment
+     * @throws IllegalArgumentException names the variable, its value and what was expected
+     */
+    public static WebHandler of(Map<String, String> variables) {
+        return new WebHandler(WebEnvironment.read(variables));
+    }
+
+    public WebHandler(WebConfig config) {
+        this(config, FreezeClocks.SYSTEM);
+    }
+
+    WebHandler(WebConfig config, FreezeClocks clocks) {
         this.config = config;
         this.clocks = clocks;
         this.app = new WebApp(config);

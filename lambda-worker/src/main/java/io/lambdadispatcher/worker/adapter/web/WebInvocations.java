@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
@@ -126,16 +127,14 @@ final class WebInvocations implements RequestStreamHandler {
                         ? new String(answer.body(), StandardCharsets.UTF_8)
                         : Base64.getEncoder().encodeToString(answer.body()));
         result.put("isBase64Encoded", !text);
-        return Json.write(result).getBytes(StandardCharsets.US_ASCII);
+        return Json.bytes(result);
     }
 
     private static byte[] passedThrough(byte[] body) {
         if (body.length == 0) {
             return "null".getBytes(StandardCharsets.US_ASCII);
         }
-        return Json.isJson(body)
-                ? body
-                : Json.write(new String(body, StandardCharsets.UTF_8)).getBytes(StandardCharsets.US_ASCII);
+        return Json.isJson(body) ? body : Json.bytes(new String(body, StandardCharsets.UTF_8));
     }
 
     private static void addFields(WebEvent.Kind kind, Answer answer, Map<String, Object> result) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
+import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -7,14 +8,10 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.io.ByteArrayOutputStream;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -32,8 +29,6 @@ public final class EventExchange implements Request, RequestBody, Response {
     /** What Lambda takes of a response (6 MB and a little) and base64 makes of it: more is no use. */
     private static final int MOST_BODY_BYTES = 6 * 1024 * 1024 + 100 * 1024;
 
-    private static final byte[] NOTHING = {};
-
     private final ScheduledExecutorService loop;
     private final Http2Headers requestHead;
     private final byte[] requestBody;
@@ -46,8 +41,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     private boolean endGiven;
 
     private @Nullable Http2Headers head;
-    private byte[] first = NOTHING;
-    private final ByteArrayOutputStream rest = new ByteArrayOutputStream(0);
+    private final BodyBuffer responseBody = BodyBuffer.ofArray(-1, MOST_BODY_BYTES);
 
     private @Nullable Consumer<ErrorCode> cancelListener;
     private volatile @Nullable ErrorCode cancellation;
@@ -192,42 +186,19 @@ public final class EventExchange implements Request, RequestBody, Response {
 
     @Override
     public boolean write(ByteBuf octets) {
-        try {
-            if (!answer.isDone()) {
-                verifyHead();
-                gather(octets);
-            }
-            return true;
-        } finally {
+        if (head == null || answer.isDone()) {
             octets.release();
         }
-    }
-
-    private void gather(ByteBuf octets) {
-        if (first.length + rest.size() + octets.readableBytes() > MOST_BODY_BYTES) {
-            fail(ErrorCode.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " octets");
+        if (answer.isDone()) {
+            return true;
+        }
+        verifyHead();
+        if (!responseBody.add(octets)) {
+            fail(ErrorCode.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " bytes");
             // Not from within the frame, or the part, that was too much.
             loop.execute(() -> leave(ErrorCode.NOT_NEEDED));
-        } else if (first.length == 0) {
-            first = array(octets);
-        } else {
-            rest.writeBytes(ByteBufUtil.getBytes(octets));
         }
-    }
-
-    /** An array that belongs to no pool is taken as it is: most bodies have one part. */
-    private static byte[] array(ByteBuf part) {
-        boolean pooled = !(part.alloc() instanceof UnpooledByteBufAllocator);
-        return ByteBufUtil.getBytes(part, part.readerIndex(), part.readableBytes(), pooled);
-    }
-
-    private byte[] gathered() {
-        if (rest.size() == 0) {
-            return first;
-        }
-        byte[] all = Arrays.copyOf(first, first.length + rest.size());
-        System.arraycopy(rest.toByteArray(), 0, all, first.length, rest.size());
-        return all;
+        return true;
     }
 
     @Override
@@ -242,7 +213,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     @Override
     public void end() {
         if (!answer.isDone()) {
-            answer.complete(new Answer(verifyHead(), gathered()));
+            answer.complete(new Answer(verifyHead(), responseBody.toArray()));
         }
     }
 

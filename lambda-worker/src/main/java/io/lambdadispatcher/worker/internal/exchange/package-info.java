@@ -1,5 +1,7 @@
 /**
- * Requests and responses that come by no worker stream, and the log of what handlers fail with.
+ * What stands between handlers and whoever serves with them: requests and responses that come by no
+ * worker stream, the life of a handler, the threads of blocking ones, and the log of their
+ * failures.
  */
 @NullMarked
 package io.lambdadispatcher.worker.internal.exchange;

@@ -556,7 +556,7 @@ class RuntimeHandlerTest {
                 assertThat(tooLarge)
                         .failsWithin(Duration.ofSeconds(20))
                         .withThrowableThat()
-                        .withMessageContaining("an answer of more than 8 octets");
+                        .withMessageContaining("an answer of more than 8 bytes");
                 assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
             }
         }

@@ -49,7 +49,7 @@ final class ScriptedRuntime implements AutoCloseable {
                 "shop"));
         variables.putAll(more);
         handler = RuntimeHandler.of(variables);
-        harness = new Harness(handler, config -> config.withStreams(1, 4));
+        harness = new Harness(handler, config -> config.connections(1).streams(4));
     }
 
     Harness harness() {

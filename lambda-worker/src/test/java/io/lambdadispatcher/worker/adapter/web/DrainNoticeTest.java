@@ -13,7 +13,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
-import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -52,8 +52,8 @@ class DrainNoticeTest {
         handler.stop();
     }
 
-    private WebHandler handler(WebConfig config) {
-        handler = new WebHandler(config.withDrainPath("/going"));
+    private WebHandler handler(WebConfig.Builder config) {
+        handler = new WebHandler(config.drainPath("/going").build());
         return handler;
     }
 
@@ -76,7 +76,8 @@ class DrainNoticeTest {
     @Test
     void should_post_to_the_app_once_why_and_for_how_long() throws Exception {
         try (RawApp app = app(connection -> connection.write(NO_CONTENT));
-                Harness harness = new Harness(handler(app.config()), c -> c.withStreams(2, 1))) {
+                Harness harness = new Harness(
+                        handler(app.builder()), c -> c.connections(2).streams(1))) {
             assertThat(app.takeHeard()).startsWith("GET / HTTP/1.1\r\n");
             ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
             ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
@@ -109,9 +110,7 @@ class DrainNoticeTest {
             }
         })) {
             it[0] = app;
-            WebConfig config = app.config();
-            ReadinessCheck opens = ReadinessCheck.of(config.address().getPort()).withProbe(Probe.TCP);
-            try (Harness harness = new Harness(handler(config.withReadiness(opens)))) {
+            try (Harness harness = new Harness(handler(app.builder().readinessProbe(Probe.TCP)))) {
                 harness.dispatcher.takeReady();
                 harness.worker.drain(DrainReason.REQUESTED);
                 assertThat(app.takeHeard()).isEqualTo("POST /going REQUESTED 30000 true");
@@ -133,7 +132,7 @@ class DrainNoticeTest {
                         default -> connection.awaitEnd();
                     }
                 });
-                Harness harness = new Harness(handler(app.config()))) {
+                Harness harness = new Harness(handler(app.builder()))) {
             harness.dispatcher.takeReady().send(new Drain(DrainReason.SCALE_IN, graceMillis));
             assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
             assertThat(logged.list).singleElement().satisfies(line -> {
@@ -148,7 +147,7 @@ class DrainNoticeTest {
     @Test
     void should_refuse_a_client_that_claims_to_be_the_worker() throws Exception {
         try (RawApp app = app(connection -> connection.write(NO_CONTENT));
-                Harness harness = new Harness(handler(app.config()))) {
+                Harness harness = new Harness(handler(app.builder()))) {
             app.takeHeard();
             ScriptedStream stream = harness.stream();
             for (String name : new String[] {"lambda-dispatcher-drain-reason", "lambda_dispatcher-drain_reason"}) {

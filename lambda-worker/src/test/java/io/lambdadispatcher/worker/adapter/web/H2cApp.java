@@ -63,8 +63,12 @@ final class H2cApp implements AutoCloseable {
     }
 
     WebConfig config() {
-        return WebConfig.of(new InetSocketAddress("127.0.0.1", ((InetSocketAddress) server.localAddress()).getPort()))
-                .withProtocol(WebConfig.AppProtocol.H2C);
+        return builder().build();
+    }
+
+    WebConfig.Builder builder() {
+        return WebConfig.builder(((InetSocketAddress) server.localAddress()).getPort())
+                .protocol(WebConfig.AppProtocol.H2C);
     }
 
     Object takeHeard() throws InterruptedException {

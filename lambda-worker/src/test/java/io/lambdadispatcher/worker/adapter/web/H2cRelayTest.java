@@ -112,7 +112,9 @@ class H2cRelayTest {
     @Test
     void should_use_one_connection_for_many_requests_at_once() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), H2cRelayTest::echo);
-                Harness harness = new Harness(new WebHandler(app.config())::handle, c -> c.withStreams(1, 20))) {
+                Harness harness = new Harness(
+                        new WebHandler(app.config())::handle,
+                        c -> c.connections(1).streams(20))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             List<ScriptedStream> streams = new ArrayList<>();
             for (int i = 0; i < 20; i++) {
@@ -135,7 +137,9 @@ class H2cRelayTest {
     @Test
     void should_open_another_connection_where_the_app_limits_its_streams() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings().maxConcurrentStreams(4), H2cRelayTest::echo);
-                Harness harness = new Harness(new WebHandler(app.config())::handle, c -> c.withStreams(1, 10))) {
+                Harness harness = new Harness(
+                        new WebHandler(app.config())::handle,
+                        c -> c.connections(1).streams(10))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             for (int i = 0; i < 10; i++) {
                 ScriptedStream stream = link.takeStream();
@@ -171,7 +175,9 @@ class H2cRelayTest {
     @Test
     void should_answer_502_where_the_app_allows_no_stream() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings().maxConcurrentStreams(0), H2cRelayTest::echo);
-                Harness harness = new Harness(new WebHandler(app.config())::handle, c -> c.withStreams(1, 3))) {
+                Harness harness = new Harness(
+                        new WebHandler(app.config())::handle,
+                        c -> c.connections(1).streams(3))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             ScriptedStream gone = link.takeStream();
             gone.request(get("/"), 0, true);
@@ -302,14 +308,14 @@ class H2cRelayTest {
             assertThat(harness.stream().exchange(post("/")).status()).isEqualTo("502");
         }
         try (RawApp app = new RawApp(connection -> connection.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
-                Harness harness =
-                        new Harness(new WebHandler(app.config().withProtocol(WebConfig.AppProtocol.H2C))::handle)) {
+                Harness harness = new Harness(new WebHandler(
+                        app.builder().protocol(WebConfig.AppProtocol.H2C).build())::handle)) {
             assertThat(harness.stream().exchange(get("/")).status()).isEqualTo("502");
         }
         RawApp gone = new RawApp(RawApp.Connection::awaitEnd);
         gone.close();
-        try (Harness harness =
-                new Harness(new WebHandler(gone.config().withProtocol(WebConfig.AppProtocol.H2C))::handle)) {
+        try (Harness harness = new Harness(new WebHandler(
+                gone.builder().protocol(WebConfig.AppProtocol.H2C).build())::handle)) {
             assertThat(harness.stream().exchange(get("/")).text()).contains("no connection to the app");
         }
     }

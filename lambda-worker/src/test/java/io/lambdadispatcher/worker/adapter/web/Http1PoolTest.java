@@ -12,6 +12,7 @@ import io.lambdadispatcher.worker.ScriptedStream.Gathered;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;
@@ -31,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class Http1PoolTest {
     /** Move as the test says. */
-    private static final class FakeClocks implements ConnectionClocks {
+    private static final class FakeClocks implements FreezeClocks {
         final AtomicLong nanos = new AtomicLong(-5);
         final AtomicLong wallMillis = new AtomicLong(1_000_000);
 
@@ -255,7 +256,8 @@ class Http1PoolTest {
     private static List<String> failuresUnderLoad(long seed, Stillness stillness) throws Exception {
         List<String> failures = Collections.synchronizedList(new ArrayList<>());
         try (RawApp app = new RawApp(Http1PoolTest::serveFor50Millis);
-                Harness harness = new Harness(watched(app, stillness), c -> c.withStreams(2, 8))) {
+                Harness harness = new Harness(
+                        watched(app, stillness), c -> c.connections(2).streams(8))) {
             List<Thread> clients = new ArrayList<>();
             for (int link = 0; link < 2; link++) {
                 ScriptedDispatcher.Link ready = harness.dispatcher.takeReady();

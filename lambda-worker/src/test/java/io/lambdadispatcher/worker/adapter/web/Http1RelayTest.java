@@ -325,7 +325,9 @@ class Http1RelayTest {
     private static String textOf(Http2Headers head, boolean bodyless) {
         io.netty.buffer.ByteBuf out = io.netty.buffer.Unpooled.buffer();
         try {
-            new Http1RequestHead(out, head, Origin.STREAM, WebConfig.of(8080), null).write(bodyless);
+            new Http1RequestHead(
+                            out, head, Origin.STREAM, WebConfig.builder(8080).build(), null)
+                    .write(bodyless);
             return out.toString(StandardCharsets.ISO_8859_1);
         } catch (BadMessageException e) {
             return "refused: " + e.getMessage();
@@ -533,8 +535,10 @@ class Http1RelayTest {
     @Test
     void should_remove_the_base_path_and_rename_the_authorization() throws Exception {
         try (RawApp app = answering(OK);
-                Harness harness = new Harness(new WebHandler(
-                        app.config().withBasePath("/orders").withAuthorizationSource("X-Auth"))::handle)) {
+                Harness harness = new Harness(new WebHandler(app.builder()
+                        .basePath("/orders")
+                        .authorizationSource("X-Auth")
+                        .build())::handle)) {
             ScriptedStream stream = harness.stream();
             stream.exchange(get("/orders/7?a=b").add("x-auth", "mine").add("authorization", "aws"));
             assertThat(app.takeHeard())

@@ -100,7 +100,11 @@ final class RawApp implements AutoCloseable {
     }
 
     WebConfig config() {
-        return WebConfig.of(address());
+        return builder().build();
+    }
+
+    WebConfig.Builder builder() {
+        return WebConfig.builder(address());
     }
 
     String takeHeard() throws InterruptedException {

@@ -3,7 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,8 +18,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(180)
 class WebAppTest {
-    private static ReadinessCheck check(RawApp app) {
-        return ReadinessCheck.of(app.address().getPort()).withTimes(Duration.ofMillis(1), Duration.ofSeconds(60));
+    private static WebConfig.Builder probed(RawApp app) {
+        return app.builder().readinessInterval(Duration.ofMillis(1)).readinessLimit(Duration.ofSeconds(60));
     }
 
     private static void await(CompletableFuture<Void> stage) throws Exception {
@@ -36,7 +36,7 @@ class WebAppTest {
             connection.write("HTTP/1.1 " + status + " x\r\nContent-Length: 0\r\n\r\n");
         })) {
             it[0] = app;
-            await(new WebApp(app.config().withReadiness(check(app).withPath("/health")))
+            await(new WebApp(probed(app).readinessPath("/health").build())
                     .start()
                     .toCompletableFuture());
             assertThat(asked).hasValue(3);
@@ -47,7 +47,7 @@ class WebAppTest {
     @Test
     void should_be_ready_when_a_connection_opens() throws Exception {
         try (RawApp app = new RawApp(RawApp.Connection::awaitEnd)) {
-            await(new WebApp(app.config().withReadiness(check(app).withProbe(Probe.TCP)))
+            await(new WebApp(probed(app).readinessProbe(Probe.TCP).build())
                     .start()
                     .toCompletableFuture());
         }
@@ -59,10 +59,8 @@ class WebAppTest {
             connection.readHead();
             connection.write("HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n");
         })) {
-            ReadinessCheck check = check(app).withTimes(Duration.ofMillis(1), Duration.ofMillis(50));
-            assertThatThrownBy(() -> await(new WebApp(app.config().withReadiness(check))
-                            .start()
-                            .toCompletableFuture()))
+            WebConfig config = probed(app).readinessLimit(Duration.ofMillis(50)).build();
+            assertThatThrownBy(() -> await(new WebApp(config).start().toCompletableFuture()))
                     .isInstanceOf(ExecutionException.class)
                     .hasCauseInstanceOf(TimeoutException.class)
                     .hasMessageContaining("HTTP/1.1 500")
@@ -76,9 +74,10 @@ class WebAppTest {
             throws Exception {
         Path starts = directory.resolve("starts");
         try (RawApp port = new RawApp(RawApp.Connection::awaitEnd)) {
-            WebApp app = new WebApp(port.config()
-                    .withCommand("echo start >> " + starts + "; sleep 0.1")
-                    .withReadiness(check(port).withProbe(Probe.TCP)));
+            WebApp app = new WebApp(probed(port)
+                    .command("echo start >> " + starts + "; sleep 0.1")
+                    .readinessProbe(Probe.TCP)
+                    .build());
             await(app.start().toCompletableFuture());
             long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(25);
             long seen = 0;
@@ -94,9 +93,8 @@ class WebAppTest {
     @Test
     void should_fail_to_start_after_the_stop() throws Exception {
         try (RawApp port = new RawApp(RawApp.Connection::awaitEnd)) {
-            WebApp app = new WebApp(port.config()
-                    .withCommand("sleep 1000")
-                    .withReadiness(check(port).withProbe(Probe.TCP)));
+            WebApp app = new WebApp(
+                    probed(port).command("sleep 1000").readinessProbe(Probe.TCP).build());
             app.stop();
             assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
                     .hasMessageContaining("'sleep 1000' has been stopped");
@@ -110,7 +108,7 @@ class WebAppTest {
             connection.readHead();
             connection.write("HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n");
         })) {
-            WebApp app = new WebApp(busy.config().withReadiness(check(busy)));
+            WebApp app = new WebApp(probed(busy).build());
             CompletableFuture<Void> ready = app.start().toCompletableFuture();
             while (busy.connections() < 2) {
                 Thread.sleep(1);
@@ -131,7 +129,7 @@ class WebAppTest {
     void should_not_wait_for_an_app_that_is_stopped_before_it_is_ready() throws Exception {
         try (RawApp nobody = new RawApp(RawApp.Connection::awaitEnd)) {
             nobody.close();
-            WebApp app = new WebApp(nobody.config().withCommand("sleep 1000").withReadiness(check(nobody)));
+            WebApp app = new WebApp(probed(nobody).command("sleep 1000").build());
             CompletableFuture<Void> ready = app.start().toCompletableFuture();
             app.stop();
             assertThatThrownBy(() -> await(ready)).hasMessageContaining("'sleep 1000' has been stopped");
@@ -141,7 +139,7 @@ class WebAppTest {
     @Test
     void should_fail_to_start_when_the_command_keeps_dying() throws Exception {
         // Nobody gets this port by chance: who waits for the app goes on to ask there.
-        WebApp app = new WebApp(WebConfig.of(1).withCommand("exit 7"));
+        WebApp app = new WebApp(WebConfig.builder(1).command("exit 7").build());
         assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
                 .hasMessageContaining("exit 7")
                 .hasMessageContaining("exit code 7");

@@ -3,8 +3,8 @@ package io.lambdadispatcher.worker.adapter.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.worker.adapter.web.ReadinessCheck.Probe;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
+import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

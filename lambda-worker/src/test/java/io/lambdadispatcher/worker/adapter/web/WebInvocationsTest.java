@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.Json;
 import io.netty.handler.codec.http2.Http2Settings;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -173,7 +174,7 @@ class WebInvocationsTest {
     void should_post_other_events_to_the_pass_through_path() throws Exception {
         String event = "{\"Records\":[{\"eventSource\":\"aws:sqs\"}]}";
         try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Length: 28\r\n\r\n{\"batchItemFailures\": [\"1\"]}")) {
-            assertThat(invoke(app.config().withEvents("/queue", StatusCodes.NONE), event))
+            assertThat(invoke(app.builder().passThroughPath("/queue").build(), event))
                     .isEqualTo("{\"batchItemFailures\": [\"1\"]}");
             assertThat(app.takeHeard())
                     .startsWith("POST /queue HTTP/1.1\r\n")
@@ -192,8 +193,8 @@ class WebInvocationsTest {
     @Test
     void should_fail_the_invocation_with_the_statuses_that_are_said_to_be_errors() throws Exception {
         try (RawApp app = answering("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")) {
-            assertThatThrownBy(() -> invoke(
-                            app.config().withEvents("/events", StatusCodes.parse("500,502-504")), "{\"Records\":[]}"))
+            assertThatThrownBy(() ->
+                            invoke(app.builder().errorStatusCodes("500,502-504").build(), "{\"Records\":[]}"))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("503")
                     .hasMessageContaining("busy");
@@ -205,14 +206,15 @@ class WebInvocationsTest {
             "{\"httpMethod\":\"POST\",\"path\":\"/\",\"requestContext\":{},\"body\":\"x\"}";
 
     /** A success would be the end of a queue's messages, which nobody has seen. */
-    private static void assertUnanswered(WebConfig config, String why) throws IOException {
+    private static void assertUnanswered(WebConfig.Builder app, String why) throws IOException {
+        WebConfig config = app.build();
         assertThatThrownBy(() -> invoke(config, QUEUE_EVENT))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining(why);
         Map<String, Object> answer = answer(invoke(config, HTTP_EVENT));
         assertThat(answer.get("statusCode")).hasToString("502");
         assertThat(answer.get("body")).asString().contains(why);
-        assertThatThrownBy(() -> invoke(config.withEvents("/events", StatusCodes.parse("502")), HTTP_EVENT))
+        assertThatThrownBy(() -> invoke(app.errorStatusCodes("502").build(), HTTP_EVENT))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("502");
     }
@@ -222,24 +224,24 @@ class WebInvocationsTest {
     void should_fail_the_invocation_where_the_app_is_down(WebConfig.AppProtocol protocol) throws Exception {
         RawApp gone = new RawApp(RawApp.Connection::awaitEnd);
         gone.close();
-        assertUnanswered(gone.config().withProtocol(protocol), "no connection to the app");
+        assertUnanswered(gone.builder().protocol(protocol), "no connection to the app");
     }
 
     @Test
     void should_fail_the_invocation_where_the_app_dies_or_answers_no_http() throws Exception {
         try (RawApp app = new RawApp(RawApp.Connection::readHead)) {
-            assertUnanswered(app.config(), "closed its connection before");
+            assertUnanswered(app.builder(), "closed its connection before");
         }
         try (H2cApp app = new H2cApp(
                 Http2Settings.defaultSettings(),
                 (stream, frame) -> stream.channel().parent().close())) {
-            assertUnanswered(app.config(), "closed its connection before");
+            assertUnanswered(app.builder(), "closed its connection before");
         }
         try (RawApp app = answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n")) {
-            assertUnanswered(app.config(), "transfer-encoding [gzip]");
+            assertUnanswered(app.builder(), "transfer-encoding [gzip]");
         }
         try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhalf")) {
-            WebConfig config = app.config().withEvents("/an event", StatusCodes.NONE);
+            WebConfig config = app.builder().passThroughPath("/an event").build();
             assertThatThrownBy(() -> invoke(config, QUEUE_EVENT))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("malformed path");

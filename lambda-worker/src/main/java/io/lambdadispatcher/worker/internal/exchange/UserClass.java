@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.adapter.function;
+package io.lambdadispatcher.worker.internal.exchange;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;

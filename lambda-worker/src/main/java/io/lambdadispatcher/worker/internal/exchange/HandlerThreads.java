@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.blocking;
+package io.lambdadispatcher.worker.internal.exchange;
 
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.lang.invoke.MethodHandles;
@@ -42,7 +42,7 @@ public final class HandlerThreads {
         }
     }
 
-    static ThreadPoolExecutor platformThreads() {
+    public static ThreadPoolExecutor platformThreads() {
         ThreadPoolExecutor pool = new ThreadPoolExecutor(
                 MOST_PLATFORM_THREADS,
                 MOST_PLATFORM_THREADS,

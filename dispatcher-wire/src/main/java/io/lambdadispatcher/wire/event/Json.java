@@ -1,7 +1,8 @@
-package io.lambdadispatcher.worker.adapter.web;
+package io.lambdadispatcher.wire.event;
 
 import java.io.StringWriter;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,19 +14,29 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.exc.StreamReadException;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.core.json.JsonWriteFeature;
 
-/** JSON as maps, lists, strings, numbers, booleans and nulls: events are small, and there is one an invocation. */
-final class Json {
-    /** Escapes all but ASCII, so that the text fits into a header field. */
+/**
+ * JSON as maps, lists, strings, {@link BigDecimal}s, booleans and nulls, for documents that are
+ * small and rare: launch payloads, ordinary invocations, errors. Requests and responses have their
+ * own writer and reader, {@link EventWriter} and {@link ResponseReader}. Any thread.
+ */
+public final class Json {
+    /** Escapes all but ASCII, so that the text fits into a header. */
     private static final JsonFactory FACTORY =
             JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
     private Json() {}
 
-    /** @throws JacksonException if it is not JSON */
-    static @Nullable Object read(byte[] text) {
+    /**
+     * Reads one value.
+     *
+     * @throws JacksonException if the text is not JSON, or holds a number that no {@link
+     *     BigDecimal} can
+     */
+    public static @Nullable Object read(byte[] text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
             parser.nextToken();
             Object value = value(parser);
@@ -34,8 +45,21 @@ final class Json {
         }
     }
 
-    /** All of it, and nothing behind it. */
-    static boolean isJson(byte[] text) {
+    /**
+     * Reads the members of an object, in their order; empty if the text is another value or not
+     * JSON.
+     */
+    @SuppressWarnings("unchecked")
+    public static Map<String, @Nullable Object> readObject(byte[] text) {
+        try {
+            return read(text) instanceof Map<?, ?> map ? (Map<String, @Nullable Object>) map : Map.of();
+        } catch (JacksonException e) {
+            return Map.of();
+        }
+    }
+
+    /** Returns whether the text is one JSON value, with nothing behind it. */
+    public static boolean isJson(byte[] text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
             if (parser.nextToken() == null) {
                 return false;
@@ -73,17 +97,33 @@ final class Json {
             return parser.getString();
         }
         if (token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_NUMBER_FLOAT) {
-            return new BigDecimal(parser.getString());
+            return number(parser);
         }
         return token == JsonToken.VALUE_TRUE ? Boolean.TRUE : token == JsonToken.VALUE_FALSE ? Boolean.FALSE : null;
     }
 
-    static String write(@Nullable Object value) {
+    private static BigDecimal number(JsonParser parser) {
+        try {
+            return parser.getDecimalValue();
+        } catch (NumberFormatException e) {
+            throw new StreamReadException(parser, "a number beyond all limits", e);
+        }
+    }
+
+    /**
+     * Writes one value as ASCII. Numbers other than {@link BigDecimal}s are written as integers.
+     */
+    public static String write(@Nullable Object value) {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = FACTORY.createGenerator(ObjectWriteContext.empty(), out)) {
             write(json, value);
         }
         return out.toString();
+    }
+
+    /** Writes one value as {@link #write} does. */
+    public static byte[] bytes(@Nullable Object value) {
+        return write(value).getBytes(StandardCharsets.US_ASCII);
     }
 
     private static void write(JsonGenerator json, @Nullable Object value) {

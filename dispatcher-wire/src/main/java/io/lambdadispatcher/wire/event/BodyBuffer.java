@@ -1,0 +1,178 @@
+package io.lambdadispatcher.wire.event;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.OutputStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gathers a body in one piece on the heap, up to a limit. Its memory doubles when it is full, so
+ * that each byte is copied a constant number of times.
+ *
+ * <p><b>Buffers:</b> each part is copied and released when it arrives: a retained slice of one byte
+ * would keep all of the buffer it was read into, for as long as the sender likes to drip. The
+ * gathered memory belongs to this object until {@link #take}, {@link #toArray} or {@link #release}.
+ *
+ * <p><b>Errors:</b> a body above the limit is dropped at once, and so is all of it that arrives
+ * later.
+ *
+ * <p><b>Threading:</b> one thread at a time.
+ */
+public final class BodyBuffer extends OutputStream {
+    /** The first memory of a body whose length nobody has announced. */
+    private static final int FIRST_BYTES = 4 * 1024;
+
+    /**
+     * A client may announce much and send nothing. More memory than this is taken only for bytes
+     * that have arrived.
+     */
+    private static final int MAX_TRUSTED_BYTES = 256 * 1024;
+
+    private final ByteBufAllocator memory;
+    private final int firstBytes;
+    private final int limitBytes;
+    private @Nullable ByteBuf gathered;
+    private boolean tooLarge;
+
+    private BodyBuffer(ByteBufAllocator memory, int firstBytes, int limitBytes) {
+        this.memory = memory;
+        this.firstBytes = firstBytes;
+        this.limitBytes = limitBytes;
+    }
+
+    /**
+     * Returns a buffer for the body of a request, in pooled memory: to be taken or released. It is
+     * too large already if the request announces more than the limit.
+     */
+    public static BodyBuffer ofRequest(Http2Headers head, int limitBytes) {
+        long announced = head.getLong(HttpHeaderNames.CONTENT_LENGTH, -1);
+        long first = announced < 0 ? FIRST_BYTES : Math.min(announced, MAX_TRUSTED_BYTES);
+        BodyBuffer body = new BodyBuffer(ByteBufAllocator.DEFAULT, (int) Math.min(first, limitBytes), limitBytes);
+        body.tooLarge = announced > limitBytes;
+        return body;
+    }
+
+    /**
+     * Returns a buffer for what is wanted as an array. An array of exactly {@code expectedBytes} is
+     * not copied at the end, nor is a body that arrives as one part with an array of its own.
+     *
+     * @param expectedBytes the first memory; -1 if unknown
+     */
+    public static BodyBuffer ofArray(int expectedBytes, int limitBytes) {
+        int first = Math.min(expectedBytes < 0 ? FIRST_BYTES : expectedBytes, limitBytes);
+        return new BodyBuffer(UnpooledByteBufAllocator.DEFAULT, first, limitBytes);
+    }
+
+    /** Returns whether the body has exceeded the limit, or has been announced to. */
+    public boolean isTooLarge() {
+        return tooLarge;
+    }
+
+    /**
+     * Adds a part of the body.
+     *
+     * @param part is released, whatever happens; its content must not change any more
+     * @return false if the body is too large
+     */
+    public boolean add(ByteBuf part) {
+        try {
+            int bytes = part.readableBytes();
+            if (!fits(bytes)) {
+                return false;
+            }
+            if (gathered == null && isArrayOfItsOwn(part)) {
+                gathered = part.retain();
+            } else if (bytes > 0) {
+                room(bytes).writeBytes(part);
+            }
+            return true;
+        } finally {
+            part.release();
+        }
+    }
+
+    /** Adds bytes as {@link #add} does. @throws EventTooLargeException beyond the limit */
+    @Override
+    public void write(byte[] from, int offset, int length) {
+        verify(length);
+        room(length).writeBytes(from, offset, length);
+    }
+
+    @Override
+    public void write(int value) {
+        verify(1);
+        room(1).writeByte(value);
+    }
+
+    private void verify(int bytes) {
+        if (!fits(bytes)) {
+            throw new EventTooLargeException(limitBytes);
+        }
+    }
+
+    private boolean fits(int bytes) {
+        int size = gathered == null ? 0 : gathered.readableBytes();
+        if (tooLarge || bytes > limitBytes - size) {
+            tooLarge = true;
+            release();
+        }
+        return !tooLarge;
+    }
+
+    private boolean isPooled() {
+        return memory != UnpooledByteBufAllocator.DEFAULT;
+    }
+
+    /** Keeping it keeps nothing else, and nobody will use its memory again. */
+    private boolean isArrayOfItsOwn(ByteBuf part) {
+        return !isPooled()
+                && part.alloc() instanceof UnpooledByteBufAllocator
+                && part.hasArray()
+                && part.isReadable()
+                && part.array().length == part.readableBytes();
+    }
+
+    /** Netty's own growth, in steps of 4 MiB, would copy a large body many times. */
+    private ByteBuf room(int bytes) {
+        ByteBuf full = gathered;
+        if (full != null && full.writableBytes() >= bytes) {
+            return full;
+        }
+        int size = full == null ? 0 : full.readableBytes();
+        int wanted = full == null ? firstBytes : (int) Math.min(limitBytes, 2L * full.capacity());
+        ByteBuf larger = memory.heapBuffer(Math.max(size + bytes, wanted));
+        if (full != null) {
+            larger.writeBytes(full);
+            full.release();
+        }
+        gathered = larger;
+        return larger;
+    }
+
+    /** Returns the body, which is the caller's to release and is on the heap, and forgets it. */
+    public ByteBuf take() {
+        ByteBuf all = gathered == null ? Unpooled.EMPTY_BUFFER : gathered;
+        gathered = null;
+        return all;
+    }
+
+    /** Returns the body, without a copy where {@link #ofArray} says so, and forgets it. */
+    public byte[] toArray() {
+        ByteBuf all = take();
+        try {
+            return ByteBufUtil.getBytes(all, all.readerIndex(), all.readableBytes(), isPooled());
+        } finally {
+            all.release();
+        }
+    }
+
+    /** Drops the body. Harmless when called again. */
+    public void release() {
+        take().release();
+    }
+}

@@ -1,0 +1,256 @@
+package io.lambdadispatcher.worker.config;
+
+import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.worker.WireLimits;
+import java.math.BigDecimal;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+
+/**
+ * Reads a {@link WorkerConfig} from an invoke payload or from environment variables: {@code
+ * deadlineMillis} of the one is {@code LAMBDA_DISPATCHER_DEADLINE_MILLIS} of the other. Errors name
+ * a setting as its author has written it.
+ */
+final class ConfigReader {
+    private static final String PAYLOAD = WorkerConfig.VARIABLE_PREFIX + "PAYLOAD";
+
+    private final Map<?, ?> values;
+    private final boolean fromEnvironment;
+    private final @Nullable String trustFile;
+
+    /**
+     * @param trustFile of the environment, where a payload is read too; {@code null} if there is
+     *     none
+     */
+    private ConfigReader(Map<?, ?> values, boolean fromEnvironment, @Nullable String trustFile) {
+        this.values = values;
+        this.fromEnvironment = fromEnvironment;
+        this.trustFile = trustFile;
+    }
+
+    /** A payload is the same wherever the worker lives. The file with the authorities is not. */
+    static WorkerConfig ofEnvironment(Map<String, String> variables) {
+        String payload = variables.get(PAYLOAD);
+        ConfigReader environment = new ConfigReader(variables, true, null);
+        return payload == null ? environment.read() : ofPayload(payload, environment.text("tlsTrustPem"));
+    }
+
+    static WorkerConfig ofPayload(String json, @Nullable String trustFile) {
+        Object value;
+        try {
+            value = Json.read(json.getBytes(StandardCharsets.UTF_8));
+        } catch (JacksonException e) {
+            // Without its excerpt of the text, which may hold the token.
+            String where = e.getLocation() == null
+                    ? "its end"
+                    : "byte " + e.getLocation().getByteOffset();
+            throw new IllegalArgumentException("invoke payload is not JSON, at " + where);
+        }
+        if (value instanceof Map<?, ?> members) {
+            return new ConfigReader(members, false, trustFile).read();
+        }
+        throw bad("invoke payload", json.isBlank() ? "empty" : kind(value), "a JSON object");
+    }
+
+    private WorkerConfig read() {
+        List<InetSocketAddress> addresses = addresses();
+        String function = required("function", "the name of a function that the dispatcher knows");
+        WorkerConfig.Builder builder = WorkerConfig.builder(function, workerId(), credential(), addresses);
+        number("protocolVersion", this::verifyVersion);
+        number("connections", builder::connections);
+        number("streams", builder::streams);
+        millis("deadlineMillis", builder::deadline);
+        millis("deadlineMarginMillis", builder::deadlineMargin);
+        millis("idleTimeoutMillis", builder::idleTimeout);
+        millis("drainGraceMillis", builder::drainGrace);
+        millis("loneTimeoutMillis", builder::loneTimeout);
+        return builder.tls(tls()).build();
+    }
+
+    private String workerId() {
+        String given = text("workerId");
+        return given == null && fromEnvironment ? "self-" + UUID.randomUUID() : required("workerId", "a name");
+    }
+
+    private Credential credential() {
+        String token = text("token");
+        if (token != null) {
+            return new Credential.Token(token);
+        }
+        String expected = "the dispatcher's workers.secret, or a launch token in " + named("token");
+        return new Credential.Secret(required("secret", expected));
+    }
+
+    private void verifyVersion(int version) {
+        if (version != WireLimits.PROTOCOL_VERSION) {
+            throw bad(named("protocolVersion"), version, String.valueOf(WireLimits.PROTOCOL_VERSION));
+        }
+    }
+
+    /**
+     * TLS is on if anything about it is set, because a token must not go in clear text by mistake.
+     */
+    private @Nullable WorkerTls tls() {
+        boolean on = Boolean.TRUE.equals(value("tls", Boolean.class, "true or false"));
+        WorkerTls trust = trust();
+        String certificate = text("tlsCertificate");
+        String key = text("tlsKey");
+        if ((certificate == null) != (key == null)) {
+            String missing = named(key == null ? "tlsKey" : "tlsCertificate");
+            String given = named(key == null ? "tlsCertificate" : "tlsKey");
+            throw bad(missing, "not set", "a PEM file, because " + given + " is set");
+        }
+        if (certificate != null && key != null) {
+            WorkerTls base = trust == null ? WorkerTls.system() : trust;
+            return base.withClientCertificate(Path.of(certificate), Path.of(key));
+        }
+        return trust == null && on ? WorkerTls.system() : trust;
+    }
+
+    private @Nullable WorkerTls trust() {
+        String fingerprint = text("tlsFingerprint");
+        if (fingerprint != null) {
+            return WorkerTls.fingerprint(fingerprint);
+        }
+        String pem = text("tlsTrustPem");
+        if (pem != null && !fromEnvironment) {
+            return WorkerTls.pemText(pem);
+        }
+        String file = pem == null ? trustFile : pem;
+        return file == null ? null : WorkerTls.pem(Path.of(file));
+    }
+
+    private List<InetSocketAddress> addresses() {
+        List<?> texts = value("addresses", List.class, "an array of host:port");
+        if (texts == null) {
+            throw bad(named("addresses"), "not set", "at least one host:port");
+        }
+        return texts.stream().map(this::address).toList();
+    }
+
+    /** {@code host:port} or {@code [v6]:port}, unresolved. */
+    private InetSocketAddress address(@Nullable Object value) {
+        if (!(value instanceof String text)) {
+            throw bad(named("addresses"), kind(value), "a string");
+        }
+        int colon = text.lastIndexOf(':');
+        String host = colon < 0 ? "" : text.substring(0, colon).trim();
+        if (host.startsWith("[") && host.endsWith("]")) {
+            host = host.substring(1, host.length() - 1);
+        }
+        try {
+            int port = Integer.parseInt(text.substring(colon + 1).trim());
+            if (!host.isEmpty() && port > 0 && port <= 65_535) {
+                return InetSocketAddress.createUnresolved(host, port);
+            }
+        } catch (NumberFormatException e) {
+            // As bad as a port out of range.
+        }
+        throw bad(named("addresses"), "'" + text.trim() + "'", "host:port");
+    }
+
+    private void number(String name, Consumer<Integer> to) {
+        Long value = whole(name, Integer.MIN_VALUE, Integer.MAX_VALUE, "a 32-bit number");
+        if (value != null) {
+            to.accept(value.intValue());
+        }
+    }
+
+    private void millis(String name, Consumer<Duration> to) {
+        long most = WorkerConfig.LONGEST.toMillis();
+        Long value = whole(name, 0, most, "milliseconds, 0 to " + most);
+        if (value != null) {
+            to.accept(Duration.ofMillis(value));
+        }
+    }
+
+    private @Nullable Long whole(String name, long least, long most, String expected) {
+        BigDecimal value = value(name, BigDecimal.class, expected);
+        if (value == null) {
+            return null;
+        }
+        boolean fits = value.scale() == 0
+                && value.compareTo(BigDecimal.valueOf(least)) >= 0
+                && value.compareTo(BigDecimal.valueOf(most)) <= 0;
+        if (!fits) {
+            throw bad(named(name), fromEnvironment ? "'" + value + "'" : value, expected);
+        }
+        return value.longValue();
+    }
+
+    private String required(String name, String expected) {
+        String text = text(name);
+        if (text == null) {
+            throw bad(named(name), "not set", expected);
+        }
+        return text;
+    }
+
+    private @Nullable String text(String name) {
+        return value(name, String.class, "a string");
+    }
+
+    /** @return {@code null} if the setting is missing */
+    private <T> @Nullable T value(String name, Class<T> type, String expected) {
+        Object value = values.get(named(name));
+        if (fromEnvironment) {
+            String text = value == null ? "" : value.toString().trim();
+            Object converted = text.isEmpty() ? null : converted(text, type);
+            if (converted == null || type.isInstance(converted)) {
+                return type.cast(converted);
+            }
+            throw bad(named(name), "'" + text + "'", expected);
+        }
+        if (type.isInstance(value) || !values.containsKey(name)) {
+            return type.cast(value);
+        }
+        boolean secret = name.equals("token") || name.equals("secret");
+        throw bad(name, secret ? "something else" : kind(value), expected);
+    }
+
+    /** @return the text itself if it does not stand for such a value */
+    private static Object converted(String text, Class<?> type) {
+        if (type == List.class) {
+            return Arrays.asList(text.split(",", -1));
+        }
+        if (type == Boolean.class && (text.equals("true") || text.equals("false"))) {
+            return Boolean.valueOf(text);
+        }
+        try {
+            return type == BigDecimal.class ? new BigDecimal(text) : text;
+        } catch (NumberFormatException e) {
+            return text;
+        }
+    }
+
+    private String named(String name) {
+        return fromEnvironment
+                ? WorkerConfig.VARIABLE_PREFIX
+                        + name.replaceAll("([A-Z])", "_$1").toUpperCase(Locale.ROOT)
+                : name;
+    }
+
+    /**
+     * What kind of value it is, or the value itself where it cannot be a token or a secret in the
+     * wrong place.
+     */
+    private static String kind(@Nullable Object value) {
+        return value instanceof String
+                ? "a string"
+                : value instanceof Map ? "an object" : value instanceof List ? "an array" : String.valueOf(value);
+    }
+
+    private static IllegalArgumentException bad(String name, Object value, String expected) {
+        return new IllegalArgumentException(name + " is " + value + ", expected " + expected);
+    }
+}

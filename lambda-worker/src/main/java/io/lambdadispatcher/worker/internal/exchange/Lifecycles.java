@@ -1,0 +1,38 @@
+package io.lambdadispatcher.worker.internal.exchange;
+
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Calls a handler's {@link Lifecycle}, if it has one. Any thread, except where a method of {@link
+ * Lifecycle} says otherwise.
+ */
+public final class Lifecycles {
+    private Lifecycles() {}
+
+    public static CompletionStage<Void> start(Handler handler) {
+        return handler instanceof Lifecycle lifecycle ? lifecycle.start() : CompletableFuture.completedFuture(null);
+    }
+
+    /** What the handler throws is logged, and the worker drains without it. */
+    public static CompletionStage<?> drain(Handler handler, DrainReason reason, Duration grace) {
+        try {
+            if (handler instanceof Lifecycle lifecycle) {
+                return lifecycle.onDrain(reason, grace);
+            }
+        } catch (RuntimeException e) {
+            FailureLog.report("drain listener", handler, e);
+        }
+        return CompletableFuture.completedFuture(null);
+    }
+
+    public static void stop(Handler handler) {
+        if (handler instanceof Lifecycle lifecycle) {
+            lifecycle.stop();
+        }
+    }
+}
