@@ -12,7 +12,6 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Response;
 import java.nio.charset.StandardCharsets;
@@ -46,7 +45,7 @@ class WorkerTest {
     @Test
     void should_say_hello_with_a_token_of_its_own_then_open_its_streams_then_be_ready() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(), c -> c.withStreams(2, 3).withDeadline(Duration.ofMinutes(15), Duration.ZERO))) {
+                new PongHandler(), c -> c.withStreams(2, 3).withDeadline(Duration.ofMinutes(15), Duration.ZERO))) {
             for (int i = 0; i < 2; i++) {
                 ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
                 LaunchToken token = LaunchToken.verify(
@@ -69,7 +68,7 @@ class WorkerTest {
     void should_spread_its_connections_over_all_addresses() throws Exception {
         try (ScriptedDispatcher other = new ScriptedDispatcher();
                 Harness harness = new Harness(
-                        new DemoHandler(),
+                        new PongHandler(),
                         c -> new WorkerConfig(
                                 c.function(),
                                 c.workerId(),
@@ -154,7 +153,7 @@ class WorkerTest {
     @Test
     void should_drain_before_its_deadline() throws Exception {
         try (Harness harness =
-                new Harness(new DemoHandler(), c -> c.withDeadline(Duration.ofSeconds(8), Duration.ofSeconds(10)))) {
+                new Harness(new PongHandler(), c -> c.withDeadline(Duration.ofSeconds(8), Duration.ofSeconds(10)))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             Drain drain = link.takeMessage(Drain.class);
             assertThat(drain.reason()).isEqualTo(DrainReason.DEADLINE);
@@ -167,7 +166,7 @@ class WorkerTest {
     @Test
     void should_drain_when_idle_for_too_long() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(), c -> c.withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ZERO))) {
+                new PongHandler(), c -> c.withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ZERO))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.IDLE);
             assertThat(harness.summary().reason()).isEqualTo("IDLE");
@@ -176,7 +175,7 @@ class WorkerTest {
 
     @Test
     void should_come_back_after_a_lost_connection() throws Exception {
-        try (Harness harness = new Harness(new DemoHandler())) {
+        try (Harness harness = new Harness(new PongHandler())) {
             harness.dispatcher.takeReady().cut();
             assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
         }
@@ -184,7 +183,7 @@ class WorkerTest {
 
     @Test
     void should_come_back_when_the_dispatcher_does() throws Exception {
-        try (Harness harness = new Harness(new DemoHandler())) {
+        try (Harness harness = new Harness(new PongHandler())) {
             harness.dispatcher.takeReady();
             int port = harness.dispatcher.stopListening();
             harness.dispatcher.listenAgain(port);
@@ -197,7 +196,7 @@ class WorkerTest {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.pingIntervalMillis = 50;
         dispatcher.pingTimeoutMillis = 1_000;
-        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             ScriptedDispatcher.Link silent = dispatcher.takeReady();
             // For the next connection, which is to stay however slow this machine is.
             dispatcher.pingTimeoutMillis = 60_000;
@@ -211,9 +210,9 @@ class WorkerTest {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.pingIntervalMillis = 10;
         dispatcher.pingTimeoutMillis = 60_000;
-        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             ScriptedStream stream = harness.stream();
-            assertThat(stream.exchange(get("/delay?delay=200")).text()).contains("200");
+            assertThat(stream.exchange(get("/delay/200")).text()).isEqualTo("pong");
             assertThat(dispatcher.links()).hasSize(1);
         }
     }
@@ -222,7 +221,7 @@ class WorkerTest {
     void should_end_when_refused_for_good() throws Exception {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.controlStatus = 401;
-        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             WorkerSummary summary = harness.summary();
             assertThat(summary.refused()).isTrue();
             assertThat(summary.reason()).contains("401");
@@ -237,7 +236,7 @@ class WorkerTest {
                             "f", "w1", new Credential.Token("v1.a.b.c.d"), List.of(dispatcher.address()))
                     .withTimeouts(Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(300));
             dispatcher.stopListening();
-            WorkerSummary summary = new Worker(config, new DemoHandler())
+            WorkerSummary summary = new Worker(config, new PongHandler())
                     .start()
                     .done()
                     .toCompletableFuture()

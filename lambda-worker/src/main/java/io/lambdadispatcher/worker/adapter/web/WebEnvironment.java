@@ -17,6 +17,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class WebEnvironment {
     static final String PREFIX = "LAMBDA_DISPATCHER_WEB_";
+
+    /** Holds the port that the application listens on. */
+    public static final String PORT_VARIABLE = PREFIX + "PORT";
+
     static final String ADAPTER_PREFIX = "AWS_LWA_";
 
     private static final String PLAIN_PORT = "PORT";
@@ -34,7 +38,7 @@ public final class WebEnvironment {
 
     /** @return the variable that asks for a web application; {@code null} if none does, {@code PORT} apart */
     public static @Nullable String chosenBy(Map<String, String> variables) {
-        for (String name : List.of(PREFIX + "PORT", PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT")) {
+        for (String name : List.of(PORT_VARIABLE, PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT")) {
             if (has(variables, name)) {
                 return name;
             }
@@ -58,7 +62,7 @@ public final class WebEnvironment {
     }
 
     private WebConfig read() {
-        int port = port(DEFAULT_PORT, PREFIX + "PORT", ADAPTER_PREFIX + "PORT", PLAIN_PORT);
+        int port = port(DEFAULT_PORT, PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT);
         AppProtocol protocol = protocol();
         sayWhatDiffers();
         return WebConfig.of(address(port))

@@ -1,9 +1,8 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -13,6 +12,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 
@@ -25,6 +26,7 @@ import software.amazon.awssdk.services.s3.model.GetObjectResponse;
  */
 final class ObjectStream implements Subscriber<ByteBuffer> {
     private static final AsciiString OCTETS = AsciiString.cached("application/octet-stream");
+    private static final Logger log = LoggerFactory.getLogger(ObjectStream.class);
 
     private final Request request;
     private final Response response;
@@ -90,7 +92,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     @Override
     public void onError(Throwable cause) {
         if (request.cancellation() == null) {
-            FailureLog.report("reading from S3", request, cause);
+            log.warn("reading from S3 failed on {}", request, cause);
             response.fail(ErrorCode.HANDLER_FAILED, "the object broke off: " + cause);
         }
     }

@@ -1,15 +1,16 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.AsciiString;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.async.AsyncResponseTransformer;
 import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.core.exception.SdkServiceException;
@@ -24,6 +25,8 @@ import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 final class AwsRoutes {
     private static final int MOST_PUTS = 1000;
     private static final AsciiString NOT_FOUND = AsciiString.cached("404");
+
+    private static final Logger log = LoggerFactory.getLogger(AwsRoutes.class);
 
     private AwsRoutes() {}
 
@@ -86,7 +89,7 @@ final class AwsRoutes {
         if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {
             Answers.text(request, response, NOT_FOUND, "no " + what + "\n");
         } else if (request.cancellation() == null) {
-            FailureLog.report("AWS", what, cause);
+            log.warn("AWS failed on {}", what, cause);
             response.fail(ErrorCode.HANDLER_FAILED, what + ": " + cause);
         }
     }

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.List;
