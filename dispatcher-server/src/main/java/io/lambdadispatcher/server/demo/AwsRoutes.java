@@ -18,9 +18,11 @@ import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 /**
- * {@code /read-s3?key=} streams an object of a bucket, {@code /dynamodb-put?n=} puts so many items into a table (key: the string {@code id}) one after
- * the other and answers how long each took. No object: 404; what else AWS refuses: 500, and the reason in the log. Nothing here blocks, so that an
- * environment of one thread serves as many requests at once as its worker has streams.
+ * {@code /read-s3?key=} streams an object from a bucket. {@code /dynamodb-put?n=} puts {@code n} items into a table
+ * (key: the string {@code id}), one after the other, and answers how long each put took.
+ *
+ * <p>The answer is 404 if there is no such object, and 500 for any other failure of AWS, with the reason in the log.
+ * Nothing here blocks, so one thread serves as many requests concurrently as the worker has streams.
  */
 final class AwsRoutes {
     private static final int MOST_PUTS = 1000;
@@ -83,7 +85,7 @@ final class AwsRoutes {
         };
     }
 
-    /** Any thread; before the head. */
+    /** Called on any thread, before the head has been sent. */
     private static void onFailure(String what, @Nullable Throwable error, Request request, Response response) {
         Throwable cause = causeOf(error);
         if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {

@@ -1,4 +1,4 @@
-/** The demo's routes: what benchmarks of such systems ask for. Also an example of how to write a handler. */
+/** The handler of {@code ./dispatcher demo}: the routes that benchmarks of comparable systems use. It runs in the workers. */
 @NullMarked
 package io.lambdadispatcher.server.demo;
 

@@ -179,9 +179,9 @@ class ObjectStreamTest {
         }
 
         @Override
-        public boolean write(ByteBuf octets) {
-            text.append(octets.toString(CharsetUtil.UTF_8));
-            octets.release();
+        public boolean write(ByteBuf part) {
+            text.append(part.toString(CharsetUtil.UTF_8));
+            part.release();
             return writable;
         }
 
