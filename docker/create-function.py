@@ -1,8 +1,8 @@
-"""Creates the demo function in LocalStack, or gives it new code, and waits until it can be invoked. Used by compose.yaml."""
+"""Creates the function of examples/hello in LocalStack, or updates its code, and waits until it can be invoked. Used by compose.yaml."""
 
 import boto3
 
-NAME = "demo"
+NAME = "hello"
 
 lambda_ = boto3.client("lambda")
 with open("/function.zip", "rb") as archive:
@@ -16,7 +16,7 @@ try:
         Role="arn:aws:iam::000000000000:role/" + NAME,
         Timeout=900,
         MemorySize=512,
-        Environment={"Variables": {"LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.worker.demo.DemoHandler"}},
+        Environment={"Variables": {"LAMBDA_DISPATCHER_HANDLER": "com.example.hello.HelloHandler"}},
         Code={"ZipFile": code},
     )
     lambda_.get_waiter("function_active_v2").wait(FunctionName=NAME)

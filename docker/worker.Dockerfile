@@ -1,5 +1,5 @@
-# A worker for AWS Lambda as a container image, with the demo's handler. For yours: FROM it, COPY your jars into
-# /opt/lambda-dispatcher/lib/user/ and set LAMBDA_DISPATCHER_HANDLER.
+# A worker for AWS Lambda as a container image. It serves the handler of examples/hello. To serve yours, start your Dockerfile FROM this
+# image, COPY your jars into /opt/lambda-dispatcher/lib/user/ and set LAMBDA_DISPATCHER_HANDLER.
 #   mvn -q -DskipTests package && docker build -f docker/worker.Dockerfile -t lambda-worker .
 ARG JDK_IMAGE=eclipse-temurin:25-jdk
 ARG BASE_IMAGE=debian:trixie-slim
@@ -10,15 +10,16 @@ WORKDIR /opt/lambda-dispatcher
 RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip-java-debug-attributes --compress zip-2 \
     --add-modules java.base,java.logging,java.management,java.naming,java.net.http,java.sql,java.xml,jdk.crypto.ec,jdk.jfr,jdk.management,jdk.net,jdk.unsupported
 COPY lambda-worker/target/lib lib
+COPY examples/hello/target/hello.jar lib/
 COPY docker/worker.flags docker/Train.java ./
-# In a fixed order, for the cache of loaded classes is good for one class path (and what is appended to it) only.
+# In a fixed order, because the cache of loaded classes is valid for one class path only, and for what is appended to that.
 RUN mkdir -p lib/user \
  && { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':'; echo '/opt/lambda-dispatcher/lib/user/*'; } > class.path \
  && ${JDK_HOME}/bin/java Train.java work && rm Train.java
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/lambda-dispatcher /opt/lambda-dispatcher
-ENV LAMBDA_DISPATCHER_HANDLER=io.lambdadispatcher.worker.demo.DemoHandler
+ENV LAMBDA_DISPATCHER_HANDLER=com.example.hello.HelloHandler
 # Lambda runs it as a user of its own; elsewhere it is to be nobody.
 USER 10001:10001
 WORKDIR /tmp

@@ -268,6 +268,7 @@ class LambdaDispatcher(Contender):
             # A launch token lets one worker in, once.
             "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
             "LAMBDA_DISPATCHER_SECRET": SECRET,
+            "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.server.demo.DemoHandler",
             "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
             "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
         }

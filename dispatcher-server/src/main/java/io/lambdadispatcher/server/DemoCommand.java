@@ -4,6 +4,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetAddress;
@@ -29,9 +30,7 @@ final class DemoCommand extends SettingsCommand {
             Map.entry(Settings.FUNCTION_LAUNCHER, "local"),
             Map.entry(Settings.FUNCTION_MIN_WORKERS, "2"),
             Map.entry(Settings.FUNCTION_MAX_WORKERS, "2"),
-            Map.entry(
-                    Settings.LOCAL_ENVIRONMENT,
-                    "LAMBDA_DISPATCHER_HANDLER=io.lambdadispatcher.worker.demo.DemoHandler"),
+            Map.entry(Settings.LOCAL_ENVIRONMENT, "LAMBDA_DISPATCHER_HANDLER=" + DemoHandler.class.getName()),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
 
     /** Added to the time that a worker may take to dial in. */

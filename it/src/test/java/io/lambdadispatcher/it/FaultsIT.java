@@ -17,6 +17,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -223,7 +224,9 @@ class FaultsIT {
             }
         };
         try (Rig rig = Rig.start(FunctionOptions.of("demo"), observer)) {
-            Process worker = rig.launch(1, 1, Map.of("LAMBDA_DISPATCHER_SECRET", "another secret, just as long"));
+            Map<String, String> variables = new HashMap<>(Rig.DEMO);
+            variables.put("LAMBDA_DISPATCHER_SECRET", "another secret, just as long");
+            Process worker = rig.launch(1, 1, variables);
             assertThat(worker.waitFor(120, TimeUnit.SECONDS)).isTrue();
             assertThat(worker.exitValue()).isEqualTo(1);
             assertThat(rejected).hasPositiveValue();

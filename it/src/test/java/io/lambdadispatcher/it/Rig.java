@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.File;
@@ -30,11 +31,14 @@ import javax.net.ssl.TrustManagerFactory;
 import org.awaitility.Awaitility;
 
 /**
- * A dispatcher in this JVM, on free ports, and workers in processes of their own that run the demo handler. Waits are for slow machines, where a JVM or two may
+ * A dispatcher in this JVM, on free ports, and workers in processes of their own. Waits are for slow machines, where a JVM or two may
  * need most of a minute to start, and where a garbage collection is not to be taken for a worker's death.
  */
 final class Rig implements AutoCloseable {
     static final String SECRET = "a secret of the integration tests";
+
+    /** Makes a worker serve the demo's routes. */
+    static final Map<String, String> DEMO = Map.of("LAMBDA_DISPATCHER_HANDLER", DemoHandler.class.getName());
 
     private static final Duration MOST_WAIT = Duration.ofSeconds(60);
     private static final Duration MOST_START = Duration.ofSeconds(150);
@@ -108,11 +112,12 @@ final class Rig implements AutoCloseable {
         return directory.resolve("key.pem");
     }
 
-    /** Starts a worker process and waits until it is ready. */
+    /** Starts a worker process with the demo's routes and waits until it is ready. */
     Process worker(int connections, int streams) {
-        return worker(connections, streams, Map.of());
+        return worker(connections, streams, DEMO);
     }
 
+    /** @param variables choose what the worker serves */
     Process worker(int connections, int streams, Map<String, String> variables) {
         int ready = pool().readyWorkers();
         Process process = launch(connections, streams, variables);

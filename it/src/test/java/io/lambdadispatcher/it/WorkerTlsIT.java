@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
@@ -19,6 +20,8 @@ class WorkerTlsIT {
                     1,
                     5,
                     Map.of(
+                            "LAMBDA_DISPATCHER_HANDLER",
+                            DemoHandler.class.getName(),
                             "LAMBDA_DISPATCHER_ADDRESSES",
                             "localhost:" + rig.dispatcher.workerAddress().getPort(),
                             "LAMBDA_DISPATCHER_TLS_TRUST_PEM",
@@ -41,6 +44,8 @@ class WorkerTlsIT {
                     1,
                     5,
                     Map.of(
+                            "LAMBDA_DISPATCHER_HANDLER",
+                            DemoHandler.class.getName(),
                             "LAMBDA_DISPATCHER_ADDRESSES",
                             "localhost:" + rig.dispatcher.workerAddress().getPort(),
                             "LAMBDA_DISPATCHER_TLS_TRUST_PEM",

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the user's handler from its class name, or from a class and a method as Lambda names them: {@code pkg.Class::method}. */
+/** Makes the handler that environment variables choose: a class of the user's, a Lambda runtime or a web application. */
 final class HandlerLoader {
     /**
      * Holds the name of a class with a public constructor without parameters, which is a {@link Handler}, a {@link BlockingHandler}, a {@link
@@ -23,29 +23,40 @@ final class HandlerLoader {
 
     private HandlerLoader() {}
 
-    /**
-     * @return {@code null} if no variable chooses one
-     * @throws IllegalArgumentException if two do, or the one chosen cannot be made
-     */
-    static @Nullable Handler choose(Map<String, String> variables) {
-        String web = WebHandler.chosenBy(variables);
-        List<String> set = new ArrayList<>(3);
-        addIfSet(variables, VARIABLE, set);
-        addIfSet(variables, RuntimeHandler.VARIABLE, set);
-        if (web != null) {
-            set.add(web);
+    /** @throws IllegalArgumentException if no variable chooses one, if two do, or if the one chosen cannot be made */
+    static Handler choose(Map<String, String> variables) {
+        List<String> set = choices(variables);
+        if (set.isEmpty()) {
+            throw new IllegalArgumentException("nothing to serve: set " + VARIABLE + " (the class of a handler), "
+                    + RuntimeHandler.VARIABLE + " (the command that starts a Lambda runtime) or "
+                    + WebHandler.PORT_VARIABLE + " (the port of a web application)");
         }
         if (set.size() > 1) {
             throw new IllegalArgumentException(
                     "both " + set.get(0) + " and " + set.get(1) + " are set, expected one of them");
         }
-        String only = set.isEmpty() ? "" : set.get(0);
-        return switch (only) {
+        return switch (set.get(0)) {
             case VARIABLE -> load(variables.getOrDefault(VARIABLE, ""), variables);
             case RuntimeHandler.VARIABLE -> RuntimeHandler.of(variables);
-            case "" -> null;
             default -> WebHandler.of(variables);
         };
+    }
+
+    /** As {@link #choose}, except that on Lambda a {@code PORT} alone chooses a web application, too. */
+    static Handler chooseOnLambda(Map<String, String> variables) {
+        boolean portAlone = choices(variables).isEmpty() && WebHandler.isPortGiven(variables);
+        return portAlone ? WebHandler.of(variables) : choose(variables);
+    }
+
+    private static List<String> choices(Map<String, String> variables) {
+        List<String> set = new ArrayList<>(3);
+        addIfSet(variables, VARIABLE, set);
+        addIfSet(variables, RuntimeHandler.VARIABLE, set);
+        String web = WebHandler.chosenBy(variables);
+        if (web != null) {
+            set.add(web);
+        }
+        return set;
     }
 
     private static void addIfSet(Map<String, String> variables, String name, List<String> to) {
@@ -55,7 +66,10 @@ final class HandlerLoader {
         }
     }
 
-    /** @throws IllegalArgumentException names the variable, its value, what is wrong with it and what was expected */
+    /**
+     * @param value the name of a class, or of a class and a method as Lambda names them: {@code pkg.Class::method}
+     * @throws IllegalArgumentException names the variable, its value, what is wrong with it and what was expected
+     */
     static Handler load(String value, Map<String, String> variables) {
         String name = value.strip();
         try {

@@ -5,8 +5,6 @@ import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
-import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
-import io.lambdadispatcher.worker.adapter.web.WebHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
@@ -65,9 +63,9 @@ public class LambdaHandler implements RequestStreamHandler {
     private final Runnable endOfProcess;
     private final CompletableFuture<Void> started;
 
-    /** @throws IllegalArgumentException if the environment chooses no handler */
+    /** @throws IllegalArgumentException if the environment chooses nothing to serve, or something that cannot be made */
     public LambdaHandler() {
-        this(chosen(System.getenv()));
+        this(HandlerLoader.chooseOnLambda(System.getenv()));
     }
 
     protected LambdaHandler(Handler handler) {
@@ -112,19 +110,6 @@ public class LambdaHandler implements RequestStreamHandler {
     private static String cannotStart(ExecutionException e) {
         Throwable cause = e.getCause() == null ? e : e.getCause();
         return "the handler cannot start: " + cause.getMessage();
-    }
-
-    private static Handler chosen(Map<String, String> variables) {
-        Handler handler = HandlerLoader.choose(variables);
-        if (handler == null && WebHandler.isPortGiven(variables)) {
-            return WebHandler.of(variables);
-        }
-        if (handler == null) {
-            throw new IllegalArgumentException(HandlerLoader.VARIABLE
-                    + " is not set, expected the class name of the handler, or the command line of a runtime in "
-                    + RuntimeHandler.VARIABLE + ", or the port of a web application in LAMBDA_DISPATCHER_WEB_PORT");
-        }
-        return handler;
     }
 
     /**

@@ -2,7 +2,6 @@ package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.WorkerConfig;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import java.io.IOException;
@@ -14,13 +13,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker in a process of its own, configured by its environment ({@link WorkerConfig#ofEnvironment}); serves with what that chooses ({@code
- * docs/ADAPTERS.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime of {@code LAMBDA_DISPATCHER_RUNTIME} or a web
- * application; with the demo routes where it chooses nothing. SIGTERM drains. With {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends
- * with the process that started it, with {@code =stdin} when its standard input ends.
+ * A worker in a process of its own. Environment variables configure it ({@link WorkerConfig#ofEnvironment}) and choose
+ * what it serves ({@code docs/ADAPTERS.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime
+ * that {@code LAMBDA_DISPATCHER_RUNTIME} starts, or a web application. SIGTERM drains the worker. With {@code
+ * LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin} when
+ * its standard input ends.
  *
- * <p>Exit codes: 0 after a drain, or when it has lost a dispatcher that it had; 1 when it was not let in, never got a connection, or its
- * handler could not start; 2 for a configuration that cannot be used. The last line of the log says why it is not 0.
+ * <p>The exit code is 0 after a drain, or when the worker lost a dispatcher that it had been connected to. It is 1
+ * if the worker was rejected, never got a connection, or its handler could not start. It is 2 if its environment
+ * is unusable, for example because it chooses nothing to serve. Unless it is 0, the last line of the log says why.
  */
 public final class WorkerMain {
     private static final String EXIT_WITH_PARENT = WorkerConfig.VARIABLE_PREFIX + "EXIT_WITH_PARENT";
@@ -38,8 +39,7 @@ public final class WorkerMain {
     private volatile boolean toldToEnd;
 
     private WorkerMain(Map<String, String> variables) {
-        Handler chosen = HandlerLoader.choose(variables);
-        this.handler = chosen == null ? new DemoHandler() : chosen;
+        this.handler = HandlerLoader.choose(variables);
         this.worker = new Worker(WorkerConfig.ofEnvironment(variables), handler);
     }
 

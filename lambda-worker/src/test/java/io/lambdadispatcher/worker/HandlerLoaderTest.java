@@ -6,13 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
-import io.lambdadispatcher.worker.demo.DemoHandler;
+import io.lambdadispatcher.worker.adapter.web.WebHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -86,10 +87,38 @@ class HandlerLoaderTest {
     @Test
     void should_make_what_is_named() {
         assertThat(load(Silent.class.getName())).isInstanceOf(Silent.class);
-        assertThat(load(" " + DemoHandler.class.getName() + " ")).isInstanceOf(DemoHandler.class);
+        assertThat(load(" " + PongHandler.class.getName() + " ")).isInstanceOf(PongHandler.class);
         assertThat(load(Plain.class.getName())).isInstanceOf(FunctionHandler.class);
         assertThat(load(Plain.class.getName() + "::handleRequest")).isInstanceOf(FunctionHandler.class);
         assertThat(load(Plain.class.getName() + "::other")).isInstanceOf(FunctionHandler.class);
+    }
+
+    @Test
+    void should_serve_nothing_unless_a_variable_chooses() {
+        for (Map<String, String> none : List.of(Map.<String, String>of(), Map.of(HandlerLoader.VARIABLE, " "))) {
+            assertThatThrownBy(() -> HandlerLoader.choose(none))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith("nothing to serve: set LAMBDA_DISPATCHER_HANDLER ")
+                    .hasMessageContainingAll("LAMBDA_DISPATCHER_RUNTIME ", "LAMBDA_DISPATCHER_WEB_PORT ");
+            assertThatThrownBy(() -> HandlerLoader.chooseOnLambda(none)).hasMessageStartingWith("nothing to serve");
+        }
+    }
+
+    @Test
+    void should_take_a_port_alone_for_a_web_application_on_lambda_only() {
+        Map<String, String> port = Map.of("PORT", "8080");
+        assertThat(HandlerLoader.chooseOnLambda(port)).isInstanceOf(WebHandler.class);
+        assertThatThrownBy(() -> HandlerLoader.choose(port)).hasMessageStartingWith("nothing to serve");
+        assertThat(HandlerLoader.chooseOnLambda(Map.of("PORT", "8080", HandlerLoader.VARIABLE, Silent.class.getName())))
+                .isInstanceOf(Silent.class);
+    }
+
+    @Test
+    void should_refuse_two_choices() {
+        assertThatThrownBy(() -> HandlerLoader.chooseOnLambda(
+                        Map.of(HandlerLoader.VARIABLE, "a.B", "LAMBDA_DISPATCHER_RUNTIME", "run", "PORT", "1")))
+                .hasMessage("both LAMBDA_DISPATCHER_HANDLER and LAMBDA_DISPATCHER_RUNTIME are set,"
+                        + " expected one of them");
     }
 
     static Stream<Arguments> names() {

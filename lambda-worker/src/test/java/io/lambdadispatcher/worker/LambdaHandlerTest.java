@@ -9,7 +9,6 @@ import com.amazonaws.services.lambda.runtime.RequestHandler;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -24,9 +23,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 class LambdaHandlerTest {
     /** As a user's subclass would be. */
-    private static final class Demo extends LambdaHandler {
-        Demo() {
-            super(new DemoHandler());
+    private static final class Ponging extends LambdaHandler {
+        Ponging() {
+            super(new PongHandler());
         }
     }
 
@@ -52,7 +51,7 @@ class LambdaHandlerTest {
             ByteArrayOutputStream output = new ByteArrayOutputStream();
             CompletableFuture<Void> invoke = CompletableFuture.runAsync(() -> {
                 try {
-                    new Demo().handleRequest(payload(dispatcher), output, remaining(60_000));
+                    new Ponging().handleRequest(payload(dispatcher), output, remaining(60_000));
                 } catch (Exception e) {
                     throw new AssertionError(e);
                 }
@@ -70,7 +69,7 @@ class LambdaHandlerTest {
     void should_fail_the_invoke_when_not_let_in() {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
             dispatcher.controlStatus = 403;
-            assertThatThrownBy(() -> new Demo()
+            assertThatThrownBy(() -> new Ponging()
                             .handleRequest(payload(dispatcher), new ByteArrayOutputStream(), remaining(60_000)))
                     .hasMessageContaining("403");
         }
@@ -83,11 +82,11 @@ class LambdaHandlerTest {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
             nowhere = payload(dispatcher);
         }
-        assertThatThrownBy(() -> new Demo().handleRequest(nowhere, new ByteArrayOutputStream(), remaining(1_500)))
+        assertThatThrownBy(() -> new Ponging().handleRequest(nowhere, new ByteArrayOutputStream(), remaining(1_500)))
                 .hasMessageContaining("worker w1 has reached no dispatcher: DEADLINE");
     }
 
-    private static String answer(Demo handler, String event) throws Exception {
+    private static String answer(Ponging handler, String event) throws Exception {
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         handler.handleRequest(
                 new ByteArrayInputStream(event.getBytes(StandardCharsets.UTF_8)), output, remaining(60_000));
@@ -100,7 +99,7 @@ class LambdaHandlerTest {
             String address =
                     "\"addresses\":[\"127.0.0.1:" + dispatcher.address().getPort() + "\"]";
 
-            assertThat(answer(new Demo(), "{\"warmUp\":true,\"holdMillis\":1," + address + "}"))
+            assertThat(answer(new Ponging(), "{\"warmUp\":true,\"holdMillis\":1," + address + "}"))
                     .isEqualTo("{\"warm\":true}");
             assertThat(dispatcher.links()).isEmpty();
         }
@@ -110,7 +109,7 @@ class LambdaHandlerTest {
     void should_hold_a_warm_up_so_that_others_land_elsewhere() throws Exception {
         long startNanos = System.nanoTime();
 
-        answer(new Demo(), "{\"holdMillis\":200,\"later\":{\"holdMillis\":0,\"warmUp\":false},\"warmUp\":true}");
+        answer(new Ponging(), "{\"holdMillis\":200,\"later\":{\"holdMillis\":0,\"warmUp\":false},\"warmUp\":true}");
 
         assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(200));
     }
@@ -131,7 +130,7 @@ class LambdaHandlerTest {
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         long startNanos = System.nanoTime();
 
-        new Demo()
+        new Ponging()
                 .handleRequest(
                         new ByteArrayInputStream(event("{\"warmUp\":true,\"holdMillis\":10000}")),
                         output,

@@ -4,7 +4,6 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.worker.config.WorkerTls;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
@@ -61,7 +60,7 @@ class TlsTest {
 
     private static void assertServes(SslContext server, WorkerTls tls) throws Exception {
         try (Harness harness =
-                new Harness(new ScriptedDispatcher(server), new DemoHandler(), config -> config.tls(tls))) {
+                new Harness(new ScriptedDispatcher(server), new PongHandler(), config -> config.tls(tls))) {
             assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
         }
     }
@@ -91,7 +90,7 @@ class TlsTest {
         WorkerTls otherCertificate = WorkerTls.fingerprint(fingerprint(selfSigned("other")));
         try (Harness harness = new Harness(
                 dispatcher,
-                new DemoHandler(),
+                new PongHandler(),
                 config -> config.tls(otherCertificate)
                         .idleTimeout(Duration.ZERO)
                         .drainGrace(Duration.ofSeconds(1))

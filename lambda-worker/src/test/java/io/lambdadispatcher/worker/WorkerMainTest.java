@@ -47,6 +47,7 @@ class WorkerMainTest {
         builder.environment().put("LAMBDA_DISPATCHER_FUNCTION", "f");
         builder.environment().put("LAMBDA_DISPATCHER_SECRET", "0123456789abcdef");
         builder.environment().put("LAMBDA_DISPATCHER_CONNECTIONS", "1");
+        builder.environment().put("LAMBDA_DISPATCHER_HANDLER", PongHandler.class.getName());
         builder.environment().put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "stdin");
         return builder.start();
     }
@@ -58,11 +59,11 @@ class WorkerMainTest {
             try {
                 ScriptedStream stream = dispatcher.takeReady().takeStream();
                 assertThat(stream.exchange(get("/ping")).text()).isEqualTo("pong");
-                stream.request(get("/delay?delay=1000"), 0, true);
+                stream.request(get("/delay/1000"), 0, true);
                 // A request that comes when the worker has said that it drains is refused.
                 stream.link().roundTrip();
                 worker.destroy();
-                assertThat(stream.gather().text()).contains("1000");
+                assertThat(stream.gather().text()).isEqualTo("pong");
                 assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainReason.REQUESTED);
                 assertThat(worker.waitFor(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
                         .isTrue();
@@ -85,6 +86,27 @@ class WorkerMainTest {
                     .endsWith("LAMBDA_DISPATCHER_HANDLER=" + Unwell.class.getName() + ": the constructor of "
                             + Unwell.class.getName()
                             + " failed: java.lang.IllegalStateException: no database, in two lines");
+        } finally {
+            worker.destroyForcibly();
+        }
+    }
+
+    @Test
+    void should_name_the_variables_that_choose_what_to_serve_and_exit_with_2_when_none_is_set() throws Exception {
+        ProcessBuilder builder = builder().redirectErrorStream(true);
+        builder.environment().keySet().removeIf(name -> name.startsWith("LAMBDA_DISPATCHER_"));
+        // On Lambda this chooses a web application.
+        builder.environment().put("PORT", "8080");
+        Process worker = builder.start();
+        try {
+            List<String> lines = worker.inputReader().lines().toList();
+            assertThat(worker.waitFor()).isEqualTo(2);
+            assertThat(lines)
+                    .singleElement()
+                    .asString()
+                    .endsWith("nothing to serve: set LAMBDA_DISPATCHER_HANDLER (the class of a handler),"
+                            + " LAMBDA_DISPATCHER_RUNTIME (the command that starts a Lambda runtime) or"
+                            + " LAMBDA_DISPATCHER_WEB_PORT (the port of a web application)");
         } finally {
             worker.destroyForcibly();
         }

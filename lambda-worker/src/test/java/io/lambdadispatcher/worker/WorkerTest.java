@@ -12,7 +12,6 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Response;
 import java.nio.charset.StandardCharsets;
@@ -46,7 +45,7 @@ class WorkerTest {
     @Test
     void should_say_hello_with_a_token_of_its_own_then_open_its_streams_then_be_ready() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(),
+                new PongHandler(),
                 c -> c.connections(2)
                         .streams(3)
                         .deadline(Duration.ofMinutes(15))
@@ -75,7 +74,7 @@ class WorkerTest {
         try (ScriptedDispatcher other = new ScriptedDispatcher();
                 Harness harness = new Harness(
                         first,
-                        new DemoHandler(),
+                        new PongHandler(),
                         c -> WorkerConfig.builder("f", "w1", Harness.SECRET, List.of(first.address(), other.address()))
                                 .connections(4)
                                 .streams(1))) {
@@ -149,7 +148,7 @@ class WorkerTest {
     @Test
     void should_drain_before_its_deadline() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(), c -> c.deadline(Duration.ofSeconds(8)).deadlineMargin(Duration.ofSeconds(10)))) {
+                new PongHandler(), c -> c.deadline(Duration.ofSeconds(8)).deadlineMargin(Duration.ofSeconds(10)))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             Drain drain = link.takeMessage(Drain.class);
             assertThat(drain.reason()).isEqualTo(DrainReason.DEADLINE);
@@ -162,7 +161,7 @@ class WorkerTest {
     @Test
     void should_drain_when_idle_for_too_long() throws Exception {
         try (Harness harness = new Harness(
-                new DemoHandler(),
+                new PongHandler(),
                 c -> c.idleTimeout(Duration.ofSeconds(2))
                         .drainGrace(Duration.ofSeconds(5))
                         .loneTimeout(Duration.ZERO))) {
@@ -174,7 +173,7 @@ class WorkerTest {
 
     @Test
     void should_come_back_after_a_lost_connection() throws Exception {
-        try (Harness harness = new Harness(new DemoHandler())) {
+        try (Harness harness = new Harness(new PongHandler())) {
             harness.dispatcher.takeReady().cut();
             assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");
         }
@@ -182,7 +181,7 @@ class WorkerTest {
 
     @Test
     void should_come_back_when_the_dispatcher_does() throws Exception {
-        try (Harness harness = new Harness(new DemoHandler())) {
+        try (Harness harness = new Harness(new PongHandler())) {
             harness.dispatcher.takeReady();
             int port = harness.dispatcher.stopListening();
             harness.dispatcher.listenAgain(port);
@@ -195,7 +194,7 @@ class WorkerTest {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.pingIntervalMillis = 50;
         dispatcher.pingTimeoutMillis = 1_000;
-        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             ScriptedDispatcher.Link silent = dispatcher.takeReady();
             // For the next connection, which is to stay however slow this machine is.
             dispatcher.pingTimeoutMillis = 60_000;
@@ -209,9 +208,9 @@ class WorkerTest {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.pingIntervalMillis = 10;
         dispatcher.pingTimeoutMillis = 60_000;
-        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             ScriptedStream stream = harness.stream();
-            assertThat(stream.exchange(get("/delay?delay=200")).text()).contains("200");
+            assertThat(stream.exchange(get("/delay/200")).text()).isEqualTo("pong");
             assertThat(dispatcher.links()).hasSize(1);
         }
     }
@@ -220,7 +219,7 @@ class WorkerTest {
     void should_end_when_refused_for_good() throws Exception {
         ScriptedDispatcher dispatcher = new ScriptedDispatcher();
         dispatcher.controlStatus = 401;
-        try (Harness harness = new Harness(dispatcher, new DemoHandler(), c -> c)) {
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             WorkerSummary summary = harness.summary();
             assertThat(summary.refused()).isTrue();
             assertThat(summary.reason()).contains("401");
@@ -238,7 +237,7 @@ class WorkerTest {
                     .loneTimeout(Duration.ofMillis(300))
                     .build();
             dispatcher.stopListening();
-            WorkerSummary summary = new Worker(config, new DemoHandler())
+            WorkerSummary summary = new Worker(config, new PongHandler())
                     .start()
                     .done()
                     .toCompletableFuture()

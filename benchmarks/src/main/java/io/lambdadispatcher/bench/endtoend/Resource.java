@@ -6,14 +6,15 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.ReadOnlyHttp2Headers;
 import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
 import java.util.Random;
 
 /** An answer that is the same every time. The body is never released; {@link #body()} hands out counted views of it. */
 enum Resource {
-    PING(200, "text/plain", 4),
-    /** As many octets as the image of the demo routes; what they say makes no difference to a proxy. */
-    IMAGE(200, "image/jpeg", 168_161),
-    NOT_FOUND(404, "text/plain", 0);
+    PING(200, "text/plain", "pong".getBytes(StandardCharsets.US_ASCII)),
+    /** As many bytes as the demo's image. Their content makes no difference to a proxy. */
+    IMAGE(200, "image/jpeg", random(168_161)),
+    NOT_FOUND(404, "text/plain", new byte[0]);
 
     final int status;
     final AsciiString mediaType;
@@ -21,11 +22,11 @@ enum Resource {
     final Http2Headers head;
     private final ByteBuf octets;
 
-    Resource(int status, String mediaType, int size) {
+    Resource(int status, String mediaType, byte[] content) {
         this.status = status;
         this.mediaType = AsciiString.cached(mediaType);
-        this.length = AsciiString.cached(Integer.toString(size));
-        this.octets = octets(size);
+        this.length = AsciiString.cached(Integer.toString(content.length));
+        this.octets = direct(content);
         this.head = ReadOnlyHttp2Headers.serverHeaders(
                 false,
                 AsciiString.cached(Integer.toString(status)),
@@ -55,10 +56,15 @@ enum Resource {
         return octets.readableBytes();
     }
 
-    private static ByteBuf octets(int size) {
-        byte[] bytes = new byte[size];
-        new Random(size).nextBytes(bytes);
-        return Unpooled.unreleasableBuffer(
-                Unpooled.directBuffer(Math.max(1, size)).writeBytes(bytes).asReadOnly());
+    private static byte[] random(int bytes) {
+        byte[] content = new byte[bytes];
+        new Random(bytes).nextBytes(content);
+        return content;
+    }
+
+    private static ByteBuf direct(byte[] content) {
+        return Unpooled.unreleasableBuffer(Unpooled.directBuffer(Math.max(1, content.length))
+                .writeBytes(content)
+                .asReadOnly());
     }
 }

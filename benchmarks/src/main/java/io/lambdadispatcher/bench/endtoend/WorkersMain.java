@@ -2,7 +2,6 @@ package io.lambdadispatcher.bench.endtoend;
 
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -11,8 +10,9 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * Many workers in one process, with the demo routes, each with connections and an event loop of its own. The environment configures them as it does one
- * ({@link WorkerConfig#ofEnvironment}), the argument says how many. Prints {@code ready} when all have been let in; ends when all have ended.
+ * Many workers in one process, each with connections and an event loop of its own. They serve {@link ResourceHandler}. The
+ * environment configures them as it does one ({@link WorkerConfig#ofEnvironment}), the argument says how many. Prints {@code ready}
+ * when all have been let in; ends when all have ended.
  *
  * <p>Exit codes: 1 when a worker was not let in, 2 for a wrong argument.
  */
@@ -42,7 +42,7 @@ public final class WorkersMain {
     private static Worker newWorker(int index) {
         Map<String, String> variables = new HashMap<>(System.getenv());
         variables.merge(WORKER_ID, "-" + index, String::concat);
-        return new Worker(WorkerConfig.ofEnvironment(variables), new DemoHandler());
+        return new Worker(WorkerConfig.ofEnvironment(variables), new ResourceHandler());
     }
 
     private static void each(Worker[] workers, Function<Worker, CompletableFuture<?>> step) {

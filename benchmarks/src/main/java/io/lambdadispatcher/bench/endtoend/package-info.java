@@ -1,5 +1,6 @@
 /**
- * What a macro run needs beside the dispatcher: the HTTP backend that stands behind the proxies we compare with. All of it runs on one event loop.
+ * What a macro run needs beside the dispatcher: the HTTP backend behind the proxies that we compare with, on one event loop,
+ * and workers that serve the same resources.
  */
 @NullMarked
 package io.lambdadispatcher.bench.endtoend;

@@ -1,25 +1,17 @@
 package io.lambdadispatcher.bench.workload;
 
 import com.example.inference.InferenceHandler;
+import io.lambdadispatcher.bench.endtoend.ResourceHandler;
 import io.lambdadispatcher.wire.worker.ErrorCode;
-import io.lambdadispatcher.worker.demo.DemoHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The routes of the published scenarios. Those that the demo has ({@code /ping}, the image, {@code /echo}) are the demo's. No route holds a
- * thread while it waits.
+ * The routes of the published scenarios: those of {@link ResourceHandler} ({@code /ping}, the image, {@code /echo}) and the
+ * ones below. No route holds a thread while it waits.
  *
  * <table>
  * <caption>What is added</caption>
@@ -33,16 +25,10 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class WorkloadHandler implements Handler {
     public static final int SILENT_ONE_IN = 326;
 
-    private static final String IMAGE_PATH = "/public/silly-test-image.jpg";
-    private static final AsciiString OK = AsciiString.cached("200");
-    private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
-    private static final AsciiString JPEG = AsciiString.cached("image/jpeg");
-    private static final byte[] PONG = {'p', 'o', 'n', 'g'};
-
     /** Of all handlers of the process: which of them a request meets is not to matter. */
     private static final AtomicLong SOMETIMES = new AtomicLong();
 
-    private final Handler demo = new DemoHandler();
+    private final Handler resources = new ResourceHandler();
     private final Handler inference = new InferenceHandler();
     private final Wait s3;
     private final Database database;
@@ -63,18 +49,18 @@ public final class WorkloadHandler implements Handler {
             case "/put-afresh/1" -> put(1, false, request, response);
             case "/put-afresh/10" -> put(10, false, request, response);
             case "/sometimes" -> sometimes(response);
-            default -> demo.handle(request, response);
+            default -> resources.handle(request, response);
         }
     }
 
     private void s3Image(Request request, Response response) {
-        request.eventLoop().schedule(() -> respond(response, JPEG, Image.OCTETS), s3.nextNanos(), TimeUnit.NANOSECONDS);
+        request.eventLoop().schedule(() -> ResourceHandler.image(response), s3.nextNanos(), TimeUnit.NANOSECONDS);
     }
 
     private void put(int times, boolean keepAlive, Request request, Response response) {
         database.put(times, keepAlive, request.eventLoop()).whenComplete((done, error) -> {
             if (error == null) {
-                respond(response, TEXT, PONG);
+                ResourceHandler.ping(response);
             } else {
                 response.fail(ErrorCode.HANDLER_FAILED, String.valueOf(error));
             }
@@ -83,33 +69,7 @@ public final class WorkloadHandler implements Handler {
 
     private static void sometimes(Response response) {
         if (SOMETIMES.incrementAndGet() % SILENT_ONE_IN != 0) {
-            respond(response, TEXT, PONG);
-        }
-    }
-
-    /** @param octets not to be changed afterwards */
-    private static void respond(Response response, AsciiString type, byte[] octets) {
-        Http2Headers head = new DefaultHttp2Headers(false)
-                .status(OK)
-                .set(HttpHeaderNames.CONTENT_TYPE, type)
-                .set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(octets.length)));
-        response.respond(head, Unpooled.wrappedBuffer(octets));
-    }
-
-    /** Loaded with the first request for it. */
-    private static final class Image {
-        static final byte[] OCTETS = octets();
-
-        private static byte[] octets() {
-            try (InputStream in = DemoHandler.class.getResourceAsStream(IMAGE_PATH)) {
-                if (in == null) {
-                    throw new IllegalStateException(
-                            IMAGE_PATH + " is not on the class path, expected it from lambda-worker");
-                }
-                return in.readAllBytes();
-            } catch (IOException e) {
-                throw new UncheckedIOException(IMAGE_PATH + " cannot be read", e);
-            }
+            ResourceHandler.ping(response);
         }
     }
 }

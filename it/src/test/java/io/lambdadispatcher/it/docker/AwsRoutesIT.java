@@ -6,7 +6,7 @@ import com.github.dockerjava.api.DockerClient;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
-import io.lambdadispatcher.worker.demo.DemoHandler;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.InputStream;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
@@ -107,7 +107,7 @@ class AwsRoutesIT {
                         TABLE,
                         "AWS_ENDPOINT_URL_DYNAMODB",
                         dynamoDb.endpointForFunctions()),
-                FunctionArchive.workerWith(AwsRoutesIT::isNeeded));
+                FunctionArchive.withDemo(AwsRoutesIT::isNeeded));
     }
 
     /** The SDK but for Lambda's client and the HTTP client of synchronous clients. */

@@ -4,6 +4,7 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.Container;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Arrays;
@@ -71,17 +72,14 @@ final class Cloud implements AutoCloseable {
         return lambda;
     }
 
-    /** A function whose code is the worker with the demo's handler. */
+    /** A function that serves the demo's routes. */
     void createWorkerFunction(String name, Duration timeout) {
-        createFunction(
-                name,
-                timeout,
-                WORKER,
-                Map.of("LAMBDA_DISPATCHER_HANDLER", "io.lambdadispatcher.worker.demo.DemoHandler"));
+        createFunction(name, timeout, WORKER, Map.of("LAMBDA_DISPATCHER_HANDLER", DemoHandler.class.getName()));
     }
 
+    /** A function whose code is the worker and the demo's handler. */
     void createFunction(String name, Duration timeout, String handler, Map<String, String> variables) {
-        createFunction(name, timeout, handler, variables, FunctionArchive.worker());
+        createFunction(name, timeout, handler, variables, FunctionArchive.withDemo(library -> false));
     }
 
     /** @param code what {@link FunctionArchive} makes */

@@ -40,7 +40,7 @@ class DirectIT {
     @BeforeAll
     static void start() {
         cloud = Cloud.start();
-        SdkBytes code = FunctionArchive.workerWith(EventEcho.class, library -> false);
+        SdkBytes code = FunctionArchive.withPackageOf(EventEcho.class);
         cloud.createFunction(FUNCTION, Duration.ofSeconds(15), EventEcho.class.getName(), Map.of(), code);
     }
 

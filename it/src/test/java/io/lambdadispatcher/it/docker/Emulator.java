@@ -2,6 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -77,7 +78,7 @@ final class Emulator implements WorkerLauncher {
                 timeout,
                 megabytes,
                 processors,
-                new Code("io.lambdadispatcher.worker.demo.DemoHandler", Map.of()));
+                new Code(DemoHandler.class.getName(), Map.of(FunctionArchive.demoJar(), "/var/task/lib/demo.jar")));
     }
 
     Emulator(String function, int count, Duration timeout, int megabytes, double processors, Code code) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.it.docker;
 
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -26,50 +27,53 @@ final class FunctionArchive {
         zip.setLevel(Deflater.NO_COMPRESSION);
     }
 
-    /** The worker's own archive. */
-    static SdkBytes worker() {
-        try {
-            return SdkBytes.fromByteArrayUnsafe(Files.readAllBytes(workerFile()));
-        } catch (IOException e) {
-            throw absent(e);
-        }
+    /**
+     * The archive of examples/hello and a package of this class path.
+     *
+     * @param sample any class of the package
+     */
+    static SdkBytes withPackageOf(Class<?> sample) {
+        return helloWith(archive -> archive.addPackage(sample));
     }
 
     /**
-     * The worker's own archive, a package of this class path, and libraries of it.
+     * The archive of examples/hello, the demo's handler, and libraries of this class path.
      *
-     * @param sample any class of the package
      * @param libraries chooses among the jars of this class path
      */
-    static SdkBytes workerWith(Class<?> sample, Predicate<Path> libraries) {
-        return workerWith(List.of(sample), libraries);
+    static SdkBytes withDemo(Predicate<Path> libraries) {
+        return helloWith(archive -> {
+            archive.add("lib/demo.jar", demoJar());
+            archive.addLibraries(libraries);
+        });
     }
 
-    /** The worker's own archive, and libraries of this class path. */
-    static SdkBytes workerWith(Predicate<Path> libraries) {
-        return workerWith(List.of(), libraries);
+    private interface Addition {
+        void addTo(FunctionArchive archive) throws IOException;
     }
 
-    private static SdkBytes workerWith(List<Class<?>> samples, Predicate<Path> libraries) {
+    private static SdkBytes helloWith(Addition addition) {
         FunctionArchive archive = new FunctionArchive();
         try (archive.zip) {
-            archive.addAll(workerFile());
-            for (Class<?> sample : samples) {
-                archive.addPackage(sample);
-            }
-            archive.addLibraries(libraries);
+            archive.addAll(Path.of(System.getProperty("it.function.zip")));
+            addition.addTo(archive);
         } catch (IOException e) {
-            throw absent(e);
+            throw new UncheckedIOException("the function archive, which the package phase of examples/hello makes", e);
         }
         return SdkBytes.fromByteArrayUnsafe(archive.bytes.toByteArray());
     }
 
-    private static Path workerFile() {
-        return Path.of(System.getProperty("it.function.zip"));
-    }
-
-    private static UncheckedIOException absent(IOException e) {
-        return new UncheckedIOException("the function archive, which lambda-worker's package phase makes", e);
+    /** The jar of dispatcher-server, for the demo's handler and its image. */
+    static Path demoJar() {
+        try {
+            return Path.of(DemoHandler.class
+                    .getProtectionDomain()
+                    .getCodeSource()
+                    .getLocation()
+                    .toURI());
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private void addAll(Path other) throws IOException {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.it.docker;
 
 import com.github.dockerjava.api.model.ExposedPort;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import java.net.URI;
 import java.time.Duration;
 import org.testcontainers.containers.GenericContainer;
@@ -22,13 +23,13 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
         waitingFor(Wait.forHttp("/ready").forPort(ADMIN_PORT).withStartupTimeout(Duration.ofMinutes(3)));
     }
 
-    /** Two workers of the demo's handler in the same container. */
+    /** Two workers with the demo's handler in the same container. */
     static ServerContainer withLocalWorkers() {
         return new ServerContainer()
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "local")
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", "2")
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", "2")
-                .withEnv("LAMBDA_DISPATCHER_FUNCTION_HANDLER", "io.lambdadispatcher.worker.demo.DemoHandler");
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_HANDLER", DemoHandler.class.getName());
     }
 
     /** {@code workers} of a function in the cloud; functions find the dispatcher by its address on Docker's network. */

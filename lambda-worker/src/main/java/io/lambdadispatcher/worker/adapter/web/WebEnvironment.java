@@ -17,6 +17,9 @@ import org.slf4j.LoggerFactory;
  */
 final class WebEnvironment {
     static final String PREFIX = "LAMBDA_DISPATCHER_WEB_";
+
+    static final String PORT_VARIABLE = WebHandler.PORT_VARIABLE;
+
     static final String ADAPTER_PREFIX = "AWS_LWA_";
 
     private static final String PLAIN_PORT = "PORT";
@@ -33,7 +36,7 @@ final class WebEnvironment {
     }
 
     static @Nullable String chosenBy(Map<String, String> variables) {
-        for (String name : List.of(PREFIX + "PORT", PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT")) {
+        for (String name : List.of(PORT_VARIABLE, PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT")) {
             if (has(variables, name)) {
                 return name;
             }
@@ -56,7 +59,7 @@ final class WebEnvironment {
     }
 
     private WebConfig read() {
-        int port = port(DEFAULT_PORT, PREFIX + "PORT", ADAPTER_PREFIX + "PORT", PLAIN_PORT);
+        int port = port(DEFAULT_PORT, PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT);
         AppProtocol protocol = protocol();
         sayWhatDiffers();
         return WebConfig.builder(address(port))

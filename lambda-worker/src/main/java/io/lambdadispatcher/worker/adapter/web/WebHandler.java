@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * closes the connection to the application, as does a client that leaves.
  */
 public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
+    /** The environment variable that holds the port that the application listens on. */
+    public static final String PORT_VARIABLE = "LAMBDA_DISPATCHER_WEB_PORT";
+
     private final WebConfig config;
     private final FreezeClocks clocks;
     private final WebApp app;

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.aws.AwsConnections;
 import java.util.Map;
@@ -10,11 +10,11 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 
 /**
- * The clients of this environment, on the connections that all share. Region, credentials and endpoints ({@code AWS_ENDPOINT_URL_S3}, {@code
- * AWS_ENDPOINT_URL_DYNAMODB}) are what the SDK finds in the environment. They live as long as the process.
+ * The SDK's clients, on one shared pool of connections. The SDK finds region, credentials and endpoints ({@code
+ * AWS_ENDPOINT_URL_S3}, {@code AWS_ENDPOINT_URL_DYNAMODB}) in the environment. The clients live as long as the process.
  */
 final class AwsClients {
-    /** Nothing here blocks, so results need no thread of their own. */
+    /** Nothing here blocks, so results need no thread pool. */
     private static final ClientAsyncConfiguration DIRECT = ClientAsyncConfiguration.builder()
             .advancedOption(SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, Runnable::run)
             .build();
@@ -30,14 +30,14 @@ final class AwsClients {
     }
 
     /**
-     * Made with the first request for it, on a thread of its own, and whatever the first requests do next runs there as well: loading the SDK's
-     * classes takes longer than an event loop may be silent. Later calls are answered at once.
+     * Returns the client, which the first call makes on a separate thread, because loading the SDK's classes would
+     * block an event loop for too long. What the first callers do next runs on that thread, too.
      */
     static CompletableFuture<S3AsyncClient> s3() {
         return S3.CLIENT;
     }
 
-    /** As {@link #s3}. */
+    /** Returns the client, made in the same way as {@link #s3}. */
     static CompletableFuture<DynamoDbAsyncClient> dynamoDb() {
         return DynamoDb.CLIENT;
     }

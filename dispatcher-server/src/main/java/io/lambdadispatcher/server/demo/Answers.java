@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -13,7 +13,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 
-/** Whole responses. */
+/** Complete responses. */
 final class Answers {
     static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
     static final AsciiString JSON = AsciiString.cached("application/json");
@@ -21,8 +21,8 @@ final class Answers {
 
     private Answers() {}
 
-    /** A response that is always the same, shared by all requests: its octets are never copied nor released. */
-    record Fixed(Http2Headers fields, ByteBuf octets) {
+    /** A response that is the same for every request. Its body is never copied or released. */
+    record Fixed(Http2Headers head, ByteBuf body) {
         static Fixed of(AsciiString status, AsciiString contentType, byte[] content) {
             ByteBuf direct =
                     Unpooled.directBuffer(content.length, content.length).writeBytes(content);
@@ -36,7 +36,7 @@ final class Answers {
         }
 
         void send(Request request, Response response) {
-            answer(request, response, fields, octets.duplicate());
+            answer(request, response, head, body.duplicate());
         }
     }
 
@@ -53,7 +53,11 @@ final class Answers {
         answer(request, response, head(status, TEXT, body.readableBytes()), body);
     }
 
-    /** Without the body where HEAD asks for none. @param body owned from now on */
+    /**
+     * Responds with the head and the body, or with the head alone if the request's method is HEAD.
+     *
+     * @param body always released
+     */
     static void answer(Request request, Response response, Http2Headers head, ByteBuf body) {
         if (HttpMethod.HEAD.asciiName().contentEquals(request.method())) {
             body.release();

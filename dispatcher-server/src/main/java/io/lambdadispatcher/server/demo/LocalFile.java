@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.blocking.BlockingRequest;
@@ -10,12 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /read}: a file of the local disk, read anew for each request. Blocks. Any thread. */
+/** {@code /read}: a file on the local disk, which each request reads again. It blocks, on any thread. */
 final class LocalFile implements BlockingHandler {
-    /** Names the file; the test image where it is not set. */
+    /** Holds the path of the file. If it is not set, the file is the test image. */
     static final String VARIABLE = "DEMO_FILE";
 
-    private static final String OCTETS = "application/octet-stream";
+    private static final String BINARY = "application/octet-stream";
 
     private final @Nullable String named;
     private @Nullable Path file;
@@ -28,7 +28,7 @@ final class LocalFile implements BlockingHandler {
     public void handle(BlockingRequest request, BlockingResponse response) throws IOException {
         Path file = file();
         String found = Files.probeContentType(file);
-        String type = found == null ? OCTETS : found;
+        String type = found == null ? BINARY : found;
         response.head(Answers.head(Answers.OK, AsciiString.of(type))
                 .setLong(AsciiString.cached("content-length"), Files.size(file)));
         if (!request.method().equals("HEAD")) {
@@ -48,6 +48,6 @@ final class LocalFile implements BlockingHandler {
     private static Path imageOnDisk() throws IOException {
         Path copy = Files.createTempFile("lambda-dispatcher-", "-" + TestImage.NAME);
         copy.toFile().deleteOnExit();
-        return Files.write(copy, TestImage.octets());
+        return Files.write(copy, TestImage.bytes());
     }
 }

@@ -15,8 +15,9 @@ import javax.imageio.ImageWriter;
 import javax.imageio.stream.MemoryCacheImageOutputStream;
 
 /**
- * Draws the demo's image: a JPEG of exactly 168,161 octets, the size that published benchmarks of such systems use. The size is met by the quality, and
- * then to the octet by comment segments. Run by the build with the path of the file to write.
+ * Draws the demo's image: a JPEG of exactly 168,161 bytes, the size that published benchmarks of comparable systems
+ * use. The quality is the highest that fits, and comment segments fill the rest. The build runs this program with the
+ * path of the file to write.
  */
 public final class SillyTestImage {
     private static final int SIZE_BYTES = 168_161;
@@ -58,7 +59,7 @@ public final class SillyTestImage {
                 return jpeg;
             }
         }
-        throw new IllegalStateException("the image is larger than " + bytes + " octets at the least quality");
+        throw new IllegalStateException("the image is larger than " + bytes + " bytes at the lowest quality");
     }
 
     private static byte[] encode(BufferedImage image, float quality) throws IOException {

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -79,16 +79,16 @@ class AwsRoutesTest {
         answer(exchange, "application/x-amz-json-1.0", "{}".getBytes(StandardCharsets.US_ASCII));
     }
 
-    private static void answer(HttpExchange exchange, String type, byte[] octets) throws IOException {
+    private static void answer(HttpExchange exchange, String type, byte[] content) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type);
         if (exchange.getRequestMethod().equals("HEAD")) {
-            exchange.getResponseHeaders().set("Content-Length", Integer.toString(octets.length));
+            exchange.getResponseHeaders().set("Content-Length", Integer.toString(content.length));
             exchange.sendResponseHeaders(200, -1);
             exchange.close();
             return;
         }
-        exchange.sendResponseHeaders(200, octets.length);
-        exchange.getResponseBody().write(octets);
+        exchange.sendResponseHeaders(200, content.length);
+        exchange.getResponseBody().write(content);
         exchange.close();
     }
 

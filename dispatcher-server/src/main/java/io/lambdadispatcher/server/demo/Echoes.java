@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.handler.Pipe;
 import io.lambdadispatcher.worker.handler.Request;
@@ -10,15 +10,15 @@ import io.netty.util.AsciiString;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Request bodies on their way back, by reference, while they are still arriving. */
+/** Sends request bodies back while they are still arriving, by reference. */
 final class Echoes {
-    private static final AsciiString OCTETS = AsciiString.cached("application/octet-stream");
+    private static final AsciiString BINARY = AsciiString.cached("application/octet-stream");
 
     private Echoes() {}
 
     private static void head(Request request, Response response, boolean sameLength) {
         @Nullable CharSequence type = request.headers().get(HttpHeaderNames.CONTENT_TYPE);
-        Http2Headers head = Answers.head(Answers.OK, type == null ? OCTETS : AsciiString.of(type));
+        Http2Headers head = Answers.head(Answers.OK, type == null ? BINARY : AsciiString.of(type));
         CharSequence length = request.headers().get(HttpHeaderNames.CONTENT_LENGTH);
         if (sameLength && length != null) {
             head.set(HttpHeaderNames.CONTENT_LENGTH, length);
@@ -31,14 +31,14 @@ final class Echoes {
         Pipe.connect(request.body(), response);
     }
 
-    /** A pause after each part. */
+    /** Pauses after each part. */
     static void slow(Request request, Response response) {
         int delayMillis = Query.of(request.path()).number("delay", 100, DemoHandler.MOST_DELAY_MILLIS);
         head(request, response, true);
         new Pipe(request.body(), response) {
             @Override
-            public void onData(ByteBuf octets) {
-                response.write(octets);
+            public void onData(ByteBuf part) {
+                response.write(part);
                 request.body().pause();
                 request.eventLoop().schedule(this::resumeIfWritable, delayMillis, TimeUnit.MILLISECONDS);
             }
@@ -55,14 +55,14 @@ final class Echoes {
         }.begin();
     }
 
-    /** Each part twice. */
+    /** Sends each part twice. */
     static void twice(Request request, Response response) {
         head(request, response, false);
         new Pipe(request.body(), response) {
             @Override
-            public void onData(ByteBuf octets) {
-                response.write(octets.retainedDuplicate());
-                pass(octets);
+            public void onData(ByteBuf part) {
+                response.write(part.retainedDuplicate());
+                pass(part);
             }
 
             void begin() {
@@ -71,7 +71,7 @@ final class Echoes {
         }.begin();
     }
 
-    /** Of each part so many octets that half of what has come has gone, rounded down. */
+    /** Sends half of the body: after each part, half of the bytes received so far have been sent, rounded down. */
     static void half(Request request, Response response) {
         head(request, response, false);
         new Pipe(request.body(), response) {
@@ -79,12 +79,12 @@ final class Echoes {
             private long sent;
 
             @Override
-            public void onData(ByteBuf octets) {
-                received += octets.readableBytes();
+            public void onData(ByteBuf part) {
+                received += part.readableBytes();
                 int bytes = (int) (received / 2 - sent);
                 sent += bytes;
-                octets.writerIndex(octets.readerIndex() + bytes);
-                pass(octets);
+                part.writerIndex(part.readerIndex() + bytes);
+                pass(part);
             }
 
             void begin() {

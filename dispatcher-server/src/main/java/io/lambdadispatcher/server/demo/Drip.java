@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBufUtil;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
-/** A response of so many parts with so much time between them. Event loop only. */
+/** A response that is sent in parts, with a delay between them. Event loop only. */
 final class Drip {
     private final Request request;
     private final Response response;
@@ -24,7 +24,7 @@ final class Drip {
         this.text = text;
     }
 
-    /** The head has been sent. */
+    /** Call it after the head has been sent. */
     void start() {
         onTurn();
     }
@@ -37,7 +37,7 @@ final class Drip {
             response.end();
             return;
         }
-        // A client that does not read is not sent more than the response holds; its turn comes again.
+        // For a client that does not read, the part is sent in a later turn, so that memory stays bounded.
         if (response.isWritable()) {
             response.write(ByteBufUtil.writeUtf8(ByteBufAllocator.DEFAULT, text.apply(sent)));
             sent++;

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
@@ -17,7 +17,7 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** What the handler was told, as JSON. Loaded with the first such request, and the JSON library with it. */
+/** Answers in JSON what the handler was told. The first such request loads this class, and the JSON library with it. */
 final class Facts {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int USUAL_BYTES = 1024;
@@ -32,7 +32,7 @@ final class Facts {
         answer(request, response, json -> writeHeaders(json, request.headers()));
     }
 
-    /** Reads the body to its end first. */
+    /** Answers after the end of the request's body. */
     static void debug(Request request, Response response) {
         request.body().read(new Counting(request, response));
     }
@@ -48,7 +48,7 @@ final class Facts {
         Answers.answer(request, response, Answers.head(Answers.OK, Answers.JSON, body.readableBytes()), body);
     }
 
-    /** Fields that repeat become arrays. Pseudo header fields are left out. */
+    /** Writes a header that occurs more than once as an array, and no pseudo-headers. */
     private static void writeHeaders(JsonGenerator json, Http2Headers headers) {
         Map<String, List<CharSequence>> fields = new LinkedHashMap<>();
         for (CharSequence name : headers.names()) {
@@ -79,9 +79,9 @@ final class Facts {
         }
 
         @Override
-        public void onData(ByteBuf octets) {
-            bytes += octets.readableBytes();
-            octets.release();
+        public void onData(ByteBuf part) {
+            bytes += part.readableBytes();
+            part.release();
         }
 
         @Override

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.handler.Request;
 import java.util.Map;
@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 import tools.jackson.core.JsonGenerator;
 
-/** Items put one after the other, each with the time it took; ends early when nobody wants the response. One thread at a time. */
+/** Puts items one after the other and measures each. Stops when the request is cancelled. One thread at a time. */
 final class PutSeries {
     private final DynamoDbAsyncClient dynamoDb;
     private final String table;
@@ -18,7 +18,7 @@ final class PutSeries {
     private final long[] tookNanos;
     private int done;
 
-    /** @param batch begins the items' keys */
+    /** @param batch the prefix of the items' keys */
     PutSeries(DynamoDbAsyncClient dynamoDb, String table, String batch, int items, Request request) {
         this.dynamoDb = dynamoDb;
         this.table = table;
@@ -27,7 +27,7 @@ final class PutSeries {
         tookNanos = new long[items];
     }
 
-    /** @return completes with this, after the last */
+    /** @return completes with this object after the last item */
     CompletableFuture<PutSeries> run() {
         if (done == tookNanos.length) {
             return CompletableFuture.completedFuture(this);
@@ -36,8 +36,9 @@ final class PutSeries {
             return CompletableFuture.failedFuture(new CancellationException("after " + done + " items"));
         }
         long startNanos = System.nanoTime();
-        // Not in the same breath: the SDK gives the connection back to its pool after this, and the next put would dial
-        // another.
+        // Asynchronously, because the SDK returns the connection to its pool only after this stage: otherwise the next
+        // put
+        // would dial another.
         return dynamoDb.putItem(put -> put.tableName(table).item(item(done)))
                 .thenComposeAsync(
                         put -> {

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
@@ -73,7 +73,7 @@ class DemoHandlerTest {
     }
 
     @Test
-    void should_read_the_same_octets_from_a_file() throws Exception {
+    void should_read_the_same_bytes_from_a_file() throws Exception {
         byte[] image = stream.exchange(get("/public/silly-test-image.jpg")).body();
         for (int i = 0; i < 3; i++) {
             ScriptedStream.Gathered response = stream.exchange(get("/read"));

@@ -1,15 +1,16 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.AsciiString;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.async.AsyncResponseTransformer;
 import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.core.exception.SdkServiceException;
@@ -17,13 +18,17 @@ import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 /**
- * {@code /read-s3?key=} streams an object of a bucket, {@code /dynamodb-put?n=} puts so many items into a table (key: the string {@code id}) one after
- * the other and answers how long each took. No object: 404; what else AWS refuses: 500, and the reason in the log. Nothing here blocks, so that an
- * environment of one thread serves as many requests at once as its worker has streams.
+ * {@code /read-s3?key=} streams an object from a bucket. {@code /dynamodb-put?n=} puts {@code n} items into a table
+ * (key: the string {@code id}), one after the other, and answers how long each put took.
+ *
+ * <p>The answer is 404 if there is no such object, and 500 for any other failure of AWS, with the reason in the log.
+ * Nothing here blocks, so one thread serves as many requests concurrently as the worker has streams.
  */
 final class AwsRoutes {
     private static final int MOST_PUTS = 1000;
     private static final AsciiString NOT_FOUND = AsciiString.cached("404");
+
+    private static final Logger log = LoggerFactory.getLogger(AwsRoutes.class);
 
     private AwsRoutes() {}
 
@@ -80,13 +85,13 @@ final class AwsRoutes {
         };
     }
 
-    /** Any thread; before the head. */
+    /** Called on any thread, before the head has been sent. */
     private static void onFailure(String what, @Nullable Throwable error, Request request, Response response) {
         Throwable cause = causeOf(error);
         if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {
             Answers.text(request, response, NOT_FOUND, "no " + what + "\n");
         } else if (request.cancellation() == null) {
-            FailureLog.report("AWS", what, cause);
+            log.warn("AWS failed on {}", what, cause);
             response.fail(ErrorCode.HANDLER_FAILED, what + ": " + cause);
         }
     }

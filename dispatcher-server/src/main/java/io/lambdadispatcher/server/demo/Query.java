@@ -1,10 +1,10 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.List;
 import java.util.Map;
 
-/** The parameters behind a path's question mark. */
+/** The query parameters of a path. */
 final class Query {
     private final Map<String, List<String>> parameters;
 
@@ -21,7 +21,7 @@ final class Query {
         return values == null ? otherwise : values.get(0);
     }
 
-    /** @throws IllegalArgumentException if it is no number from 0 to {@code most} */
+    /** @throws IllegalArgumentException if the parameter is not a number from 0 to {@code most} */
     int number(String name, int otherwise, int most) {
         List<String> values = parameters.get(name);
         if (values == null) {
@@ -33,7 +33,7 @@ final class Query {
                 return value;
             }
         } catch (NumberFormatException e) {
-            // As bad as one out of range.
+            // The same error as for a number out of range.
         }
         throw new IllegalArgumentException("parameter " + name + " is '" + values.get(0) + "', expected 0 to " + most);
     }

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
@@ -9,12 +9,13 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * What a route needs of AWS. Without the SDK on the class path the answer is 501, with something missing from the environment 503, and both say
- * what; so the demo runs without AWS. This class knows none of the SDK's.
+ * What a route needs from AWS. The route answers 501 if the SDK is not on the class path, and 503 if the environment
+ * is incomplete. Both answers say what is missing, so the demo runs without AWS. This class refers to no class of
+ * the SDK.
  *
- * @param variables of the environment
- * @param named the variable with the name of the bucket or the table
- * @param client of the SDK
+ * @param variables the environment
+ * @param named the variable that holds the name of the bucket or the table
+ * @param client the SDK's class that the route needs
  */
 record AwsAccess(Map<String, String> variables, String named, String client) {
     static final String BUCKET = "DEMO_BUCKET";
@@ -25,7 +26,7 @@ record AwsAccess(Map<String, String> variables, String named, String client) {
     private static final String SDK = "software.amazon.awssdk.";
     private static final String HTTP_CLIENT = SDK + "http.nio.netty.NettyNioAsyncHttpClient";
     private static final List<String> REGIONS = List.of("AWS_REGION", "AWS_DEFAULT_REGION");
-    /** Where the SDK looks for credentials before it asks the network for them. */
+    /** The SDK looks for credentials in these variables before it asks the network for them. */
     private static final List<String> CREDENTIALS = List.of(
             "AWS_ACCESS_KEY_ID",
             "AWS_PROFILE",
@@ -41,7 +42,7 @@ record AwsAccess(Map<String, String> variables, String named, String client) {
         return new AwsAccess(variables, TABLE, SDK + "services.dynamodb.DynamoDbAsyncClient");
     }
 
-    /** @param route made of the bucket's or the table's name, with the first request that can be served */
+    /** @param route makes the route from the name of the bucket or the table, at the first request that can be served */
     Handler guard(Function<String, Handler> route) {
         return new Guard(this, route);
     }

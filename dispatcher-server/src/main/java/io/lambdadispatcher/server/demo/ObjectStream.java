@@ -1,9 +1,8 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -13,22 +12,25 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 
 /**
- * An object on its way from S3 into a response, by reference: the SDK gives each part an array of its own, which is never written again. A part is
- * asked for when the part before has been written and the response takes more, so that S3's connection waits while the client does. When nobody
- * wants the response any more, the object is not read on.
+ * Streams an object from S3 into a response, by reference, because the SDK never writes to a part's array again. The
+ * next part is requested when the previous one has been written and the response is writable, so S3's connection
+ * waits for a slow client. When the request is cancelled, reading stops.
  *
- * <p>Made on the event loop of the request; the parts come on a thread of the SDK.
+ * <p>Made on the event loop of the request. The parts arrive on a thread of the SDK.
  */
 final class ObjectStream implements Subscriber<ByteBuffer> {
-    private static final AsciiString OCTETS = AsciiString.cached("application/octet-stream");
+    private static final AsciiString BINARY = AsciiString.cached("application/octet-stream");
+    private static final Logger log = LoggerFactory.getLogger(ObjectStream.class);
 
     private final Request request;
     private final Response response;
-    /** A part has been asked for and has not come yet. */
+    /** A part has been requested and has not arrived yet. */
     private final AtomicBoolean awaiting = new AtomicBoolean();
 
     private volatile @Nullable Subscription parts;
@@ -40,7 +42,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
         response.onWritable(this::askIfWritable);
     }
 
-    /** Sends the head and then what comes. */
+    /** Sends the head, then the parts as they arrive. */
     void start(ResponsePublisher<GetObjectResponse> object) {
         GetObjectResponse about = object.response();
         response.head(head(about.contentType(), about.contentLength()));
@@ -48,7 +50,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     }
 
     static Http2Headers head(@Nullable String type, long bytes) {
-        return Answers.head(Answers.OK, type == null ? OCTETS : AsciiString.of(type))
+        return Answers.head(Answers.OK, type == null ? BINARY : AsciiString.of(type))
                 .setLong(HttpHeaderNames.CONTENT_LENGTH, bytes);
     }
 
@@ -59,7 +61,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
         askIfWritable();
     }
 
-    /** From both threads: whichever comes second, the cancellation or the subscription, sees the other. */
+    /** Called on both threads: whichever comes second, the cancellation or the subscription, sees the other. */
     private void stopIfCancelled() {
         Subscription current = parts;
         if (current != null && request.cancellation() != null) {
@@ -67,7 +69,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
         }
     }
 
-    /** From both threads: the response may become writable just when the SDK's thread has found that it is not. */
+    /** Called on both threads: the response may become writable just after the SDK's thread found that it is not. */
     private void askIfWritable() {
         Subscription current = parts;
         if (current != null && response.isWritable() && awaiting.compareAndSet(false, true)) {
@@ -90,7 +92,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     @Override
     public void onError(Throwable cause) {
         if (request.cancellation() == null) {
-            FailureLog.report("reading from S3", request, cause);
+            log.warn("reading from S3 failed on {}", request, cause);
             response.fail(ErrorCode.HANDLER_FAILED, "the object broke off: " + cause);
         }
     }

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -179,9 +179,9 @@ class ObjectStreamTest {
         }
 
         @Override
-        public boolean write(ByteBuf octets) {
-            text.append(octets.toString(CharsetUtil.UTF_8));
-            octets.release();
+        public boolean write(ByteBuf part) {
+            text.append(part.toString(CharsetUtil.UTF_8));
+            part.release();
             return writable;
         }
 

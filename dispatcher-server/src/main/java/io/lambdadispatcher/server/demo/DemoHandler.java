@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.demo;
+package io.lambdadispatcher.server.demo;
 
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
-/** The routes that benchmarks of such systems use, and some that fail on purpose. */
+/** The routes that benchmarks of comparable systems use, and some that fail on purpose. {@code /} lists them. */
 public final class DemoHandler implements Handler {
     static final int MOST_DELAY_MILLIS = 600_000;
 
@@ -49,7 +49,7 @@ public final class DemoHandler implements Handler {
         routes.put("/silent", (request, response) -> {});
         BlockingHandler file = new LocalFile(System.getenv(LocalFile.VARIABLE));
         routes.put("/read", (request, response) -> file.asHandler().handle(request, response));
-        // Method references would load the SDK's classes with this one.
+        // Lambdas, because method references would load the SDK's classes together with this one.
         routes.put("/read-s3", AwsAccess.s3(System.getenv()).guard(bucket -> AwsRoutes.objects(bucket)));
         routes.put("/dynamodb-put", AwsAccess.dynamoDb(System.getenv()).guard(table -> AwsRoutes.puts(table)));
         BlockingHandler echo = (request, response) -> {
@@ -108,7 +108,7 @@ public final class DemoHandler implements Handler {
         new Drip(request, response, events, delayMillis, i -> "id: " + i + "\ndata: event " + i + "\n\n").start();
     }
 
-    /** 103 before the answer. */
+    /** Sends a 103 (Early Hints) before the answer. */
     private static void hints(Request request, Response response) {
         Http2Headers hints = new DefaultHttp2Headers().status("103").set("link", "</style.css>; rel=preload; as=style");
         response.interim(hints);

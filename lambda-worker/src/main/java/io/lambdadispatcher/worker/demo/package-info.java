@@ -1,5 +1,0 @@
-/** The demo's routes: what benchmarks of such systems ask for. Also an example of how to write a handler. */
-@NullMarked
-package io.lambdadispatcher.worker.demo;
-
-import org.jspecify.annotations.NullMarked;
