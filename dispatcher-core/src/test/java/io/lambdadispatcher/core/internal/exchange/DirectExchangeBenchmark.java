@@ -41,8 +41,12 @@ public class DirectExchangeBenchmark {
     }
 
     private DirectShard shard() {
-        DirectOptions limitless =
-                new DirectOptions(shape, Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE, 1, null);
+        DirectOptions limitless = DirectOptions.builder(shape)
+                .maxBodyBytes(Integer.MAX_VALUE)
+                .maxEventBytes(Integer.MAX_VALUE)
+                .maxResponseBytes(Integer.MAX_VALUE)
+                .maxConcurrent(1)
+                .build();
         return new DirectShard(
                 FunctionOptions.of("echo"),
                 new DirectFunction("echo", limitless, new EchoFunction()),

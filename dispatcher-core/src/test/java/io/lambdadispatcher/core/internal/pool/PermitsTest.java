@@ -209,7 +209,10 @@ class PermitsTest {
             handovers.add(new Handover(loop.eventLoop()));
         }
         pool = new FunctionPool(
-                FunctionOptions.of("f").withStreams(1, 6).withPending(20, Duration.ofHours(1)),
+                FunctionOptions.builder("f")
+                        .streamsPerConnection(6)
+                        .pending(20, Duration.ofHours(1))
+                        .build(),
                 handovers,
                 DispatcherObserver.NONE);
         for (int i = 0; i < STEPS; i++) {

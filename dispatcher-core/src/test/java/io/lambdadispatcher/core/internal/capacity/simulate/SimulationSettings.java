@@ -63,22 +63,23 @@ final class SimulationSettings {
     }
 
     FunctionOptions function() {
-        CapacityPolicy policy = CapacityPolicy.between(
-                        count(SimulationSetting.MIN_WORKERS), count(SimulationSetting.MAX_WORKERS))
-                .withWarmWorkers(count(SimulationSetting.WARM_WORKERS))
-                .withHeadRoom(get(SimulationSetting.HEAD_ROOM))
-                .withScaleIn(
-                        duration(SimulationSetting.IDLE_AFTER_SECONDS),
-                        duration(SimulationSetting.SCALE_IN_AFTER_SECONDS));
-        LaunchLimits limits = LaunchLimits.defaults()
-                .withLaunchesPerMinute(count(SimulationSetting.LAUNCHES_PER_MINUTE))
-                .withSpending(0, count(SimulationSetting.MEGABYTES));
-        return FunctionOptions.of("simulated")
-                .withCapacity(policy)
-                .withLaunching(limits)
-                .withStreams(1, count(SimulationSetting.STREAMS))
-                .withPending(
-                        count(SimulationSetting.PENDING_LIMIT), duration(SimulationSetting.PENDING_TIMEOUT_SECONDS));
+        CapacityPolicy policy = CapacityPolicy.builder()
+                .workers(count(SimulationSetting.MIN_WORKERS), count(SimulationSetting.MAX_WORKERS))
+                .warmWorkers(count(SimulationSetting.WARM_WORKERS))
+                .headRoom(get(SimulationSetting.HEAD_ROOM))
+                .idleAfter(duration(SimulationSetting.IDLE_AFTER_SECONDS))
+                .scaleInAfter(duration(SimulationSetting.SCALE_IN_AFTER_SECONDS))
+                .build();
+        LaunchLimits limits = LaunchLimits.builder()
+                .launchesPerMinute(count(SimulationSetting.LAUNCHES_PER_MINUTE))
+                .workerMegabytes(count(SimulationSetting.MEGABYTES))
+                .build();
+        return FunctionOptions.builder("simulated")
+                .capacity(policy)
+                .launching(limits)
+                .streamsPerConnection(count(SimulationSetting.STREAMS))
+                .pending(count(SimulationSetting.PENDING_LIMIT), duration(SimulationSetting.PENDING_TIMEOUT_SECONDS))
+                .build();
     }
 
     Durations workerService() {
