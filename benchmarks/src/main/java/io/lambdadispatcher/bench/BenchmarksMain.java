@@ -19,16 +19,30 @@ import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.CommandLineOptionException;
 import org.openjdk.jmh.runner.options.CommandLineOptions;
+import org.openjdk.jmh.runner.options.Options;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.ProfilerConfig;
+import org.openjdk.jmh.runner.options.TimeValue;
 
 /**
- * JMH's command line, with the GC profiler always on and the results written as JSON beside the jar. One option more: {@code -into file} also
- * adds them to a file of the same commit, JDK and CPU, and creates it if there is none.
+ * JMH's command line, with other defaults: two forks, five iterations of a second each to warm up and to measure, threads
+ * like those of Netty's event loops, and always the GC profiler. Results are written as JSON beside the jar. The option
+ * {@code -into FILE} also adds them to a file of the same commit, JDK and CPU, which is created if it is missing.
  */
 public final class BenchmarksMain {
+    static final String[] JVM_ARGUMENTS = {
+        "-Djmh.executor=CUSTOM",
+        "-Djmh.executor.class=" + FastThreadExecutor.class.getName(),
+        "-Xms512m",
+        "-Xmx512m",
+        "--enable-native-access=ALL-UNNAMED",
+        "-Dslf4j.internal.verbosity=ERROR"
+    };
+
     private static final String INTO = "-into";
     private static final String COMMAND = "java -jar benchmarks/target/benchmarks.jar ";
+
+    private static final TimeValue SECOND = TimeValue.seconds(1);
 
     private BenchmarksMain() {}
 
@@ -86,8 +100,7 @@ public final class BenchmarksMain {
     }
 
     private static Collection<RunResult> run(CommandLineOptions given) throws RunnerException {
-        OptionsBuilder options = new OptionsBuilder();
-        options.parent(given);
+        OptionsBuilder options = withDefaults(given);
         if (given.getProfilers().stream().noneMatch(BenchmarksMain::isGc)) {
             options.addProfiler(GCProfiler.class);
         }
@@ -95,6 +108,21 @@ public final class BenchmarksMain {
             options.param(Sockets.PARAMETER, Sockets.usable(System.out::println));
         }
         return new Runner(options.build()).run();
+    }
+
+    /** The command line has the last word on each of them. */
+    static OptionsBuilder withDefaults(Options given) {
+        OptionsBuilder options = new OptionsBuilder();
+        options.parent(given)
+                .forks(given.getForkCount().orElse(2))
+                .warmupIterations(given.getWarmupIterations().orElse(5))
+                .warmupTime(given.getWarmupTime().orElse(SECOND))
+                .measurementIterations(given.getMeasurementIterations().orElse(5))
+                .measurementTime(given.getMeasurementTime().orElse(SECOND));
+        if (!given.getJvmArgsAppend().hasValue()) {
+            options.jvmArgsAppend(JVM_ARGUMENTS);
+        }
+        return options;
     }
 
     private static boolean isGc(ProfilerConfig profiler) {

@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.infra.BenchmarkParams;
@@ -23,7 +24,7 @@ import tools.jackson.databind.json.JsonMapper;
 /** What JMH has measured, without what only JMH needs: a file of it is compact, and two of them are easily compared. Immutable. */
 record Results(Meta meta, List<Measurement> results) {
     private static final JsonMapper JSON = new JsonMapper();
-    private static final String PACKAGE = Results.class.getPackageName() + ".";
+    private static final Pattern PACKAGE = Pattern.compile("^io\\.lambdadispatcher\\.(bench|core\\.internal)\\.");
     private static final String ALLOCATED = "gc.alloc.rate.norm";
     private static final String BODY = "bodyBytes";
     private static final MathContext DIGITS = new MathContext(5);
@@ -100,7 +101,7 @@ record Results(Meta meta, List<Measurement> results) {
             Map<String, String> values = new TreeMap<>();
             params.getParamsKeys().forEach(key -> values.put(key, params.getParam(key)));
             return new Measurement(
-                    params.getBenchmark().replace(PACKAGE, ""),
+                    PACKAGE.matcher(params.getBenchmark()).replaceFirst(""),
                     values,
                     params.getMode().shortLabel(),
                     params.getForks() + " × " + params.getMeasurement().getCount() + " × "

@@ -1,4 +1,4 @@
-/** What all JMH benchmarks share. */
+/** JMH's command line, and the file that its results are written to. */
 @NullMarked
 package io.lambdadispatcher.bench;
 

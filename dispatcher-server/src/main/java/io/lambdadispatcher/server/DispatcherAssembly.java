@@ -255,17 +255,18 @@ final class DispatcherAssembly {
     }
 
     private HttpLimits limits() {
-        return new HttpLimits(
-                configuration.get(Settings.HTTP_MAX_HEAD_SIZE),
-                configuration.get(Settings.HTTP_MAX_HEAD_FIELDS),
-                configuration.get(Settings.HTTP_MAX_REQUEST_LINE),
-                configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS),
-                configuration.get(Settings.HTTP_STREAM_WINDOW),
-                configuration.get(Settings.HTTP_CONNECTION_WINDOW),
-                configuration.get(Settings.HTTP_HEAD_TIMEOUT),
-                configuration.get(Settings.HTTP_IDLE_TIMEOUT),
-                configuration.get(Settings.HTTP_WRITE_TIMEOUT),
-                configuration.get(Settings.HTTP_MAX_RESETS));
+        return HttpLimits.builder()
+                .maxHeadBytes(configuration.get(Settings.HTTP_MAX_HEAD_SIZE))
+                .maxHeadFields(configuration.get(Settings.HTTP_MAX_HEAD_FIELDS))
+                .maxRequestLineBytes(configuration.get(Settings.HTTP_MAX_REQUEST_LINE))
+                .maxConcurrentStreams(configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS))
+                .streamWindowBytes(configuration.get(Settings.HTTP_STREAM_WINDOW))
+                .connectionWindowBytes(configuration.get(Settings.HTTP_CONNECTION_WINDOW))
+                .headTimeout(configuration.get(Settings.HTTP_HEAD_TIMEOUT))
+                .idleTimeout(configuration.get(Settings.HTTP_IDLE_TIMEOUT))
+                .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
+                .maxResetsPerWindow(configuration.get(Settings.HTTP_MAX_RESETS))
+                .build();
     }
 
     private ForwardingPolicy forwarding() {

@@ -195,7 +195,9 @@ class FaultsIT {
 
     @Test
     void should_answer_503_with_retry_after_when_no_worker_comes() throws Exception {
-        FunctionOptions impatient = FunctionOptions.of("demo").withPending(2, Duration.ofMillis(300));
+        FunctionOptions impatient = FunctionOptions.builder("demo")
+                .pending(2, Duration.ofMillis(300))
+                .build();
         try (Rig rig = Rig.start(impatient, DispatcherObserver.NONE)) {
             HttpResponse<String> response = rig.client(HttpClient.Version.HTTP_1_1)
                     .send(request(rig, HttpClient.Version.HTTP_1_1, "/ping").build(), BodyHandlers.ofString());
@@ -206,7 +208,9 @@ class FaultsIT {
 
     @Test
     void should_answer_504_when_the_handler_takes_too_long_and_serve_on() throws Exception {
-        FunctionOptions hasty = FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3));
+        FunctionOptions hasty = FunctionOptions.builder("demo")
+                .requestTimeout(Duration.ofSeconds(3))
+                .build();
         try (Rig rig = Rig.start(hasty, DispatcherObserver.NONE)) {
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_2, "/silent")).isEqualTo(504);

@@ -46,18 +46,10 @@ class HostileIT {
 
     @BeforeAll
     static void start() {
-        HttpLimits d = HttpLimits.defaults();
-        HttpLimits impatient = new HttpLimits(
-                d.maxHeadBytes(),
-                d.maxHeadFields(),
-                d.maxRequestLineBytes(),
-                d.maxConcurrentStreams(),
-                d.streamWindowBytes(),
-                d.connectionWindowBytes(),
-                Duration.ofMillis(HEAD_TIMEOUT_MILLIS),
-                d.idleTimeout(),
-                Duration.ofSeconds(2),
-                d.maxResetsPerWindow());
+        HttpLimits impatient = HttpLimits.builder()
+                .headTimeout(Duration.ofMillis(HEAD_TIMEOUT_MILLIS))
+                .writeTimeout(Duration.ofSeconds(2))
+                .build();
         rig = Rig.start(FunctionOptions.of("demo"), DispatcherObserver.NONE, builder -> builder.limits(impatient));
         rig.worker(1, 20);
     }

@@ -182,7 +182,9 @@ class RuntimeIT {
                 "exec " + RuntimeClients.python() + " -m awslambdaric app.handler",
                 1,
                 Map.of(),
-                FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3)));
+                FunctionOptions.builder("demo")
+                        .requestTimeout(Duration.ofSeconds(3))
+                        .build());
         String before = new String(send(request("/pid")).body(), StandardCharsets.UTF_8);
         assertThat(send(request("/hang")).statusCode()).isEqualTo(504);
         Rig.await("another child answers", () -> {

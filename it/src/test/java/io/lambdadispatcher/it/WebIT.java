@@ -3,6 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.webdemo.JdkApp;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -229,8 +230,9 @@ class WebIT {
         @Test
         void should_answer_504_at_the_deadline() throws Exception {
             try (Rig impatient = Rig.start(
-                    io.lambdadispatcher.core.options.FunctionOptions.of("demo")
-                            .withRequestTimeout(Duration.ofSeconds(3)),
+                    FunctionOptions.builder("demo")
+                            .requestTimeout(Duration.ofSeconds(3))
+                            .build(),
                     io.lambdadispatcher.core.observe.DispatcherObserver.NONE)) {
                 Map<String, String> here = new HashMap<>(variables);
                 here.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));

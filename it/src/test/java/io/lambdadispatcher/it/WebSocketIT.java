@@ -59,7 +59,9 @@ class WebSocketIT {
         pages = rig.client(HttpClient.Version.HTTP_1_1);
         rig.worker(2, 50, ECHO);
         impatient = Rig.start(
-                FunctionOptions.of("demo").withRequestTimeout(Duration.ofSeconds(3)),
+                FunctionOptions.builder("demo")
+                        .requestTimeout(Duration.ofSeconds(3))
+                        .build(),
                 DispatcherObserver.NONE,
                 builder -> builder.limits(limits(Duration.ofSeconds(2))));
         impatient.worker(1, 10, ECHO);
@@ -67,18 +69,10 @@ class WebSocketIT {
 
     /** Idle connections are looked for once a second. */
     private static HttpLimits limits(Duration idleTimeout) {
-        HttpLimits d = HttpLimits.defaults();
-        return new HttpLimits(
-                d.maxHeadBytes(),
-                d.maxHeadFields(),
-                d.maxRequestLineBytes(),
-                d.maxConcurrentStreams(),
-                d.streamWindowBytes(),
-                d.connectionWindowBytes(),
-                Duration.ofSeconds(1),
-                idleTimeout,
-                d.writeTimeout(),
-                d.maxResetsPerWindow());
+        return HttpLimits.builder()
+                .headTimeout(Duration.ofSeconds(1))
+                .idleTimeout(idleTimeout)
+                .build();
     }
 
     @AfterAll

@@ -1,4 +1,4 @@
-/** The same request and response through a Lambda event with base64 in it, and through a worker stream: both ends, without sockets. */
+/** Base64 codecs side by side. The exchanges that use base64 are measured in dispatcher-core's test sources. */
 @NullMarked
 package io.lambdadispatcher.bench.base64;
 

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.bench.frame;
 
-import io.lambdadispatcher.bench.Measured;
 import io.lambdadispatcher.wire.worker.FrameReader;
 import io.lambdadispatcher.wire.worker.FrameType;
 import io.lambdadispatcher.wire.worker.FrameWriter;
@@ -8,7 +7,11 @@ import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
@@ -17,7 +20,9 @@ import org.openjdk.jmh.annotations.TearDown;
 
 /** One DATA frame: its header written, and read with its payload passed on as a slice. */
 @State(Scope.Thread)
-public class DataFrameBenchmark extends Measured implements FrameReader.Listener {
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class DataFrameBenchmark implements FrameReader.Listener {
     @Param({"4", "16384"})
     public int payloadBytes;
 

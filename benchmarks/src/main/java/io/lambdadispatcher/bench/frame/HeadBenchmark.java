@@ -1,7 +1,5 @@
 package io.lambdadispatcher.bench.frame;
 
-import io.lambdadispatcher.bench.Heads;
-import io.lambdadispatcher.bench.Measured;
 import io.lambdadispatcher.wire.worker.FrameLayout;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadDecoder;
@@ -10,7 +8,11 @@ import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
@@ -19,7 +21,9 @@ import org.openjdk.jmh.annotations.TearDown;
 
 /** A request head: the first on a stream, and one that the stream's HPACK tables know already. */
 @State(Scope.Thread)
-public class HeadBenchmark extends Measured {
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class HeadBenchmark {
     private static final int BLOCK_OFFSET = FrameLayout.HEADER_BYTES + FrameLayout.TIMEOUT_BYTES;
     private static final int TIMEOUT_MILLIS = 900_000;
 

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.bench.lambda;
 
-import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
+import io.lambdadispatcher.bench.lambda.GatheredExchange.Answer;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.OutputStream;
@@ -18,7 +20,7 @@ final class AlbResponse {
 
     static void write(Answer answer, OutputStream output) {
         Http2Headers head = answer.head();
-        byte[] body = answer.body();
+        byte[] body = array(answer.body());
         boolean base64 = body.length > 0 && !isText(head);
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), output)) {
             json.writeStartObject();
@@ -43,6 +45,11 @@ final class AlbResponse {
             }
             json.writeEndObject();
         }
+    }
+
+    /** Does not copy a body that is one array of its own, as most are. */
+    private static byte[] array(ByteBuf body) {
+        return ByteBufUtil.getBytes(body, body.readerIndex(), body.readableBytes(), false);
     }
 
     private static boolean isText(Http2Headers head) {

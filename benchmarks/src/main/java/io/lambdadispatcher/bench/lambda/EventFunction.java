@@ -2,9 +2,8 @@ package io.lambdadispatcher.bench.lambda;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.bench.lambda.GatheredExchange.Answer;
 import io.lambdadispatcher.worker.handler.Handler;
-import io.lambdadispatcher.worker.internal.exchange.EventExchange;
-import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -30,20 +29,24 @@ public final class EventFunction implements RequestStreamHandler {
     /** @throws IOException if the event is none of a load balancer's, or the handler broke its response off */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
-        AlbRequest event = AlbRequest.read(input);
-        Duration remaining = Duration.ofMillis(context.getRemainingTimeInMillis());
-        EventExchange exchange = new EventExchange(timers, event.headers(), event.body(), remaining);
+        GatheredExchange exchange = new GatheredExchange(
+                AlbRequest.read(input), timers, Duration.ofMillis(context.getRemainingTimeInMillis()));
         try {
             handler.handle(exchange, exchange);
         } catch (Exception e) {
             throw new IOException("handler failed: " + e, e);
         }
-        AlbResponse.write(await(exchange), output);
+        Answer answer = await(exchange);
+        try {
+            AlbResponse.write(answer, output);
+        } finally {
+            answer.body().release();
+        }
     }
 
-    private static Answer await(EventExchange exchange) throws IOException {
+    private static Answer await(GatheredExchange exchange) throws IOException {
         try {
-            return exchange.answer().get();
+            return exchange.answer.get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("killed", e);

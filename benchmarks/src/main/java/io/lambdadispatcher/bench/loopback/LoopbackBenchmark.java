@@ -1,6 +1,5 @@
 package io.lambdadispatcher.bench.loopback;
 
-import io.lambdadispatcher.bench.Measured;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -16,7 +15,9 @@ import org.openjdk.jmh.annotations.TearDown;
 
 /** A {@code GET /ping} from client to worker and back. Octets allocated are those of client, dispatcher and worker together. */
 @State(Scope.Benchmark)
-public class LoopbackBenchmark extends Measured {
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class LoopbackBenchmark {
     private static final int REQUESTS = 2000;
     private static final int REQUESTS_ALONE = 50;
     private static final int IN_FLIGHT = 100;

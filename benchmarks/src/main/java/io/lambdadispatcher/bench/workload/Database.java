@@ -84,16 +84,17 @@ public final class Database {
     private synchronized Clients clients() {
         if (clients == null) {
             TrustManager[] trusted = trusting(Objects.requireNonNull(certificate));
-            AwsConnections connections = AwsConnections.builder()
-                    .async(netty -> netty.tlsTrustManagersProvider(() -> trusted))
-                    .build();
             URI database = Objects.requireNonNull(endpoint);
-            clients = new Clients(client(connections, database), client(connections, database.resolve(CLOSED)));
+            // Two pools: a put that should make a new connection must not find a kept one.
+            clients = new Clients(client(trusted, database), client(trusted, database.resolve(CLOSED)));
         }
         return clients;
     }
 
-    private static DynamoDbAsyncClient client(AwsConnections connections, URI endpoint) {
+    private static DynamoDbAsyncClient client(TrustManager[] trusted, URI endpoint) {
+        AwsConnections connections = AwsConnections.builder()
+                .async(netty -> netty.tlsTrustManagersProvider(() -> trusted))
+                .build();
         return DynamoDbAsyncClient.builder()
                 .httpClient(connections.async())
                 .asyncConfiguration(completion -> completion.advancedOption(

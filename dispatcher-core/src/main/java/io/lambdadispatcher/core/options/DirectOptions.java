@@ -5,64 +5,144 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a function takes requests directly, one invocation each.
- *
- * @param maxBodyBytes of a request, before base64; a larger one gets 413
- * @param maxEventBytes of the JSON event; a larger one gets 413
- * @param maxResponseBytes of the JSON that the function returns; larger is 502
- * @param maxConcurrent requests at once, over all event loops, until the response is taken; more get 503. Each may hold a body and its event, or a response
- * @param overflowAfter how long a request that may go either way waits for a worker first; {@code null} = there are no workers, every request goes
- *     directly
+ * How a function takes direct requests, each of which is one invocation. Immutable. {@link Builder} states units, defaults
+ * and ranges.
  */
-public record DirectOptions(
-        EventFormat shape,
-        int maxBodyBytes,
-        int maxEventBytes,
-        int maxResponseBytes,
-        int maxConcurrent,
-        @Nullable Duration overflowAfter) {
-
+public final class DirectOptions {
     private static final int MIB = 1024 * 1024;
 
-    /** Lambda's own limit for what goes into a synchronous invocation, and for what comes out. */
+    /** Lambda's own limit on both payloads of a synchronous invocation. */
     private static final int LAMBDA_BYTES = 6 * MIB;
 
-    /** A request that could not overflow when its time came asks again after as much time. */
+    /** A request that cannot overflow yet asks again after this time. */
     private static final Duration MIN_WAIT = Duration.ofMillis(10);
 
-    public DirectOptions {
-        require(maxBodyBytes >= 0, "maxBodyBytes", maxBodyBytes, "0 or more");
-        require(maxEventBytes >= 1024, "maxEventBytes", maxEventBytes, "1024 or more");
-        require(maxResponseBytes >= 1024, "maxResponseBytes", maxResponseBytes, "1024 or more");
-        require(maxConcurrent >= 1, "maxConcurrent", maxConcurrent, "1 or more");
-        require(
+    private final EventFormat shape;
+    private final int maxBodyBytes;
+    private final int maxEventBytes;
+    private final int maxResponseBytes;
+    private final int maxConcurrent;
+    private final @Nullable Duration overflowAfter;
+
+    private DirectOptions(Builder from) {
+        shape = from.shape;
+        maxBodyBytes = from.maxBodyBytes;
+        maxEventBytes = from.maxEventBytes;
+        maxResponseBytes = from.maxResponseBytes;
+        maxConcurrent = from.maxConcurrent;
+        overflowAfter = from.overflowAfter;
+        Check.atLeast("maxBodyBytes", maxBodyBytes, 0);
+        Check.atLeast("maxEventBytes", maxEventBytes, 1024);
+        Check.atLeast("maxResponseBytes", maxResponseBytes, 1024);
+        Check.atLeast("maxConcurrent", maxConcurrent, 1);
+        Check.that(
                 overflowAfter == null || overflowAfter.compareTo(MIN_WAIT) >= 0,
                 "overflowAfter",
-                overflowAfter,
-                "at least " + MIN_WAIT.toMillis() + " ms");
+                String.valueOf(overflowAfter),
+                MIN_WAIT.toMillis() + " ms or more");
     }
 
-    /** Every request goes directly, within the limits that AWS has for this shape; at most 1000 at once. */
+    /** @param shape the event that the function receives */
+    public static Builder builder(EventFormat shape) {
+        return new Builder(shape);
+    }
+
+    /** Returns options with the defaults for this shape: every request is direct. */
     public static DirectOptions of(EventFormat shape) {
-        return switch (shape) {
-            case ALB, ALB_MULTI_VALUE -> new DirectOptions(shape, MIB, LAMBDA_BYTES, MIB, 1000, null);
-            case HTTP_API_V2, REST_API, FUNCTION_URL ->
-                new DirectOptions(shape, LAMBDA_BYTES, LAMBDA_BYTES, LAMBDA_BYTES, 1000, null);
-        };
+        return builder(shape).build();
     }
 
-    /** Requests wait for a worker; an idempotent one that has waited so long goes directly. */
-    public DirectOptions withOverflowAfter(Duration wait) {
-        return new DirectOptions(shape, maxBodyBytes, maxEventBytes, maxResponseBytes, maxConcurrent, wait);
+    public EventFormat shape() {
+        return shape;
     }
 
-    public DirectOptions withMaxConcurrent(int value) {
-        return new DirectOptions(shape, maxBodyBytes, maxEventBytes, maxResponseBytes, value, overflowAfter);
+    public int maxBodyBytes() {
+        return maxBodyBytes;
     }
 
-    private static void require(boolean holds, String what, @Nullable Object value, String expected) {
-        if (!holds) {
-            throw new IllegalArgumentException(what + ": " + value + ", expected " + expected);
+    public int maxEventBytes() {
+        return maxEventBytes;
+    }
+
+    public int maxResponseBytes() {
+        return maxResponseBytes;
+    }
+
+    public int maxConcurrent() {
+        return maxConcurrent;
+    }
+
+    /** Returns {@code null} if every request is direct. */
+    public @Nullable Duration overflowAfter() {
+        return overflowAfter;
+    }
+
+    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    public static final class Builder {
+        private final EventFormat shape;
+        private int maxBodyBytes;
+        private int maxEventBytes = LAMBDA_BYTES;
+        private int maxResponseBytes;
+        private int maxConcurrent = 1000;
+        private @Nullable Duration overflowAfter;
+
+        private Builder(EventFormat shape) {
+            this.shape = shape;
+            maxBodyBytes = switch (shape) {
+                case ALB, ALB_MULTI_VALUE -> MIB;
+                case HTTP_API_V2, REST_API, FUNCTION_URL -> LAMBDA_BYTES;
+            };
+            maxResponseBytes = maxBodyBytes;
+        }
+
+        /**
+         * Sets the maximum size of a request's body before base64, in bytes. A request with a larger body gets 413.
+         * Default: AWS's limit for the shape, which is 1 MiB for a load balancer and 6 MiB otherwise.
+         */
+        public Builder maxBodyBytes(int bytes) {
+            maxBodyBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Sets the maximum size of the JSON event, in bytes. A request with a larger event gets 413. At least 1,024.
+         * Default: 6 MiB.
+         */
+        public Builder maxEventBytes(int bytes) {
+            maxEventBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Sets the maximum size of the JSON that the function returns, in bytes. A larger response becomes 502. At least
+         * 1,024. Default: AWS's limit for the shape, which is 1 MiB for a load balancer and 6 MiB otherwise.
+         */
+        public Builder maxResponseBytes(int bytes) {
+            maxResponseBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Sets the maximum number of direct requests in flight over all event loops. A request beyond it gets 503. Each
+         * request in flight can hold a body and its event, or a response, in memory. At least 1. Default: 1,000.
+         */
+        public Builder maxConcurrent(int requests) {
+            maxConcurrent = requests;
+            return this;
+        }
+
+        /**
+         * Lets requests wait for a worker first. An idempotent request that has waited for this time becomes direct. At
+         * least 10 ms. Default: there are no workers, and every request is direct.
+         */
+        public Builder overflowAfter(Duration wait) {
+            overflowAfter = wait;
+            return this;
+        }
+
+        /** @throws IllegalArgumentException if a value is out of its range */
+        public DirectOptions build() {
+            return new DirectOptions(this);
         }
     }
 }

@@ -2,113 +2,150 @@ package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
 
-/**
- * One function and its pool.
- *
- * @param name as routers and launch tokens name it
- * @param capacity how many workers it should have
- * @param launching what keeps their launching from getting out of hand
- * @param connectionsPerWorker worker connections each launched worker opens, 1 to 64
- * @param streamsPerConnection worker streams on each, 1 to 1000; times the connections it is a worker's concurrency
- * @param pendingLimit requests that may wait for a worker stream, over all event loops
- * @param pendingTimeout how long one may wait
- * @param requestTimeout from dispatch until the response's end; zero = no limit
- */
-public record FunctionOptions(
-        String name,
-        CapacityPolicy capacity,
-        LaunchLimits launching,
-        int connectionsPerWorker,
-        int streamsPerConnection,
-        int pendingLimit,
-        Duration pendingTimeout,
-        Duration requestTimeout) {
+/** A function and its pool of workers. Immutable. {@link Builder} states units, defaults and ranges. */
+public final class FunctionOptions {
+    private final String name;
+    private final CapacityPolicy capacity;
+    private final LaunchLimits launching;
+    private final int connectionsPerWorker;
+    private final int streamsPerConnection;
+    private final int pendingLimit;
+    private final Duration pendingTimeout;
+    private final Duration requestTimeout;
 
-    public FunctionOptions {
-        require(!name.isEmpty() && name.length() <= 256, "function name", name.length() + " characters", "1 to 256");
-        require(
-                connectionsPerWorker >= 1 && connectionsPerWorker <= 64,
-                "connectionsPerWorker",
-                connectionsPerWorker,
-                "1 to 64");
-        require(
-                streamsPerConnection >= 1 && streamsPerConnection <= 1000,
-                "streamsPerConnection",
-                streamsPerConnection,
-                "1 to 1000");
-        require(pendingLimit >= 0, "pendingLimit", pendingLimit, "0 or more");
-        require(!pendingTimeout.isNegative(), "pendingTimeout", pendingTimeout, "0 or more");
-        require(!requestTimeout.isNegative(), "requestTimeout", requestTimeout, "0 (none) or more");
+    private FunctionOptions(Builder from) {
+        name = from.name;
+        capacity = from.capacity;
+        launching = from.launching;
+        connectionsPerWorker = from.connectionsPerWorker;
+        streamsPerConnection = from.streamsPerConnection;
+        pendingLimit = from.pendingLimit;
+        pendingTimeout = from.pendingTimeout;
+        requestTimeout = from.requestTimeout;
+        Check.that(
+                !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
+        Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
+        Check.range("streamsPerConnection", streamsPerConnection, 1, 1000);
+        Check.atLeast("pendingLimit", pendingLimit, 0);
+        Check.notNegative("pendingTimeout", pendingTimeout);
+        Check.notNegative("requestTimeout", requestTimeout);
     }
 
-    /** No launched workers, one connection of 100 streams (a second costs system calls; give it to workers where there are fewer than event loops), 10,000 pending for at most 10 s, 15 minutes for a response. */
+    /** @param name the name that routers and launch tokens use, 1 to 256 characters */
+    public static Builder builder(String name) {
+        return new Builder(name);
+    }
+
+    /** Returns a function with the defaults: it has only workers that launch themselves. */
     public static FunctionOptions of(String name) {
-        return new FunctionOptions(
-                name,
-                CapacityPolicy.NONE,
-                LaunchLimits.defaults(),
-                1,
-                100,
-                10_000,
-                Duration.ofSeconds(10),
-                Duration.ofMinutes(15));
+        return builder(name).build();
     }
 
-    /** A worker's concurrency. */
+    public String name() {
+        return name;
+    }
+
+    public CapacityPolicy capacity() {
+        return capacity;
+    }
+
+    public LaunchLimits launching() {
+        return launching;
+    }
+
+    public int connectionsPerWorker() {
+        return connectionsPerWorker;
+    }
+
+    public int streamsPerConnection() {
+        return streamsPerConnection;
+    }
+
+    /** Returns a worker's concurrency. */
     public int streamsPerWorker() {
         return connectionsPerWorker * streamsPerConnection;
     }
 
-    public FunctionOptions withCapacity(CapacityPolicy value) {
-        return new FunctionOptions(
-                name,
-                value,
-                launching,
-                connectionsPerWorker,
-                streamsPerConnection,
-                pendingLimit,
-                pendingTimeout,
-                requestTimeout);
+    public int pendingLimit() {
+        return pendingLimit;
     }
 
-    public FunctionOptions withLaunching(LaunchLimits value) {
-        return new FunctionOptions(
-                name,
-                capacity,
-                value,
-                connectionsPerWorker,
-                streamsPerConnection,
-                pendingLimit,
-                pendingTimeout,
-                requestTimeout);
+    public Duration pendingTimeout() {
+        return pendingTimeout;
     }
 
-    /** {@code connections} × {@code streams} is one worker's concurrency. */
-    public FunctionOptions withStreams(int connections, int streams) {
-        return new FunctionOptions(
-                name, capacity, launching, connections, streams, pendingLimit, pendingTimeout, requestTimeout);
+    public Duration requestTimeout() {
+        return requestTimeout;
     }
 
-    public FunctionOptions withPending(int limit, Duration timeout) {
-        return new FunctionOptions(
-                name, capacity, launching, connectionsPerWorker, streamsPerConnection, limit, timeout, requestTimeout);
-    }
+    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    public static final class Builder {
+        private final String name;
+        private CapacityPolicy capacity = CapacityPolicy.NONE;
+        private LaunchLimits launching = LaunchLimits.defaults();
+        private int connectionsPerWorker = 1;
+        private int streamsPerConnection = 100;
+        private int pendingLimit = 10_000;
+        private Duration pendingTimeout = Duration.ofSeconds(10);
+        private Duration requestTimeout = Duration.ofMinutes(15);
 
-    public FunctionOptions withRequestTimeout(Duration value) {
-        return new FunctionOptions(
-                name,
-                capacity,
-                launching,
-                connectionsPerWorker,
-                streamsPerConnection,
-                pendingLimit,
-                pendingTimeout,
-                value);
-    }
+        private Builder(String name) {
+            this.name = name;
+        }
 
-    private static void require(boolean holds, String what, Object value, String expected) {
-        if (!holds) {
-            throw new IllegalArgumentException(what + ": " + value + ", expected " + expected);
+        /** Sets how many workers the dispatcher launches. Default: {@link CapacityPolicy#NONE}. */
+        public Builder capacity(CapacityPolicy policy) {
+            capacity = policy;
+            return this;
+        }
+
+        /** Sets the limits on launching workers. Default: {@link LaunchLimits#defaults}. */
+        public Builder launching(LaunchLimits limits) {
+            launching = limits;
+            return this;
+        }
+
+        /**
+         * Sets the number of connections that each launched worker opens, 1 to 64. Default: 1, because each further
+         * connection costs system calls. Set more if there are fewer workers than event loops.
+         */
+        public Builder connectionsPerWorker(int connections) {
+            connectionsPerWorker = connections;
+            return this;
+        }
+
+        /**
+         * Sets the number of worker streams on each connection, 1 to 1,000. Multiplied by the connections, it is a
+         * launched worker's concurrency. Default: 100.
+         */
+        public Builder streamsPerConnection(int streams) {
+            streamsPerConnection = streams;
+            return this;
+        }
+
+        /**
+         * Sets the limits of the queue of requests that wait for a worker stream. Default: 10,000 requests and 10 s.
+         *
+         * @param limit maximum number of queued requests over all event loops, 0 or more
+         * @param timeout maximum time that a request is queued, 0 or more
+         */
+        public Builder pending(int limit, Duration timeout) {
+            pendingLimit = limit;
+            pendingTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the maximum time from dispatch to the end of the response. Zero means no limit. Default: 15 minutes.
+         */
+        public Builder requestTimeout(Duration timeout) {
+            requestTimeout = timeout;
+            return this;
+        }
+
+        /** @throws IllegalArgumentException if a value is out of its range */
+        public FunctionOptions build() {
+            return new FunctionOptions(this);
         }
     }
 }

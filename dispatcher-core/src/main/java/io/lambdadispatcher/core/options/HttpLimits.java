@@ -2,43 +2,195 @@ package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
 
-/**
- * What a client may cost us.
- *
- * @param maxHeadBytes size of a request head as RFC 9113 section 6.5.2 counts it (HTTP/1.1: its octets); larger is 431
- * @param maxHeadFields fields in a head; more is 431
- * @param maxRequestLineBytes HTTP/1.1 request line; longer is 414
- * @param maxConcurrentStreams per HTTP/2 connection
- * @param streamWindowBytes HTTP/2 flow-control window of each stream: the most of one request body that waits in the dispatcher
- * @param connectionWindowBytes the same for a whole connection
- * @param headTimeout for a whole request head to arrive, and for TLS and protocol negotiation; on the worker port until HELLO
- * @param idleTimeout a connection without a request is closed after it
- * @param writeTimeout a connection that takes no octet for so long while a response waits is cut
- * @param maxResetsPerWindow RST_STREAM frames in 30 s before the connection is closed (rapid reset, CVE-2023-44487)
- */
-public record HttpLimits(
-        int maxHeadBytes,
-        int maxHeadFields,
-        int maxRequestLineBytes,
-        int maxConcurrentStreams,
-        int streamWindowBytes,
-        int connectionWindowBytes,
-        Duration headTimeout,
-        Duration idleTimeout,
-        Duration writeTimeout,
-        int maxResetsPerWindow) {
+/** Limits on what a client can cost the dispatcher. Immutable. {@link Builder} states units, defaults and ranges. */
+public final class HttpLimits {
+    private static final int KIB = 1024;
+    private static final int MIB = 1024 * KIB;
+
+    /** A connection's window cannot be smaller: it starts with this size (RFC 9113 section 6.9.2). */
+    private static final int MIN_WINDOW_BYTES = 65_535;
+
+    private final int maxHeadBytes;
+    private final int maxHeadFields;
+    private final int maxRequestLineBytes;
+    private final int maxConcurrentStreams;
+    private final int streamWindowBytes;
+    private final int connectionWindowBytes;
+    private final Duration headTimeout;
+    private final Duration idleTimeout;
+    private final Duration writeTimeout;
+    private final int maxResetsPerWindow;
+
+    private HttpLimits(Builder from) {
+        maxHeadBytes = from.maxHeadBytes;
+        maxHeadFields = from.maxHeadFields;
+        maxRequestLineBytes = from.maxRequestLineBytes;
+        maxConcurrentStreams = from.maxConcurrentStreams;
+        streamWindowBytes = from.streamWindowBytes;
+        connectionWindowBytes = from.connectionWindowBytes;
+        headTimeout = from.headTimeout;
+        idleTimeout = from.idleTimeout;
+        writeTimeout = from.writeTimeout;
+        maxResetsPerWindow = from.maxResetsPerWindow;
+        Check.range("maxHeadBytes", maxHeadBytes, KIB, 256 * KIB);
+        Check.range("maxHeadFields", maxHeadFields, 8, 10_000);
+        Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 256 * KIB);
+        Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
+        Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
+        Check.range("connectionWindowBytes", connectionWindowBytes, MIN_WINDOW_BYTES, 512 * MIB);
+        Check.positive("headTimeout", headTimeout);
+        Check.positive("idleTimeout", idleTimeout);
+        Check.positive("writeTimeout", writeTimeout);
+        Check.range("maxResetsPerWindow", maxResetsPerWindow, 1, 1_000_000);
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
 
     public static HttpLimits defaults() {
-        return new HttpLimits(
-                64 * 1024,
-                200,
-                16 * 1024,
-                1000,
-                256 * 1024,
-                1024 * 1024,
-                Duration.ofSeconds(10),
-                Duration.ofMinutes(5),
-                Duration.ofMinutes(2),
-                400);
+        return builder().build();
+    }
+
+    public int maxHeadBytes() {
+        return maxHeadBytes;
+    }
+
+    public int maxHeadFields() {
+        return maxHeadFields;
+    }
+
+    public int maxRequestLineBytes() {
+        return maxRequestLineBytes;
+    }
+
+    public int maxConcurrentStreams() {
+        return maxConcurrentStreams;
+    }
+
+    public int streamWindowBytes() {
+        return streamWindowBytes;
+    }
+
+    public int connectionWindowBytes() {
+        return connectionWindowBytes;
+    }
+
+    public Duration headTimeout() {
+        return headTimeout;
+    }
+
+    public Duration idleTimeout() {
+        return idleTimeout;
+    }
+
+    public Duration writeTimeout() {
+        return writeTimeout;
+    }
+
+    public int maxResetsPerWindow() {
+        return maxResetsPerWindow;
+    }
+
+    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    public static final class Builder {
+        private int maxHeadBytes = 64 * KIB;
+        private int maxHeadFields = 200;
+        private int maxRequestLineBytes = 16 * KIB;
+        private int maxConcurrentStreams = 1000;
+        private int streamWindowBytes = 256 * KIB;
+        private int connectionWindowBytes = MIB;
+        private Duration headTimeout = Duration.ofSeconds(10);
+        private Duration idleTimeout = Duration.ofMinutes(5);
+        private Duration writeTimeout = Duration.ofMinutes(2);
+        private int maxResetsPerWindow = 400;
+
+        private Builder() {}
+
+        /**
+         * Sets the maximum size of a request's headers, in bytes, counted as RFC 9113 section 6.5.2 says, or as they are
+         * in HTTP/1.1. A request with larger headers gets 431. 1 KiB to 256 KiB. Default: 64 KiB.
+         */
+        public Builder maxHeadBytes(int bytes) {
+            maxHeadBytes = bytes;
+            return this;
+        }
+
+        /** Sets the maximum number of a request's headers. A request with more gets 431. 8 to 10,000. Default: 200. */
+        public Builder maxHeadFields(int fields) {
+            maxHeadFields = fields;
+            return this;
+        }
+
+        /**
+         * Sets the maximum size of an HTTP/1.1 request line, in bytes. A request with a longer one gets 414. 256 bytes to
+         * 256 KiB. Default: 16 KiB.
+         */
+        public Builder maxRequestLineBytes(int bytes) {
+            maxRequestLineBytes = bytes;
+            return this;
+        }
+
+        /** Sets the maximum number of streams of an HTTP/2 connection. 1 to 1,000,000. Default: 1,000. */
+        public Builder maxConcurrentStreams(int streams) {
+            maxConcurrentStreams = streams;
+            return this;
+        }
+
+        /**
+         * Sets the flow-control window of an HTTP/2 stream, in bytes. The dispatcher buffers at most this part of a
+         * request's body. 65,535 bytes to 64 MiB. Default: 256 KiB.
+         */
+        public Builder streamWindowBytes(int bytes) {
+            streamWindowBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Sets the flow-control window of an HTTP/2 connection, in bytes. The dispatcher buffers at most this part of all
+         * request bodies of the connection. 65,535 bytes to 512 MiB. Default: 1 MiB.
+         */
+        public Builder connectionWindowBytes(int bytes) {
+            connectionWindowBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Sets the maximum time for all headers of a request to arrive, for TLS and protocol negotiation, and for the
+         * HELLO of a worker. More than 0. Default: 10 s.
+         */
+        public Builder headTimeout(Duration timeout) {
+            headTimeout = timeout;
+            return this;
+        }
+
+        /** Sets the time without a request after which a connection is closed. More than 0. Default: 5 minutes. */
+        public Builder idleTimeout(Duration timeout) {
+            idleTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the time after which a connection is closed that takes no byte of a waiting response. More than 0. Default:
+         * 2 minutes.
+         */
+        public Builder writeTimeout(Duration timeout) {
+            writeTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the maximum number of RST_STREAM frames of a connection in 30 s. More of them close it, because that is the
+         * rapid reset attack (CVE-2023-44487). 1 to 1,000,000. Default: 400.
+         */
+        public Builder maxResetsPerWindow(int resets) {
+            maxResetsPerWindow = resets;
+            return this;
+        }
+
+        /** @throws IllegalArgumentException if a value is out of its range */
+        public HttpLimits build() {
+            return new HttpLimits(this);
+        }
     }
 }

@@ -2,44 +2,87 @@ package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
 
-/**
- * What keeps the launching of workers from getting out of hand.
- *
- * @param launchesPerMinute in any 60 seconds, failed ones included; 1 or more
- * @param gbSecondsPerHour memory of workers times their life time, in any hour; 0 = no ceiling. As the ceiling comes near, workers
- *     are given up, in the end all of them
- * @param workerMegabytes memory of one worker, for that arithmetic
- * @param noShowAfter a worker that has not dialled in so long after its launch has failed
- */
-public record LaunchLimits(int launchesPerMinute, double gbSecondsPerHour, int workerMegabytes, Duration noShowAfter) {
+/** Limits on launching the workers of a function. Immutable. {@link Builder} states units, defaults and ranges. */
+public final class LaunchLimits {
+    private final int launchesPerMinute;
+    private final double gbSecondsPerHour;
+    private final int workerMegabytes;
+    private final Duration noShowAfter;
 
-    public LaunchLimits {
-        require(launchesPerMinute >= 1, "launchesPerMinute", launchesPerMinute, "1 or more");
-        require(gbSecondsPerHour >= 0, "gbSecondsPerHour", gbSecondsPerHour, "0 (no ceiling) or more");
-        require(workerMegabytes >= 1, "workerMegabytes", workerMegabytes, "1 or more");
-        require(!noShowAfter.isNegative() && !noShowAfter.isZero(), "noShowAfter", noShowAfter, "more than 0");
+    private LaunchLimits(Builder from) {
+        launchesPerMinute = from.launchesPerMinute;
+        gbSecondsPerHour = from.gbSecondsPerHour;
+        workerMegabytes = from.workerMegabytes;
+        noShowAfter = from.noShowAfter;
+        Check.atLeast("launchesPerMinute", launchesPerMinute, 1);
+        Check.atLeast("gbSecondsPerHour", gbSecondsPerHour, 0);
+        Check.atLeast("workerMegabytes", workerMegabytes, 1);
+        Check.positive("noShowAfter", noShowAfter);
     }
 
-    /** 300 launches a minute, no ceiling on spending, workers of 512 MB that dial in within 30 s. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
     public static LaunchLimits defaults() {
-        return new LaunchLimits(300, 0, 512, Duration.ofSeconds(30));
+        return builder().build();
     }
 
-    public LaunchLimits withLaunchesPerMinute(int value) {
-        return new LaunchLimits(value, gbSecondsPerHour, workerMegabytes, noShowAfter);
+    public int launchesPerMinute() {
+        return launchesPerMinute;
     }
 
-    public LaunchLimits withSpending(double gbSecondsAnHour, int megabytesPerWorker) {
-        return new LaunchLimits(launchesPerMinute, gbSecondsAnHour, megabytesPerWorker, noShowAfter);
+    public double gbSecondsPerHour() {
+        return gbSecondsPerHour;
     }
 
-    public LaunchLimits withNoShowAfter(Duration value) {
-        return new LaunchLimits(launchesPerMinute, gbSecondsPerHour, workerMegabytes, value);
+    public int workerMegabytes() {
+        return workerMegabytes;
     }
 
-    private static void require(boolean holds, String what, Object value, String expected) {
-        if (!holds) {
-            throw new IllegalArgumentException(what + ": " + value + ", expected " + expected);
+    public Duration noShowAfter() {
+        return noShowAfter;
+    }
+
+    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    public static final class Builder {
+        private int launchesPerMinute = 300;
+        private double gbSecondsPerHour;
+        private int workerMegabytes = 512;
+        private Duration noShowAfter = Duration.ofSeconds(30);
+
+        private Builder() {}
+
+        /** Sets the maximum number of launches in any 60 seconds, failed ones included. At least 1. Default: 300. */
+        public Builder launchesPerMinute(int launches) {
+            launchesPerMinute = launches;
+            return this;
+        }
+
+        /**
+         * Sets the maximum of memory times lifetime of all workers in any hour, in GB-seconds. Workers are retired as the
+         * limit comes near, in the end all of them. 0 means no limit. Default: 0.
+         */
+        public Builder gbSecondsPerHour(double gbSeconds) {
+            gbSecondsPerHour = gbSeconds;
+            return this;
+        }
+
+        /** Sets the memory of one worker for {@link #gbSecondsPerHour}, in MB. At least 1. Default: 512. */
+        public Builder workerMegabytes(int megabytes) {
+            workerMegabytes = megabytes;
+            return this;
+        }
+
+        /** Sets the time after its launch within which a worker must dial in. More than 0. Default: 30 s. */
+        public Builder noShowAfter(Duration time) {
+            noShowAfter = time;
+            return this;
+        }
+
+        /** @throws IllegalArgumentException if a value is out of its range */
+        public LaunchLimits build() {
+            return new LaunchLimits(this);
         }
     }
 }

@@ -43,15 +43,14 @@ public record FunctionConfiguration(
     }
 
     static FunctionConfiguration of(Values values) {
-        FunctionOptions options = new FunctionOptions(
-                values.get(Settings.FUNCTION_NAME),
-                capacity(values),
-                launching(values),
-                values.get(Settings.FUNCTION_CONNECTIONS),
-                values.get(Settings.FUNCTION_STREAMS),
-                values.get(Settings.FUNCTION_PENDING_LIMIT),
-                values.get(Settings.FUNCTION_PENDING_TIMEOUT),
-                values.get(Settings.FUNCTION_REQUEST_TIMEOUT));
+        FunctionOptions options = FunctionOptions.builder(values.get(Settings.FUNCTION_NAME))
+                .capacity(capacity(values))
+                .launching(launching(values))
+                .connectionsPerWorker(values.get(Settings.FUNCTION_CONNECTIONS))
+                .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
+                .pending(values.get(Settings.FUNCTION_PENDING_LIMIT), values.get(Settings.FUNCTION_PENDING_TIMEOUT))
+                .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
+                .build();
         return new FunctionConfiguration(
                 options,
                 route(values),
@@ -71,13 +70,14 @@ public record FunctionConfiguration(
     }
 
     private static @Nullable DirectOptions direct(Values values) {
-        DirectOptions options = DirectOptions.of(values.get(Settings.FUNCTION_EVENT_SHAPE))
-                .withMaxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
+        DirectOptions.Builder options = DirectOptions.builder(values.get(Settings.FUNCTION_EVENT_SHAPE))
+                .maxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
         if (values.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
-            return options;
+            return options.build();
         }
         return values.get(Settings.FUNCTION_DIRECT_OVERFLOW)
-                ? options.withOverflowAfter(values.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER))
+                ? options.overflowAfter(values.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER))
+                        .build()
                 : null;
     }
 
@@ -93,23 +93,25 @@ public record FunctionConfiguration(
 
     private static CapacityPolicy capacity(Values values) {
         int min = values.get(Settings.FUNCTION_MIN_WORKERS);
-        return new CapacityPolicy(
-                min,
-                // Too low a maximum is among the problems that ConfigurationChecks lists.
-                Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS)),
-                values.get(Settings.FUNCTION_WARM_WORKERS),
-                values.get(Settings.FUNCTION_HEAD_ROOM) / 100.0,
-                values.get(Settings.FUNCTION_IDLE_AFTER),
-                values.get(Settings.FUNCTION_SCALE_IN_AFTER),
-                values.get(Settings.FUNCTION_WARM_ENVIRONMENTS),
-                values.get(Settings.FUNCTION_MAX_WORKER_LIFE));
+        // Too low a maximum is among the problems that ConfigurationChecks lists.
+        int max = Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS));
+        return CapacityPolicy.builder()
+                .workers(min, max)
+                .warmWorkers(values.get(Settings.FUNCTION_WARM_WORKERS))
+                .headRoom(values.get(Settings.FUNCTION_HEAD_ROOM) / 100.0)
+                .idleAfter(values.get(Settings.FUNCTION_IDLE_AFTER))
+                .scaleInAfter(values.get(Settings.FUNCTION_SCALE_IN_AFTER))
+                .warmEnvironments(values.get(Settings.FUNCTION_WARM_ENVIRONMENTS))
+                .maxWorkerLife(values.get(Settings.FUNCTION_MAX_WORKER_LIFE))
+                .build();
     }
 
     private static LaunchLimits launching(Values values) {
-        return new LaunchLimits(
-                values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE),
-                values.get(Settings.FUNCTION_SPENDING_LIMIT),
-                values.get(Settings.FUNCTION_WORKER_MEMORY),
-                values.get(Settings.FUNCTION_NO_SHOW_AFTER));
+        return LaunchLimits.builder()
+                .launchesPerMinute(values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE))
+                .gbSecondsPerHour(values.get(Settings.FUNCTION_SPENDING_LIMIT))
+                .workerMegabytes(values.get(Settings.FUNCTION_WORKER_MEMORY))
+                .noShowAfter(values.get(Settings.FUNCTION_NO_SHOW_AFTER))
+                .build();
     }
 }

@@ -64,11 +64,14 @@ class AwsRoutesIT {
         createFunction();
         rig = new CloudRig(
                 cloud.endpoint(),
-                FunctionOptions.of(FUNCTION)
-                        .withCapacity(CapacityPolicy.between(0, 1))
-                        .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(90)))
-                        .withStreams(1, 10)
-                        .withPending(1000, Duration.ofSeconds(90)));
+                FunctionOptions.builder(FUNCTION)
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .launching(LaunchLimits.builder()
+                                .noShowAfter(Duration.ofSeconds(90))
+                                .build())
+                        .streamsPerConnection(10)
+                        .pending(1000, Duration.ofSeconds(90))
+                        .build());
     }
 
     private static byte[] image() throws Exception {

@@ -49,11 +49,18 @@ class ContainerFaultsIT {
     @BeforeEach
     void serve() {
         cloud.createWorkerFunction(name, Duration.ofMinutes(10));
-        FunctionOptions function = FunctionOptions.of(name)
-                .withCapacity(CapacityPolicy.fixed(3).withScaleIn(Duration.ofMinutes(5), Duration.ofSeconds(5)))
-                .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(30)))
-                .withStreams(1, 10)
-                .withPending(1000, Duration.ofSeconds(30));
+        FunctionOptions function = FunctionOptions.builder(name)
+                .capacity(CapacityPolicy.builder()
+                        .workers(3, 3)
+                        .idleAfter(Duration.ofMinutes(5))
+                        .scaleInAfter(Duration.ofSeconds(5))
+                        .build())
+                .launching(LaunchLimits.builder()
+                        .noShowAfter(Duration.ofSeconds(30))
+                        .build())
+                .streamsPerConnection(10)
+                .pending(1000, Duration.ofSeconds(30))
+                .build();
         rig = new CloudRig(cloud.endpoint(), function, launches);
         awaitThreeReady();
         load = new Load(12, () -> rig.uri("/delay?delay=100"));

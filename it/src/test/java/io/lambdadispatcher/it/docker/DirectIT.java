@@ -104,10 +104,13 @@ class DirectIT {
 
     @Test
     void should_send_what_waits_too_long_for_a_worker_directly() throws Exception {
-        FunctionOptions function = FunctionOptions.of("mixed")
-                .withCapacity(CapacityPolicy.between(0, 1))
-                .withPending(10, Duration.ofSeconds(3));
-        DirectOptions overflow = DirectOptions.of(EventFormat.HTTP_API_V2).withOverflowAfter(Duration.ofMillis(300));
+        FunctionOptions function = FunctionOptions.builder("mixed")
+                .capacity(CapacityPolicy.between(0, 1))
+                .pending(10, Duration.ofSeconds(3))
+                .build();
+        DirectOptions overflow = DirectOptions.builder(EventFormat.HTTP_API_V2)
+                .overflowAfter(Duration.ofMillis(300))
+                .build();
         try (Dispatcher dispatcher = dispatcher(function, overflow)
                 .launcher(LambdaLauncher.builder()
                         .function("mixed", "no-such-function")

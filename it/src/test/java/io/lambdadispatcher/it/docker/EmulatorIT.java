@@ -27,12 +27,15 @@ class EmulatorIT {
     private static final Logger log = LoggerFactory.getLogger(EmulatorIT.class);
 
     private static FunctionOptions function(CapacityPolicy capacity) {
-        return FunctionOptions.of("function")
-                .withCapacity(capacity)
+        return FunctionOptions.builder("function")
+                .capacity(capacity)
                 // Late is not dead here: the emulator breaks at a second invoke beside the first.
-                .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofMinutes(2)))
-                .withStreams(1, 20)
-                .withPending(1000, Duration.ofSeconds(30));
+                .launching(LaunchLimits.builder()
+                        .noShowAfter(Duration.ofMinutes(2))
+                        .build())
+                .streamsPerConnection(20)
+                .pending(1000, Duration.ofSeconds(30))
+                .build();
     }
 
     @Test

@@ -41,11 +41,18 @@ class LocalStackIT {
     }
 
     private static FunctionOptions function(String name, CapacityPolicy capacity) {
-        return FunctionOptions.of(name)
-                .withCapacity(capacity)
-                .withLaunching(LaunchLimits.defaults().withNoShowAfter(Duration.ofSeconds(90)))
-                .withStreams(1, 10)
-                .withPending(1000, Duration.ofSeconds(90));
+        return function(name, capacity, Duration.ofSeconds(90));
+    }
+
+    private static FunctionOptions function(String name, CapacityPolicy capacity, Duration pendingTimeout) {
+        return FunctionOptions.builder(name)
+                .capacity(capacity)
+                .launching(LaunchLimits.builder()
+                        .noShowAfter(Duration.ofSeconds(90))
+                        .build())
+                .streamsPerConnection(10)
+                .pending(1000, pendingTimeout)
+                .build();
     }
 
     @Test
@@ -73,8 +80,11 @@ class LocalStackIT {
     @Test
     void should_ask_at_once_for_all_that_a_burst_needs_and_go_back_to_zero() throws Exception {
         cloud.createWorkerFunction("burst", Duration.ofMinutes(5));
-        CapacityPolicy capacity =
-                CapacityPolicy.between(0, 6).withScaleIn(Duration.ofSeconds(3), Duration.ofSeconds(1));
+        CapacityPolicy capacity = CapacityPolicy.builder()
+                .workers(0, 6)
+                .idleAfter(Duration.ofSeconds(3))
+                .scaleInAfter(Duration.ofSeconds(1))
+                .build();
         Launches launches = new Launches();
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function("burst", capacity), launches)) {
             List<CompletableFuture<HttpResponse<String>>> burst = new ArrayList<>();
@@ -131,8 +141,7 @@ class LocalStackIT {
                 "io.lambdadispatcher.worker.LambdaHandler",
                 Map.of("LAMBDA_DISPATCHER_HANDLER", "no.such.Handler"));
         Launches launches = new Launches();
-        FunctionOptions function =
-                function("broken", CapacityPolicy.between(0, 5)).withPending(1000, Duration.ofSeconds(5));
+        FunctionOptions function = function("broken", CapacityPolicy.between(0, 5), Duration.ofSeconds(5));
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
             HttpResponse<byte[]> response = rig.get("/ping");
 
@@ -154,8 +163,7 @@ class LocalStackIT {
     @Test
     void should_open_the_circuit_at_once_when_there_is_no_such_function() throws Exception {
         Launches launches = new Launches();
-        FunctionOptions function =
-                function("missing", CapacityPolicy.between(0, 5)).withPending(1000, Duration.ofSeconds(2));
+        FunctionOptions function = function("missing", CapacityPolicy.between(0, 5), Duration.ofSeconds(2));
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
             assertThat(rig.get("/ping").statusCode()).isEqualTo(503);
             awaitObstacle(rig, "missing");

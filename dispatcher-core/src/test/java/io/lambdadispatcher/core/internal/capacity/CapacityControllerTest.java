@@ -24,8 +24,6 @@ import org.junit.jupiter.api.Test;
 /** The controller over a clock that the test turns, with workers that do as they are told. */
 class CapacityControllerTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    private static final FunctionOptions FUNCTION = FunctionOptions.of("f").withStreams(1, 5);
-
     /** What the controller has asked for. */
     private static final class Told implements CapacityController.Actions {
         final List<String> launched = new ArrayList<>();
@@ -67,8 +65,12 @@ class CapacityControllerTest {
     private int pending;
     private @Nullable List<WorkerDemand> workers = List.of();
 
+    private static FunctionOptions.Builder function() {
+        return FunctionOptions.builder("f").streamsPerConnection(5);
+    }
+
     private CapacityController controller(CapacityPolicy policy) {
-        return controller(FUNCTION.withCapacity(policy));
+        return controller(function().capacity(policy).build());
     }
 
     private CapacityController controller(FunctionOptions function) {
@@ -185,7 +187,8 @@ class CapacityControllerTest {
 
     @Test
     void should_keep_warm_workers_beyond_the_need_while_there_is_traffic() {
-        controller = controller(CapacityPolicy.between(0, 20).withWarmWorkers(2));
+        controller = controller(
+                CapacityPolicy.builder().workers(0, 20).warmWorkers(2).build());
         pass(Duration.ofSeconds(5));
         assertThat(told.launched).isEmpty();
 
@@ -210,7 +213,11 @@ class CapacityControllerTest {
 
     @Test
     void should_scale_in_only_when_there_were_too_many_for_a_while_and_not_all_at_once() {
-        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofMinutes(1)));
+        controller = controller(CapacityPolicy.builder()
+                .workers(0, 20)
+                .idleAfter(Duration.ofHours(1))
+                .scaleInAfter(Duration.ofMinutes(1))
+                .build());
         arrived = 100;
         busy = 100;
         look();
@@ -242,8 +249,11 @@ class CapacityControllerTest {
 
     @Test
     void should_scale_to_zero_after_the_idle_time() {
-        controller =
-                controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofSeconds(30), Duration.ofSeconds(5)));
+        controller = controller(CapacityPolicy.builder()
+                .workers(0, 20)
+                .idleAfter(Duration.ofSeconds(30))
+                .scaleInAfter(Duration.ofSeconds(5))
+                .build());
         arrived = 1;
         pending = 1;
         look();
@@ -336,7 +346,8 @@ class CapacityControllerTest {
 
     @Test
     void should_not_replace_all_that_were_launched_together_at_once() {
-        FunctionOptions function = FUNCTION.withCapacity(CapacityPolicy.fixed(100));
+        FunctionOptions function =
+                function().capacity(CapacityPolicy.fixed(100)).build();
         controller = controller(function);
         look();
         told.launched.forEach(id -> controller.onReady(now, id, now + 900 * SECOND));
@@ -412,7 +423,11 @@ class CapacityControllerTest {
 
     @Test
     void should_tell_a_worker_again_to_drain_that_dials_in_as_if_nothing_was() {
-        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofSeconds(5)));
+        controller = controller(CapacityPolicy.builder()
+                .workers(0, 20)
+                .idleAfter(Duration.ofHours(1))
+                .scaleInAfter(Duration.ofSeconds(5))
+                .build());
         arrived = 10;
         busy = 10;
         look();
@@ -431,7 +446,10 @@ class CapacityControllerTest {
 
     @Test
     void should_limit_a_worker_again_that_has_dialled_in_again() {
-        controller = controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.fixed(1)));
+        controller = controller(FunctionOptions.builder("f")
+                .streamsPerConnection(100)
+                .capacity(CapacityPolicy.fixed(1))
+                .build());
         look();
         readyAll();
         pass(Duration.ofSeconds(10));
@@ -446,7 +464,11 @@ class CapacityControllerTest {
 
     @Test
     void should_keep_the_worker_that_serves_while_those_too_many_have_not_even_started() {
-        controller = controller(CapacityPolicy.between(0, 20).withScaleIn(Duration.ofHours(1), Duration.ofSeconds(5)));
+        controller = controller(CapacityPolicy.builder()
+                .workers(0, 20)
+                .idleAfter(Duration.ofHours(1))
+                .scaleInAfter(Duration.ofSeconds(5))
+                .build());
         arrived = 20;
         busy = 20;
         look();
@@ -550,10 +572,11 @@ class CapacityControllerTest {
 
     @Test
     void should_never_launch_more_in_a_minute_than_permitted_however_much_waits_and_fails() {
-        controller = controller(FunctionOptions.of("f")
-                .withStreams(1, 1)
-                .withCapacity(CapacityPolicy.between(0, 1000))
-                .withLaunching(LaunchLimits.defaults().withLaunchesPerMinute(50)));
+        controller = controller(FunctionOptions.builder("f")
+                .streamsPerConnection(1)
+                .capacity(CapacityPolicy.between(0, 1000))
+                .launching(LaunchLimits.builder().launchesPerMinute(50).build())
+                .build());
         arrived = 1000;
         pending = 1000;
         ArrayDeque<Long> minute = new ArrayDeque<>();
@@ -667,8 +690,14 @@ class CapacityControllerTest {
     @Test
     void should_not_spend_more_in_an_hour_than_the_ceiling() {
         // Ten workers of 1 GB would spend 36,000 GB-seconds in an hour.
-        controller = controller(FUNCTION.withCapacity(CapacityPolicy.fixed(10))
-                .withLaunching(LaunchLimits.defaults().withSpending(6000, 1024).withLaunchesPerMinute(1000)));
+        controller = controller(function()
+                .capacity(CapacityPolicy.fixed(10))
+                .launching(LaunchLimits.builder()
+                        .gbSecondsPerHour(6000)
+                        .workerMegabytes(1024)
+                        .launchesPerMinute(1000)
+                        .build())
+                .build());
         double most = 0;
         for (int second = 0; second < 3 * 3600; second++) {
             pass(Duration.ofSeconds(1));
@@ -769,7 +798,10 @@ class CapacityControllerTest {
 
     @Test
     void should_give_fewer_exchanges_to_a_worker_whose_event_loop_is_late_and_more_again_later() {
-        controller = controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.fixed(1)));
+        controller = controller(FunctionOptions.builder("f")
+                .streamsPerConnection(100)
+                .capacity(CapacityPolicy.fixed(1))
+                .build());
         look();
         readyAll();
         controller.onLoad(now, "w0", 500, 400_000);
@@ -798,8 +830,10 @@ class CapacityControllerTest {
 
     @Test
     void should_launch_more_workers_where_each_can_cope_with_less() {
-        controller =
-                controller(FunctionOptions.of("f").withStreams(1, 100).withCapacity(CapacityPolicy.between(1, 10)));
+        controller = controller(FunctionOptions.builder("f")
+                .streamsPerConnection(100)
+                .capacity(CapacityPolicy.between(1, 10))
+                .build());
         look();
         readyAll();
         controller.onLoad(now, "w0", 500, 400_000);

@@ -33,14 +33,21 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DirectCallTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FakeFunction invoker = new FakeFunction(null);
-    private final DirectOptions options = new DirectOptions(EventFormat.ALB, 10, 4096, 1024, 2, null);
+    private final DirectOptions options = DirectOptions.builder(EventFormat.ALB)
+            .maxBodyBytes(10)
+            .maxEventBytes(4096)
+            .maxResponseBytes(1024)
+            .maxConcurrent(2)
+            .build();
     private final DirectFunction function = new DirectFunction("f", options, invoker);
     private final DirectShard shard = shard(function);
     private final Client client = new Client();
 
     private DirectShard shard(DirectFunction of) {
         return new DirectShard(
-                FunctionOptions.of("f").withRequestTimeout(Duration.ofSeconds(1)),
+                FunctionOptions.builder("f")
+                        .requestTimeout(Duration.ofSeconds(1))
+                        .build(),
                 of,
                 loop.eventLoop(),
                 DispatcherObserver.NONE);

@@ -82,7 +82,9 @@ class DirectPathTest {
     private URI start(DirectOptions options, int eventLoops) {
         TlsOptions tls = new TlsOptions(directory.resolve("cert.pem"), directory.resolve("key.pem"), null);
         Dispatcher dispatcher = Dispatcher.builder()
-                .function(FunctionOptions.of("f").withRequestTimeout(Duration.ofSeconds(20)))
+                .function(FunctionOptions.builder("f")
+                        .requestTimeout(Duration.ofSeconds(20))
+                        .build())
                 .direct("f", options)
                 .invoker(function)
                 .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls))
@@ -166,7 +168,9 @@ class DirectPathTest {
     @Test
     void should_refuse_a_body_that_is_announced_as_too_large() throws Exception {
         HttpClient client = client(Version.HTTP_1_1);
-        URI base = start(new DirectOptions(EventFormat.HTTP_API_V2, 1000, MIB, MIB, 10, null));
+        URI base = start(DirectOptions.builder(EventFormat.HTTP_API_V2)
+                .maxBodyBytes(1000)
+                .build());
 
         assertThat(post(client, base, 1001).statusCode()).isEqualTo(413);
         assertThat(function.invoked).isEmpty();
@@ -284,7 +288,7 @@ class DirectPathTest {
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
     void should_count_every_call_off_however_it_ends(EventFormat shape, Version version) throws Exception {
-        URI base = start(DirectOptions.of(shape).withMaxConcurrent(1), 1);
+        URI base = start(DirectOptions.builder(shape).maxConcurrent(1).build(), 1);
         HttpClient client = client(version);
         List<String> responses = List.of(
                 "{\"statusCode\":200,\"body\":\"" + "x".repeat(700_000) + "\"}",
@@ -336,7 +340,9 @@ class DirectPathTest {
 
     @Test
     void should_overflow_where_there_is_no_worker() throws Exception {
-        URI base = start(DirectOptions.of(EventFormat.ALB).withOverflowAfter(Duration.ofMillis(20)));
+        URI base = start(DirectOptions.builder(EventFormat.ALB)
+                .overflowAfter(Duration.ofMillis(20))
+                .build());
 
         HttpResponse<String> response = get(client(Version.HTTP_2), base, "/");
 

@@ -71,7 +71,9 @@ class LaunchSupervisorTest {
 
     private LaunchSupervisor started(CapacityPolicy policy) {
         FunctionPool pool = new FunctionPool(
-                FunctionOptions.of("f").withCapacity(policy), List.of(loop.eventLoop()), DispatcherObserver.NONE);
+                FunctionOptions.builder("f").capacity(policy).build(),
+                List.of(loop.eventLoop()),
+                DispatcherObserver.NONE);
         LaunchSupervisor supervisor = new LaunchSupervisor(
                 pool,
                 launcher,
@@ -115,7 +117,8 @@ class LaunchSupervisorTest {
 
     @Test
     void should_keep_no_environment_warm_while_launching_is_switched_off() {
-        LaunchSupervisor supervisor = started(CapacityPolicy.between(0, 1).withWarmEnvironments(2));
+        LaunchSupervisor supervisor = started(
+                CapacityPolicy.builder().workers(0, 1).warmEnvironments(2).build());
         assertThat(launcher.warmUps).isEqualTo(2);
         supervisor.setLaunching(false);
         pass(Duration.ofMinutes(9));
@@ -128,7 +131,8 @@ class LaunchSupervisorTest {
 
     @Test
     void should_leave_nothing_behind_on_an_event_loop_that_is_not_its_own() {
-        LaunchSupervisor supervisor = started(CapacityPolicy.fixed(1).withWarmEnvironments(1));
+        LaunchSupervisor supervisor = started(
+                CapacityPolicy.builder().workers(1, 1).warmEnvironments(1).build());
         supervisor.close();
         pass(Duration.ofSeconds(2));
         assertThat(loop.runScheduledPendingTasks()).isPositive();

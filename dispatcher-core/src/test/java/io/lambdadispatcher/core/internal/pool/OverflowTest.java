@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 class OverflowTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.of("f").withPending(10, Duration.ofMillis(350)),
+            FunctionOptions.builder("f").pending(10, Duration.ofMillis(350)).build(),
             List.of(loop.eventLoop()),
             DispatcherObserver.NONE);
     private final PoolShard shard = pool.shard(0);

@@ -209,7 +209,10 @@ class PermitsTest {
             eventLoops.add(loop.eventLoop());
         }
         pool = new FunctionPool(
-                FunctionOptions.of("f").withStreams(1, 6).withPending(20, Duration.ofHours(1)),
+                FunctionOptions.builder("f")
+                        .streamsPerConnection(6)
+                        .pending(20, Duration.ofHours(1))
+                        .build(),
                 eventLoops,
                 DispatcherObserver.NONE);
         for (int i = 0; i < STEPS; i++) {

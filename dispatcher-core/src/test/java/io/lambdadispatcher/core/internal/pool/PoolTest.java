@@ -35,7 +35,10 @@ class PoolTest {
 
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.of("f").withPending(3, Duration.ofMillis(100)).withRequestTimeout(Duration.ofSeconds(1)),
+            FunctionOptions.builder("f")
+                    .pending(3, Duration.ofMillis(100))
+                    .requestTimeout(Duration.ofSeconds(1))
+                    .build(),
             List.of(loops[0].eventLoop(), loops[1].eventLoop()),
             DispatcherObserver.NONE);
     private final PoolShard here = pool.shard(0);

@@ -38,7 +38,9 @@ class TunnelTest {
     private final BlockingQueue<DispatcherObserver.ExchangeEnd> ends = new LinkedBlockingQueue<>();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Dispatcher dispatcher = Dispatcher.builder()
-            .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(30)))
+            .function(FunctionOptions.builder("f")
+                    .pending(10, Duration.ofSeconds(30))
+                    .build())
             .publicListener(ListenerOptions.plain("127.0.0.1", 0))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)

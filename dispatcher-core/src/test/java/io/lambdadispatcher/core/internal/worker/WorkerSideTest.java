@@ -54,7 +54,9 @@ class WorkerSideTest {
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
-            .function(FunctionOptions.of("f").withPending(10, Duration.ofSeconds(30)))
+            .function(FunctionOptions.builder("f")
+                    .pending(10, Duration.ofSeconds(30))
+                    .build())
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
             .eventLoops(2)

@@ -1,5 +1,0 @@
-/** The capacity controller over virtual time, beside the direct path: not JMH, see {@code Simulate}. One thread throughout. */
-@NullMarked
-package io.lambdadispatcher.bench.simulate;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,366 @@
+package io.lambdadispatcher.core.internal.capacity.simulate;
+
+import io.lambdadispatcher.core.internal.capacity.CapacityController;
+import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
+import io.lambdadispatcher.core.internal.pool.Choice;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The dispatcher over virtual time: the real {@link CapacityController} and the real choice among workers, looked after as
+ * {@code LaunchSupervisor} does it, over workers that are played. One queue, as if there were one event loop; nothing takes time on the
+ * network, and the dispatcher itself takes none. A request that is cut is not sent again, though the dispatcher would do so where it is safe.
+ */
+final class DispatchPath implements Path {
+    private static final long TICK_NANOS = 1_000_000_000;
+    private static final long GATHER_NANOS = 20_000_000;
+    /** From dialling in to readiness. */
+    private static final long HANDSHAKE_NANOS = 20_000_000;
+    /** From the goodbye to the end of the invoke. */
+    private static final long PARTING_NANOS = 50_000_000;
+
+    private record Waiting(long sinceNanos, Caller caller) {}
+
+    private final EventQueue time;
+    private final SimulationSettings settings;
+    private final FunctionOptions function;
+    private final RandomGenerator random;
+    private final Durations service;
+    private final Durations start;
+    private final CapacityController controller;
+    private final Choice<SimulatedWorker> choice = new Choice<>();
+    private final Map<String, SimulatedWorker> workers = new LinkedHashMap<>();
+    private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
+    private final long pendingTimeoutNanos;
+    private final double contentionAbove;
+    private boolean lookingSoon;
+    private boolean expiryScheduled;
+
+    // As the controller is told.
+    private long completed;
+    private long serviceNanos;
+    private int busy;
+    private ServiceTimes recent = new ServiceTimes();
+
+    private int running;
+    private int named;
+    private boolean counting;
+    private long countingSinceNanos;
+
+    final SimulationTally tally = new SimulationTally();
+    final Timeline timeline = new Timeline();
+    /** When each launch went out. */
+    final List<Long> launchNanos = new ArrayList<>();
+
+    DispatchPath(EventQueue time, SimulationSettings settings, RandomGenerator random) {
+        this.time = time;
+        this.settings = settings;
+        this.function = settings.function();
+        this.random = random;
+        this.service = settings.workerService();
+        this.start = settings.workerStart();
+        this.pendingTimeoutNanos = function.pendingTimeout().toNanos();
+        this.contentionAbove = settings.get(SimulationSetting.CONTENTION_ABOVE);
+        this.controller = new CapacityController(function, new Actions(), random);
+        tick();
+    }
+
+    /** What is spent and done counts from now on. */
+    void startCounting() {
+        counting = true;
+        countingSinceNanos = time.nowNanos();
+    }
+
+    /** Adds what workers that are still there have cost. */
+    void stopCounting() {
+        workers.values().forEach(this::bill);
+        counting = false;
+    }
+
+    // Requests.
+
+    @Override
+    public void onRequest(Caller caller) {
+        tally.onArrival(time.nowNanos());
+        SimulatedWorker worker = waiting.isEmpty() ? choice.least() : null;
+        if (worker != null) {
+            serve(worker, time.nowNanos(), caller);
+        } else if (waiting.size() < function.pendingLimit()) {
+            waiting.addLast(new Waiting(time.nowNanos(), caller));
+            scheduleExpiry();
+            lookSoon();
+        } else {
+            tally.refused++;
+            caller.onEnd(false);
+        }
+    }
+
+    private void serve(SimulatedWorker worker, long arrivedNanos, Caller caller) {
+        tally.onServed(time.nowNanos() - arrivedNanos);
+        worker.onServing();
+        busy++;
+        settle(worker);
+        long nanos = (long) (service.draw(random) * stretch(worker));
+        time.after(nanos, () -> onServed(worker, arrivedNanos, nanos, caller));
+    }
+
+    /** As many as its processor can carry go at full speed; more share it. What came before is not slowed down by what comes after. */
+    private double stretch(SimulatedWorker worker) {
+        return contentionAbove == 0 ? 1 : Math.max(1, worker.busy / contentionAbove);
+    }
+
+    private void onServed(SimulatedWorker worker, long arrivedNanos, long nanos, Caller caller) {
+        if (worker.gone) {
+            // Counted when it went.
+            caller.onEnd(false);
+            return;
+        }
+        worker.onServed(nanos);
+        busy--;
+        completed++;
+        serviceNanos += nanos;
+        recent.record(nanos);
+        tally.onAnswer(time.nowNanos(), time.nowNanos() - arrivedNanos);
+        settle(worker);
+        serveWaiting();
+        caller.onEnd(true);
+        endIfDrained(worker);
+    }
+
+    private void serveWaiting() {
+        SimulatedWorker worker = choice.least();
+        while (worker != null && !waiting.isEmpty()) {
+            Waiting first = waiting.removeFirst();
+            serve(worker, first.sinceNanos, first.caller);
+            worker = choice.least();
+        }
+    }
+
+    private void settle(SimulatedWorker worker) {
+        if (worker.hasRoom(function.streamsPerWorker())) {
+            choice.put(worker, worker.busy);
+        } else {
+            choice.remove(worker);
+        }
+    }
+
+    private void scheduleExpiry() {
+        Waiting first = waiting.peekFirst();
+        if (!expiryScheduled && first != null) {
+            expiryScheduled = true;
+            time.at(first.sinceNanos + pendingTimeoutNanos, this::expire);
+        }
+    }
+
+    private void expire() {
+        expiryScheduled = false;
+        List<Waiting> expired = new ArrayList<>();
+        while (!waiting.isEmpty() && time.nowNanos() - waiting.peekFirst().sinceNanos >= pendingTimeoutNanos) {
+            expired.add(waiting.removeFirst());
+        }
+        tally.expired += expired.size();
+        scheduleExpiry();
+        expired.forEach(one -> one.caller.onEnd(false));
+    }
+
+    // Looking, as the supervisor does.
+
+    private void tick() {
+        look(true);
+        time.after(TICK_NANOS, this::tick);
+    }
+
+    private void lookSoon() {
+        if (!lookingSoon) {
+            lookingSoon = true;
+            time.after(GATHER_NANOS, () -> {
+                lookingSoon = false;
+                look(false);
+            });
+        }
+    }
+
+    private void look(boolean withWorkers) {
+        long now = time.nowNanos();
+        controller.evaluate(now, sample(withWorkers));
+        CapacitySnapshot status = controller.status(now);
+        timeline.add(new Timeline.Look(
+                counting ? (now - countingSinceNanos) / 1e9 : -1,
+                status.wanted(),
+                status.coming(),
+                status.ready(),
+                status.draining(),
+                busy,
+                waiting.size(),
+                tally.arrived));
+    }
+
+    private Demand sample(boolean withWorkers) {
+        ServiceTimes sinceLast = recent;
+        recent = new ServiceTimes();
+        return new Demand(
+                tally.arrived,
+                completed,
+                serviceNanos,
+                busy,
+                waiting.size(),
+                sinceLast,
+                withWorkers
+                        ? workers.values().stream()
+                                .filter(worker -> worker.dialled)
+                                .map(SimulatedWorker::sample)
+                                .toList()
+                        : null);
+    }
+
+    // The life of workers.
+
+    private void launch(SimulatedWorker worker) {
+        workers.put(worker.id, worker);
+        launchNanos.add(time.nowNanos());
+        if (counting) {
+            tally.launches++;
+            tally.invokes++;
+        }
+        time.after((long) (settings.get(SimulationSetting.LAUNCH_MILLIS) * 1e6), () -> onInvoked(worker));
+    }
+
+    private void onInvoked(SimulatedWorker worker) {
+        if (worker.gone) {
+            return;
+        }
+        if (running >= settings.accountLimit(counting ? time.nowNanos() - countingSinceNanos : 0)) {
+            tally.launchThrottles += counting ? 1 : 0;
+            end(worker, Cause.THROTTLED, "rate exceeded");
+            return;
+        }
+        worker.startedNanos = time.nowNanos();
+        running++;
+        if (random.nextDouble() < settings.get(SimulationSetting.FAILURE_PROBABILITY)) {
+            tally.launchFailures += counting ? 1 : 0;
+            time.after(
+                    settings.nanos(SimulationSetting.FAILURE_SECONDS),
+                    () -> end(worker, Cause.FAILED, "function error"));
+        } else {
+            time.after(start.draw(random), () -> onDialled(worker));
+        }
+    }
+
+    private void onDialled(SimulatedWorker worker) {
+        if (worker.gone) {
+            return;
+        }
+        worker.dialled = true;
+        controller.onDialled(time.nowNanos(), worker.id);
+        // Lambda counts from here: initialisation is over.
+        worker.deadlineNanos = time.nowNanos() + settings.nanos(SimulationSetting.DEADLINE_SECONDS);
+        time.at(worker.deadlineNanos, () -> end(worker, Cause.FAILED, "timed out"));
+        time.after(HANDSHAKE_NANOS, () -> onReady(worker));
+    }
+
+    private void onReady(SimulatedWorker worker) {
+        if (worker.gone) {
+            return;
+        }
+        worker.open = true;
+        settle(worker);
+        controller.onReady(time.nowNanos(), worker.id, worker.deadlineNanos);
+        lookSoon();
+        serveWaiting();
+    }
+
+    private void drain(SimulatedWorker worker, long graceNanos) {
+        worker.open = false;
+        settle(worker);
+        endIfDrained(worker);
+        time.after(graceNanos, () -> end(worker, Cause.ENDED, "drained, but not in time"));
+    }
+
+    private void endIfDrained(SimulatedWorker worker) {
+        if (worker.dialled && !worker.open && worker.busy == 0 && !worker.gone) {
+            time.after(PARTING_NANOS, () -> end(worker, Cause.ENDED, "drained"));
+        }
+    }
+
+    private void end(SimulatedWorker worker, Cause cause, String detail) {
+        if (worker.gone) {
+            return;
+        }
+        worker.open = false;
+        worker.gone = true;
+        settle(worker);
+        tally.cut += worker.busy;
+        busy -= worker.busy;
+        bill(worker);
+        running -= worker.startedNanos >= 0 ? 1 : 0;
+        workers.remove(worker.id);
+        if (worker.dialled) {
+            controller.onDisconnected(time.nowNanos(), worker.id, cause == Cause.ENDED);
+        }
+        controller.onExit(time.nowNanos(), worker.id, new WorkerExit(cause, detail));
+        lookSoon();
+    }
+
+    private void bill(SimulatedWorker worker) {
+        if (counting && worker.startedNanos >= 0) {
+            long from = Math.max(countingSinceNanos, worker.startedNanos);
+            tally.gbSeconds += settings.get(SimulationSetting.MEGABYTES) / 1024 * (time.nowNanos() - from) / 1e9;
+        }
+    }
+
+    private @Nullable SimulatedWorker worker(String id) {
+        return workers.get(id);
+    }
+
+    /** What the controller decides; takes effect after its look, for it must not be called back. */
+    private final class Actions implements CapacityController.Actions {
+        @Override
+        public String launch() {
+            SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
+            DispatchPath.this.launch(worker);
+            return worker.id;
+        }
+
+        @Override
+        public void drain(String workerId, DrainReason reason, long graceNanos) {
+            later(workerId, worker -> DispatchPath.this.drain(worker, graceNanos));
+        }
+
+        @Override
+        public void kill(String workerId, String reason) {
+            later(workerId, worker -> end(worker, Cause.FAILED, reason));
+        }
+
+        @Override
+        public void limit(String workerId, int exchanges) {
+            later(workerId, worker -> {
+                worker.limit = exchanges;
+                settle(worker);
+                serveWaiting();
+            });
+        }
+
+        private void later(String workerId, Consumer<SimulatedWorker> action) {
+            SimulatedWorker worker = worker(workerId);
+            if (worker != null) {
+                time.after(0, () -> {
+                    if (!worker.gone) {
+                        action.accept(worker);
+                    }
+                });
+            }
+        }
+    }
+}

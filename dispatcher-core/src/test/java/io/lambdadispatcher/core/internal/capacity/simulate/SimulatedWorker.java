@@ -1,0 +1,49 @@
+package io.lambdadispatcher.core.internal.capacity.simulate;
+
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.pool.Choice;
+
+/** A worker as the pool sees it, and as AWS bills it. */
+final class SimulatedWorker extends Choice.Candidate {
+    final String id;
+    /** Its invoke went out then. */
+    final long launchedNanos;
+    /** When it was sure to run: it is paid for from then on; negative = not yet. */
+    long startedNanos = -1;
+
+    long deadlineNanos;
+    boolean dialled;
+    boolean open;
+    boolean gone;
+    int limit = Integer.MAX_VALUE;
+    int busy;
+    private int peakBusy;
+    private long completed;
+    private long serviceNanos;
+
+    SimulatedWorker(String id, long launchedNanos) {
+        this.id = id;
+        this.launchedNanos = launchedNanos;
+    }
+
+    boolean hasRoom(int streams) {
+        return open && busy < Math.min(streams, limit);
+    }
+
+    void onServing() {
+        busy++;
+        peakBusy = Math.max(peakBusy, busy);
+    }
+
+    void onServed(long nanos) {
+        busy--;
+        completed++;
+        serviceNanos += nanos;
+    }
+
+    WorkerDemand sample() {
+        WorkerDemand sample = new WorkerDemand(id, busy, peakBusy, completed, 0, completed, serviceNanos);
+        peakBusy = busy;
+        return sample;
+    }
+}

@@ -1,0 +1,136 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The public side of an exchange, the same for both paths: sends a body of random octets as it comes out of a socket, takes the response, and
+ * sees that all of it came. One thread, which is the event loop as well.
+ */
+final class EchoClient implements ResponseSink {
+    /** An HTTP/2 client's DATA frame, unless it has been allowed larger ones. */
+    private static final int PART_BYTES = 16 * 1024;
+
+    private static final int SMALL_BODY_BYTES = 1024;
+    private static final int WARM_UP_CALLS = 10_000;
+
+    private final EmbeddedChannel loop = new EmbeddedChannel();
+    private final Http2Headers head = requestHead();
+    private ByteBuf body = Unpooled.EMPTY_BUFFER;
+    private @Nullable RequestSink request;
+    private int receivedBytes;
+    private boolean ended;
+
+    /** A typical API client's, with the headers that the dispatcher adds. */
+    private static Http2Headers requestHead() {
+        String[] namesAndValues = {
+            ":method", "POST",
+            ":scheme", "https",
+            ":authority", "api.example.com",
+            ":path", "/echo",
+            "user-agent", "okhttp/5.1.0",
+            "accept", "application/json",
+            "accept-encoding", "gzip",
+            "authorization", "Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI0NzExIn0.MEUCIQDx0rJ1bT7mZq",
+            "content-type", "application/octet-stream",
+            "x-request-id", "0f8fad5b-d9cb-469f-a165-70867728950e",
+            "x-forwarded-for", "203.0.113.7",
+            "x-forwarded-proto", "https",
+            "via", "2.0 dispatcher"
+        };
+        Http2Headers head = new DefaultHttp2Headers();
+        for (int i = 0; i < namesAndValues.length; i += 2) {
+            head.add(AsciiString.cached(namesAndValues[i]), AsciiString.cached(namesAndValues[i + 1]));
+        }
+        return head;
+    }
+
+    /**
+     * From now on {@code bodyBytes} are sent. Small bodies are before: HotSpot uses vector instructions for base64 only in callers that it has
+     * compiled, and those of large bodies are called too rarely to be compiled in the time of a benchmark.
+     */
+    void prepare(ExchangeOpener opener, int bodyBytes) {
+        body(SMALL_BODY_BYTES);
+        for (int i = 0; i < WARM_UP_CALLS; i++) {
+            exchange(opener);
+        }
+        body(bodyBytes);
+    }
+
+    private void body(int bytes) {
+        body.release();
+        byte[] octets = new byte[bytes];
+        new Random(bytes).nextBytes(octets);
+        body = Unpooled.directBuffer(Math.max(1, bytes)).writeBytes(octets);
+        head.setInt(HttpHeaderNames.CONTENT_LENGTH, bytes);
+    }
+
+    /** The event loop that this client is on. */
+    EventLoop eventLoop() {
+        return loop.eventLoop();
+    }
+
+    /** @return octets of the response's body, as many as were sent */
+    int exchange(ExchangeOpener opener) {
+        receivedBytes = 0;
+        ended = false;
+        body.readerIndex(0);
+        RequestSink sink = opener.open(head, !body.isReadable(), this);
+        request = sink;
+        while (body.isReadable()) {
+            ByteBuf part = body.readRetainedSlice(Math.min(PART_BYTES, body.readableBytes()));
+            sink.data(part, !body.isReadable());
+        }
+        loop.runPendingTasks();
+        if (!ended || receivedBytes != body.writerIndex()) {
+            throw new IllegalStateException("response of " + receivedBytes + " octets" + (ended ? "" : ", not ended")
+                    + ", expected " + body.writerIndex());
+        }
+        return receivedBytes;
+    }
+
+    void close() {
+        body.release();
+        loop.finishAndReleaseAll();
+    }
+
+    @Override
+    public void onHead(Http2Headers responseHead, boolean end) {
+        ended = end;
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        int bytes = data.readableBytes();
+        receivedBytes += bytes;
+        data.release();
+        ended = end;
+        if (request != null) {
+            request.responseTaken(bytes);
+        }
+    }
+
+    @Override
+    public void onFailure(Failure failure) {
+        throw new IllegalStateException(failure.kind() + ": " + failure.detail());
+    }
+
+    @Override
+    public void onInterim(Http2Headers interim) {}
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        ended = true;
+    }
+
+    @Override
+    public void onRequestTaken(int bytes) {}
+}

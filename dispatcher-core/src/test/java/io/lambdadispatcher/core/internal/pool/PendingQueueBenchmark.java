@@ -1,0 +1,93 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+
+/**
+ * Requests that wait for a worker stream: one goes, in each of the ways there are, and one comes. Should not depend on how many wait. Time stands
+ * still but for what each step takes, so that the oldest is due just when the next one comes.
+ */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class PendingQueueBenchmark {
+    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    @Param({"10", "1000", "100000"})
+    public int waiting;
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final DeadlineQueue<Request> queue =
+            new DeadlineQueue<>(channel.eventLoop(), TIMEOUT_NANOS, request -> expired = request);
+    private Request[] requests = {};
+    private int[] order = {};
+    private int step;
+    private @Nullable Request expired;
+
+    private static final class Request extends DeadlineQueue.Entry {}
+
+    @Setup
+    public void prepare() {
+        channel.freezeTime();
+        requests = new Request[waiting];
+        order = new Random(waiting).ints(1 << 16, 0, waiting).toArray();
+        for (int i = 0; i < waiting; i++) {
+            requests[i] = new Request();
+            letTimePass();
+            add(requests[i]);
+        }
+    }
+
+    private void letTimePass() {
+        channel.advanceTimeBy(TIMEOUT_NANOS / waiting, TimeUnit.NANOSECONDS);
+    }
+
+    private void add(@Nullable Request request) {
+        if (request == null) {
+            throw new IllegalStateException("no request has gone, expected one of " + waiting);
+        }
+        queue.add(request, channel.eventLoop().ticker().nanoTime());
+    }
+
+    @TearDown
+    public void release() {
+        channel.finishAndReleaseAll();
+    }
+
+    @Benchmark
+    public void dequeueAndEnqueue() {
+        Request oldest = queue.poll();
+        letTimePass();
+        add(oldest);
+    }
+
+    /** A client has gone, wherever in the queue its request is. */
+    @Benchmark
+    public void cancelAndEnqueue() {
+        Request request = requests[order[step++ & order.length - 1]];
+        boolean removed = queue.remove(request);
+        letTimePass();
+        add(removed ? request : null);
+    }
+
+    /** By the event loop's timer, which is the one of Netty's embedded loop. */
+    @Benchmark
+    public void expireAndEnqueue() {
+        letTimePass();
+        expired = null;
+        channel.runScheduledPendingTasks();
+        add(expired);
+    }
+}

@@ -1,0 +1,218 @@
+package io.lambdadispatcher.core.options;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.wire.event.EventFormat;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class OptionsTest {
+    private static final Duration NEGATIVE = Duration.ofSeconds(-1);
+
+    @Test
+    void should_build_what_was_set() {
+        CapacityPolicy capacity = CapacityPolicy.builder()
+                .workers(2, 10)
+                .warmWorkers(3)
+                .headRoom(0.5)
+                .idleAfter(Duration.ofMinutes(1))
+                .scaleInAfter(Duration.ofMinutes(2))
+                .warmEnvironments(4)
+                .maxWorkerLife(Duration.ofMinutes(3))
+                .build();
+        LaunchLimits launching = LaunchLimits.builder()
+                .launchesPerMinute(5)
+                .gbSecondsPerHour(6.5)
+                .workerMegabytes(7)
+                .noShowAfter(Duration.ofSeconds(8))
+                .build();
+        FunctionOptions function = FunctionOptions.builder("orders")
+                .capacity(capacity)
+                .launching(launching)
+                .connectionsPerWorker(9)
+                .streamsPerConnection(10)
+                .pending(11, Duration.ofSeconds(12))
+                .requestTimeout(Duration.ofSeconds(13))
+                .build();
+
+        assertThat(List.of(
+                        capacity.minWorkers(),
+                        capacity.maxWorkers(),
+                        capacity.warmWorkers(),
+                        capacity.headRoom(),
+                        capacity.idleAfter(),
+                        capacity.scaleInAfter(),
+                        capacity.warmEnvironments(),
+                        capacity.maxWorkerLife()))
+                .containsExactly(2, 10, 3, 0.5, Duration.ofMinutes(1), Duration.ofMinutes(2), 4, Duration.ofMinutes(3));
+        assertThat(List.of(
+                        launching.launchesPerMinute(),
+                        launching.gbSecondsPerHour(),
+                        launching.workerMegabytes(),
+                        launching.noShowAfter()))
+                .containsExactly(5, 6.5, 7, Duration.ofSeconds(8));
+        assertThat(List.of(
+                        function.name(),
+                        function.capacity(),
+                        function.launching(),
+                        function.connectionsPerWorker(),
+                        function.streamsPerConnection(),
+                        function.streamsPerWorker(),
+                        function.pendingLimit(),
+                        function.pendingTimeout(),
+                        function.requestTimeout()))
+                .containsExactly(
+                        "orders", capacity, launching, 9, 10, 90, 11, Duration.ofSeconds(12), Duration.ofSeconds(13));
+    }
+
+    @Test
+    void should_build_the_limits_that_were_set() {
+        HttpLimits limits = HttpLimits.builder()
+                .maxHeadBytes(2000)
+                .maxHeadFields(20)
+                .maxRequestLineBytes(300)
+                .maxConcurrentStreams(4)
+                .streamWindowBytes(70_000)
+                .connectionWindowBytes(80_000)
+                .headTimeout(Duration.ofSeconds(5))
+                .idleTimeout(Duration.ofSeconds(6))
+                .writeTimeout(Duration.ofSeconds(7))
+                .maxResetsPerWindow(8)
+                .build();
+        DirectOptions direct = DirectOptions.builder(EventFormat.ALB)
+                .maxBodyBytes(1)
+                .maxEventBytes(2048)
+                .maxResponseBytes(4096)
+                .maxConcurrent(2)
+                .overflowAfter(Duration.ofSeconds(3))
+                .build();
+
+        assertThat(List.of(
+                        limits.maxHeadBytes(),
+                        limits.maxHeadFields(),
+                        limits.maxRequestLineBytes(),
+                        limits.maxConcurrentStreams(),
+                        limits.streamWindowBytes(),
+                        limits.connectionWindowBytes(),
+                        limits.headTimeout(),
+                        limits.idleTimeout(),
+                        limits.writeTimeout(),
+                        limits.maxResetsPerWindow()))
+                .containsExactly(
+                        2000,
+                        20,
+                        300,
+                        4,
+                        70_000,
+                        80_000,
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(6),
+                        Duration.ofSeconds(7),
+                        8);
+        assertThat(List.of(
+                        direct.shape(),
+                        direct.maxBodyBytes(),
+                        direct.maxEventBytes(),
+                        direct.maxResponseBytes(),
+                        direct.maxConcurrent()))
+                .containsExactly(EventFormat.ALB, 1, 2048, 4096, 2);
+        assertThat(direct.overflowAfter()).isEqualTo(Duration.ofSeconds(3));
+    }
+
+    @Test
+    void should_have_the_limits_that_aws_has_for_the_shape() {
+        assertThat(DirectOptions.of(EventFormat.ALB).maxBodyBytes()).isEqualTo(1 << 20);
+        assertThat(DirectOptions.of(EventFormat.ALB).maxResponseBytes()).isEqualTo(1 << 20);
+        assertThat(DirectOptions.of(EventFormat.HTTP_API_V2).maxBodyBytes()).isEqualTo(6 << 20);
+        assertThat(DirectOptions.of(EventFormat.HTTP_API_V2).overflowAfter()).isNull();
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void should_say_what_was_expected(String message, Supplier<Object> build) {
+        assertThatThrownBy(build::get)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(message);
+    }
+
+    static Stream<Arguments> should_say_what_was_expected() {
+        return Stream.of(
+                refused(
+                        "maxWorkers: 3, expected minWorkers (5) to 100,000",
+                        () -> CapacityPolicy.builder().workers(5, 3).build()),
+                refused(
+                        "minWorkers: -1, expected 0 to 100,000",
+                        () -> CapacityPolicy.builder().workers(-1, 3).build()),
+                refused(
+                        "maxWorkers: 100,001, expected minWorkers (0) to 100,000",
+                        () -> CapacityPolicy.between(0, 100_001)),
+                refused(
+                        "headRoom: 10.5, expected 0 to 10",
+                        () -> CapacityPolicy.builder().headRoom(10.5).build()),
+                refused(
+                        "headRoom: NaN, expected 0 to 10",
+                        () -> CapacityPolicy.builder().headRoom(Double.NaN).build()),
+                refused(
+                        "idleAfter: PT-1S, expected 0 or more",
+                        () -> CapacityPolicy.builder().idleAfter(NEGATIVE).build()),
+                refused(
+                        "warmEnvironments: 1,001, expected 0 to 1,000",
+                        () -> CapacityPolicy.builder().warmEnvironments(1001).build()),
+                refused(
+                        "launchesPerMinute: 0, expected 1 or more",
+                        () -> LaunchLimits.builder().launchesPerMinute(0).build()),
+                refused(
+                        "gbSecondsPerHour: -0.5, expected 0 or more",
+                        () -> LaunchLimits.builder().gbSecondsPerHour(-0.5).build()),
+                refused(
+                        "noShowAfter: PT0S, expected more than 0",
+                        () -> LaunchLimits.builder().noShowAfter(Duration.ZERO).build()),
+                refused("name: 0 characters, expected 1 to 256 characters", () -> FunctionOptions.of("")),
+                refused(
+                        "connectionsPerWorker: 65, expected 1 to 64",
+                        () -> FunctionOptions.builder("f")
+                                .connectionsPerWorker(65)
+                                .build()),
+                refused(
+                        "pendingLimit: -1, expected 0 or more",
+                        () -> FunctionOptions.builder("f")
+                                .pending(-1, Duration.ZERO)
+                                .build()),
+                refused(
+                        "maxEventBytes: 1,000, expected 1,024 or more",
+                        () -> DirectOptions.builder(EventFormat.ALB)
+                                .maxEventBytes(1000)
+                                .build()),
+                refused(
+                        "overflowAfter: PT0.009S, expected 10 ms or more",
+                        () -> DirectOptions.builder(EventFormat.ALB)
+                                .overflowAfter(Duration.ofMillis(9))
+                                .build()),
+                refused(
+                        "maxHeadBytes: 262,145, expected 1,024 to 262,144",
+                        () -> HttpLimits.builder().maxHeadBytes(262_145).build()),
+                refused(
+                        "maxHeadFields: 7, expected 8 to 10,000",
+                        () -> HttpLimits.builder().maxHeadFields(7).build()),
+                refused(
+                        "connectionWindowBytes: 65,534, expected 65,535 to 536,870,912",
+                        () -> HttpLimits.builder().connectionWindowBytes(65_534).build()),
+                refused(
+                        "headTimeout: PT0S, expected more than 0",
+                        () -> HttpLimits.builder().headTimeout(Duration.ZERO).build()),
+                refused(
+                        "idleTimeout: PT-1S, expected more than 0",
+                        () -> HttpLimits.builder().idleTimeout(NEGATIVE).build()));
+    }
+
+    private static Arguments refused(String message, Supplier<Object> build) {
+        return Arguments.of(message, build);
+    }
+}
