@@ -20,6 +20,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code docs/ARCHITECTURE.md} say what each package is for. */
@@ -28,6 +30,7 @@ class ArchitectureTest {
     private static final Path DRAWING = ROOT.resolve("docs/architecture.svg");
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
+    private static final Pattern PACKAGE_NAME = Pattern.compile("`((?:core|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final JavaClasses CLASSES = classes();
     private static final PackageGraph GRAPH = PackageGraph.of(CLASSES);
     private static final Plan PLAN = Plan.read();
@@ -101,6 +104,20 @@ class ArchitectureTest {
         assertThat(Files.readString(DRAWING))
                 .as("docs/architecture.svg shows other arrows than the code has; -Darchitecture.draw=true draws it")
                 .isEqualTo(drawing);
+    }
+
+    /** The table "I want to change X: open Y", which leaves the benchmarks out. */
+    @Test
+    void should_name_every_package_in_the_table_of_the_architecture_page() throws IOException {
+        String page = Files.readString(ROOT.resolve("docs/ARCHITECTURE.md"));
+        String table = page.substring(page.indexOf("| I want to change"), page.indexOf("## The path of a request"));
+        Set<String> named = new TreeSet<>();
+        for (Matcher name = PACKAGE_NAME.matcher(table); name.find(); ) {
+            named.add(BASE + name.group(1));
+        }
+        Set<String> packages = PLAN.packages();
+        packages.removeIf(name -> name.startsWith(BASE + "bench"));
+        assertThat(named).isEqualTo(packages);
     }
 
     @Test
