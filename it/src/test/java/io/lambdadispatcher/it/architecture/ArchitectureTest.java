@@ -1,0 +1,241 @@
+package io.lambdadispatcher.it.architecture;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.core.importer.Location;
+import com.tngtech.archunit.core.importer.Locations;
+import io.lambdadispatcher.it.architecture.Plan.Module;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code docs/ARCHITECTURE.md} say what each package is for. */
+class ArchitectureTest {
+    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    private static final Path DRAWING = ROOT.resolve("docs/architecture.svg");
+    private static final String BASE = "io.lambdadispatcher.";
+    private static final String INTERNAL = BASE + "core.internal.";
+    private static final Pattern PACKAGE_NAME = Pattern.compile("`((?:core|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+    private static final JavaClasses CLASSES = classes();
+    private static final PackageGraph GRAPH = PackageGraph.of(CLASSES);
+    private static final Plan PLAN = Plan.read();
+
+    /** The benchmarks are on no test's class path: Maven builds them before this module. */
+    private static JavaClasses classes() {
+        Path benchmarks = ROOT.resolve("benchmarks/target/classes");
+        assertThat(benchmarks)
+                .withFailMessage("%s is missing: build the module benchmarks first (mvn verify does)", benchmarks)
+                .isDirectory();
+        List<Location> locations = new ArrayList<>(Locations.ofPackage("io.lambdadispatcher"));
+        locations.add(Location.of(benchmarks.resolve("io/lambdadispatcher")));
+        return new ClassFileImporter()
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .withImportOption(location -> !location.contains("-tests.jar") && !location.contains("/jmh_generated/"))
+                .importLocations(locations);
+    }
+
+    @Test
+    void should_give_every_package_a_place_in_the_plan() {
+        assertThat(GRAPH.packages()).isEqualTo(PLAN.packages());
+    }
+
+    @Test
+    void should_have_arrows_that_point_downwards_only() {
+        Set<String> upwards = new TreeSet<>();
+        for (String from : GRAPH.packages()) {
+            GRAPH.usedBy(from).forEach((to, example) -> {
+                if (!PLAN.allows(from, to)) {
+                    upwards.add(from + " -> " + to + ": " + example);
+                }
+            });
+        }
+        assertThat(upwards).as("arrows against the plan").isEmpty();
+    }
+
+    @Test
+    void should_use_no_internals_of_another_module() {
+        Set<String> intruders = new TreeSet<>();
+        for (String from : GRAPH.packages()) {
+            Module own = PLAN.moduleOf(from).orElseThrow();
+            GRAPH.usedBy(from).forEach((to, example) -> {
+                if ((to + ".").contains(".internal.") && !own.holds(to)) {
+                    intruders.add(example);
+                }
+            });
+        }
+        assertThat(intruders).isEmpty();
+    }
+
+    @Test
+    void should_give_no_two_types_the_same_simple_name() {
+        Map<String, Set<String>> places = new TreeMap<>();
+        for (JavaClass type : CLASSES) {
+            if (type.isTopLevelClass() && !type.getSimpleName().equals("package-info")) {
+                places.computeIfAbsent(type.getSimpleName(), any -> new HashSet<>())
+                        .add(type.getName());
+            }
+        }
+        places.values().removeIf(names -> names.size() == 1);
+        assertThat(places).isEmpty();
+    }
+
+    /** After a change of the plan, {@code mvn verify -Darchitecture.draw=true} draws it anew. */
+    @Test
+    void should_be_drawn_as_it_is() throws IOException {
+        String drawing = Drawing.of(PLAN, GRAPH);
+        if (Boolean.getBoolean("architecture.draw")) {
+            Files.writeString(DRAWING, drawing);
+        }
+        assertThat(Files.readString(DRAWING))
+                .as("docs/architecture.svg shows other arrows than the code has; -Darchitecture.draw=true draws it")
+                .isEqualTo(drawing);
+    }
+
+    /** The table "I want to change X: open Y", which leaves the benchmarks out. */
+    @Test
+    void should_name_every_package_in_the_table_of_the_architecture_page() throws IOException {
+        String page = Files.readString(ROOT.resolve("docs/ARCHITECTURE.md"));
+        String table = page.substring(page.indexOf("| I want to change"), page.indexOf("## The path of a request"));
+        Set<String> named = new TreeSet<>();
+        for (Matcher name = PACKAGE_NAME.matcher(table); name.find(); ) {
+            named.add(BASE + name.group(1));
+        }
+        Set<String> packages = PLAN.packages();
+        packages.removeIf(name -> name.startsWith(BASE + "bench"));
+        assertThat(named).isEqualTo(packages);
+    }
+
+    @Test
+    void should_hold_that_the_core_has_no_metrics_library_and_no_logging_backend() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "io.micrometer..",
+                        "ch.qos.logback..",
+                        "tools.jackson.databind..",
+                        "tools.jackson.dataformat..",
+                        "picocli..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_one_package_of_each_end_and_the_demo_see_the_aws_sdk() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages(
+                        BASE + "core.lambda..", BASE + "worker.aws..", BASE + "server.demo..", BASE + "bench..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("software.amazon..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_lambda_launcher_knows_the_spi_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.lambda..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "core", INTERNAL + ".")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_json_is_for_lambda_and_never_on_the_path_to_a_worker() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(BASE + "core.internal..", BASE + "wire..")
+                .and()
+                .resideOutsideOfPackage(BASE + "wire.event..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "core.internal..")
+                .and()
+                .resideOutsideOfPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(BASE + "wire.event..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "wire.event..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("tools.jackson.databind..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_direct_path_knows_exchanges_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "direct..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..",
+                        INTERNAL + "pool..",
+                        INTERNAL + "ingress..",
+                        INTERNAL + "launch..",
+                        INTERNAL + "engine..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_hold_that_the_public_side_reaches_workers_through_exchanges_only() {
+        noClasses()
+                .that()
+                .resideInAPackage(INTERNAL + "ingress..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        INTERNAL + "worker..", INTERNAL + "pool..", INTERNAL + "launch..", INTERNAL + "engine..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void should_keep_the_worker_small() {
+        noClasses()
+                .that()
+                .resideInAPackage(BASE + "worker..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("ch.qos.logback..", "tools.jackson.databind..")
+                .check(CLASSES);
+    }
+
+    /** An adapter is a handler like any other: it knows nothing of worker streams and connections. */
+    @Test
+    void should_keep_adapters_away_from_connections() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(BASE + "worker.adapter..", BASE + "worker.websocket..", BASE + "worker.blocking..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(BASE + "worker.internal.relay..", BASE + "worker.internal.connect..")
+                .check(CLASSES);
+    }
+}

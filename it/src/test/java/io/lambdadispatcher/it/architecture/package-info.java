@@ -1,0 +1,5 @@
+/** Tests of the plan that {@code docs/ARCHITECTURE.md} describes, over the bytecode of all modules. */
+@NullMarked
+package io.lambdadispatcher.it.architecture;
+
+import org.jspecify.annotations.NullMarked;
