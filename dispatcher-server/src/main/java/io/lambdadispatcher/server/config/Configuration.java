@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 public final class Configuration {
     private static final int WIDEST_COLUMN = 40;
 
-    private final Values values;
-    private final List<Values> functions;
+    private final SettingValues values;
+    private final List<SettingValues> functions;
 
-    Configuration(Values values, List<Values> functions) {
+    Configuration(SettingValues values, List<SettingValues> functions) {
         this.values = values;
         this.functions = functions;
     }

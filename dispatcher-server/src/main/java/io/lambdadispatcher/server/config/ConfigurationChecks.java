@@ -15,20 +15,20 @@ import java.util.function.Consumer;
 final class ConfigurationChecks {
     private static final Duration SHORTEST_OVERFLOW = Duration.ofMillis(10);
 
-    private final Values dispatcher;
-    private final Values checked;
+    private final SettingValues dispatcher;
+    private final SettingValues checked;
     private final Consumer<String> problems;
 
-    private ConfigurationChecks(Values dispatcher, Values checked, Consumer<String> problems) {
+    private ConfigurationChecks(SettingValues dispatcher, SettingValues checked, Consumer<String> problems) {
         this.dispatcher = dispatcher;
         this.checked = checked;
         this.problems = problems;
     }
 
-    static void check(Values dispatcher, List<Values> functions, Consumer<String> problems) {
+    static void check(SettingValues dispatcher, List<SettingValues> functions, Consumer<String> problems) {
         new ConfigurationChecks(dispatcher, dispatcher, problems).checkDispatcher();
-        Map<String, Values> names = new HashMap<>();
-        Map<Route, Values> routes = new HashMap<>();
+        Map<String, SettingValues> names = new HashMap<>();
+        Map<Route, SettingValues> routes = new HashMap<>();
         functions.forEach(
                 function -> new ConfigurationChecks(dispatcher, function, problems).checkNameAndRoute(names, routes));
         functions.forEach(function -> new ConfigurationChecks(dispatcher, function, problems).checkFunction());
@@ -79,12 +79,13 @@ final class ConfigurationChecks {
         }
     }
 
-    private void checkNameAndRoute(Map<String, Values> names, Map<Route, Values> routes) {
-        Values namesake = names.putIfAbsent(checked.get(Settings.FUNCTION_NAME), checked);
+    private void checkNameAndRoute(Map<String, SettingValues> names, Map<Route, SettingValues> routes) {
+        SettingValues namesake = names.putIfAbsent(checked.get(Settings.FUNCTION_NAME), checked);
         if (namesake != null) {
             require(false, Settings.FUNCTION_NAME, "a name other than that of " + namesake.place());
         }
-        Values other = routes.putIfAbsent(FunctionConfiguration.route(checked).withoutWeight(), checked);
+        SettingValues other =
+                routes.putIfAbsent(FunctionConfiguration.route(checked).withoutWeight(), checked);
         if (other != null) {
             // By mistake two functions have one route; on purpose they have weights.
             boolean weighted =

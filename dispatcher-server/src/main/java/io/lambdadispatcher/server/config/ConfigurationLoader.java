@@ -68,7 +68,7 @@ public final class ConfigurationLoader {
     }
 
     private void readDefaults(Map<Setting<?>, String> defaults) {
-        defaults.forEach((setting, text) -> raw.put(setting, RawValue.of(text, Values.DEFAULT)));
+        defaults.forEach((setting, text) -> raw.put(setting, RawValue.of(text, SettingValues.DEFAULT)));
     }
 
     private void readFile(@Nullable Path flagged, Map<String, String> environment) {
@@ -121,9 +121,9 @@ public final class ConfigurationLoader {
     }
 
     private Configuration finish() throws ConfigurationException {
-        Values values = new Values("");
+        SettingValues values = new SettingValues("");
         raw.forEach((setting, value) -> values.set(setting, value, problems::add));
-        List<Values> functions = functions(values);
+        List<SettingValues> functions = functions(values);
         ConfigurationChecks.check(values, functions, problems::add);
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems);
@@ -131,7 +131,7 @@ public final class ConfigurationLoader {
         return new Configuration(values, functions);
     }
 
-    private List<Values> functions(Values values) {
+    private List<SettingValues> functions(SettingValues values) {
         if (file.functions().isEmpty()) {
             return List.of(values);
         }
@@ -145,8 +145,8 @@ public final class ConfigurationLoader {
                 .toList();
     }
 
-    private Values function(String place, YamlFile.Entry entry) {
-        Values values = new Values(place);
+    private SettingValues function(String place, YamlFile.Entry entry) {
+        SettingValues values = new SettingValues(place);
         entry.values().forEach((key, value) -> {
             Setting<?> setting = Settings.BY_NAME.get("function." + key);
             if (setting == null) {

@@ -42,7 +42,7 @@ public record FunctionConfiguration(
         LAMBDA
     }
 
-    static FunctionConfiguration of(Values values) {
+    static FunctionConfiguration of(SettingValues values) {
         FunctionOptions options = FunctionOptions.builder(values.get(Settings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
@@ -61,7 +61,7 @@ public record FunctionConfiguration(
                 values.find(Settings.FUNCTION_HANDLER));
     }
 
-    static Route route(Values values) {
+    static Route route(SettingValues values) {
         return Route.of(
                 values.find(Settings.FUNCTION_HOST),
                 values.find(Settings.FUNCTION_HEADER),
@@ -69,7 +69,7 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_WEIGHT));
     }
 
-    private static @Nullable DirectOptions direct(Values values) {
+    private static @Nullable DirectOptions direct(SettingValues values) {
         DirectOptions.Builder options = DirectOptions.builder(values.get(Settings.FUNCTION_EVENT_SHAPE))
                 .maxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
         if (values.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
@@ -81,17 +81,17 @@ public record FunctionConfiguration(
                 : null;
     }
 
-    private static String lambda(Values values) {
+    private static String lambda(SettingValues values) {
         String named = values.find(Settings.FUNCTION_LAMBDA);
         return named == null ? values.get(Settings.FUNCTION_NAME) : named;
     }
 
-    private static String directLambda(Values values) {
+    private static String directLambda(SettingValues values) {
         String named = values.find(Settings.FUNCTION_DIRECT_LAMBDA);
         return named == null ? lambda(values) : named;
     }
 
-    private static CapacityPolicy capacity(Values values) {
+    private static CapacityPolicy capacity(SettingValues values) {
         int min = values.get(Settings.FUNCTION_MIN_WORKERS);
         // Too low a maximum is among the problems that ConfigurationChecks lists.
         int max = Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS));
@@ -106,7 +106,7 @@ public record FunctionConfiguration(
                 .build();
     }
 
-    private static LaunchLimits launching(Values values) {
+    private static LaunchLimits launching(SettingValues values) {
         return LaunchLimits.builder()
                 .launchesPerMinute(values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE))
                 .gbSecondsPerHour(values.get(Settings.FUNCTION_SPENDING_LIMIT))

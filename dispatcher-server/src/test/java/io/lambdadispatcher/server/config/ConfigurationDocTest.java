@@ -77,7 +77,7 @@ class ConfigurationDocTest {
 
     @Test
     void should_have_defaults_that_are_right() {
-        Values defaults = new Values("");
+        SettingValues defaults = new SettingValues("");
         assertThat(Settings.BY_NAME.values()).allSatisfy(setting -> {
             assertThat(defaults.isDefault(setting)).isTrue();
             assertThat(defaults.isSet(setting)).isEqualTo(setting.defaultText() != null);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A value for each setting, with its source: those of the dispatcher and its only function, or
  * those of one entry of {@code functions}. Confined to the main thread.
  */
-final class Values {
+final class SettingValues {
     /** The source of what nobody has set. */
     static final String DEFAULT = "default";
 
@@ -31,7 +31,7 @@ final class Values {
      *
      * @param place {@code functions[0]} for an entry of that list; otherwise empty
      */
-    Values(String place) {
+    SettingValues(String place) {
         this.place = place;
         Settings.BY_NAME.values().forEach(setting -> {
             values.put(setting, UNSET);
@@ -42,13 +42,13 @@ final class Values {
         });
     }
 
-    private Values(Values other) {
+    private SettingValues(SettingValues other) {
         place = other.place;
         values.putAll(other.values);
     }
 
-    Values withDefault(Setting<?> setting, String text) {
-        Values changed = new Values(this);
+    SettingValues withDefault(Setting<?> setting, String text) {
+        SettingValues changed = new SettingValues(this);
         changed.setDefault(setting, text);
         return changed;
     }
