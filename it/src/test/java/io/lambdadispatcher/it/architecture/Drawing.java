@@ -18,6 +18,7 @@ final class Drawing {
     private static final int TITLE_HEIGHT = 30;
     private static final int MODULE_GAP = 46;
     private static final double CHAR_WIDTH = 7.3;
+    private static final double TITLE_CHAR_WIDTH = 8.5;
 
     private record Box(double x, double y, double width, double height) {
         double middle() {
@@ -64,11 +65,11 @@ final class Drawing {
     }
 
     private static double widthOf(Module module) {
-        return module.rows().stream()
-                        .mapToDouble(row -> rowWidth(module, row))
-                        .max()
-                        .orElseThrow()
-                + 2 * PADDING;
+        double widest = module.rows().stream()
+                .mapToDouble(row -> rowWidth(module, row))
+                .max()
+                .orElseThrow();
+        return Math.max(widest, module.name().length() * TITLE_CHAR_WIDTH) + 2 * PADDING;
     }
 
     private static double heightOf(Module module) {

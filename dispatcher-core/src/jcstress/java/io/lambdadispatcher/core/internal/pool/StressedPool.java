@@ -1,0 +1,120 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.netty.channel.DefaultEventLoop;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * A pool of two event loops, each of which is played by one actor of a stress test. A worker is connected to the loop {@code away}. Calls between
+ * the loops wait until {@link #settle}.
+ */
+final class StressedPool {
+    private static final FunctionOptions OPTIONS =
+            FunctionOptions.of("f").withPending(10, Duration.ofHours(1)).withRequestTimeout(Duration.ofHours(1));
+    private static final Http2Headers HEAD = new DefaultHttp2Headers()
+            .method("GET")
+            .scheme("http")
+            .authority("a")
+            .path("/");
+
+    /** Runs its tasks when it is told to, on the thread that tells it. */
+    private static final class Loop extends DefaultEventLoop {
+        Loop() {
+            super(neverStarted -> {});
+        }
+
+        @Override
+        protected Queue<Runnable> newTaskQueue(int maxPendingTasks) {
+            return new ConcurrentLinkedQueue<>();
+        }
+
+        @Override
+        public boolean inEventLoop(Thread thread) {
+            return true;
+        }
+
+        boolean runTasks() {
+            return runAllTasks();
+        }
+    }
+
+    /** A worker stream that counts the requests it is given. */
+    private static final class Stream extends DiscardingSink implements Carrier {
+        private final StressedPool pool;
+
+        Stream(StressedPool pool) {
+            this.pool = pool;
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
+            pool.carried++;
+            return this;
+        }
+
+        @Override
+        public String workerId() {
+            return "worker";
+        }
+    }
+
+    private final Loop homeLoop = new Loop();
+    private final Loop awayLoop = new Loop();
+    private final FunctionPool pool = new FunctionPool(OPTIONS, List.of(homeLoop, awayLoop), DispatcherObserver.NONE);
+    private final PooledConnection worker = new PooledConnection("worker");
+    private final Stream busy = new Stream(this);
+    final PoolShard home = pool.shard(0);
+    final PoolShard away = pool.shard(1);
+    private int carried;
+
+    /** Begins with one busy worker stream and {@code free} ones that are free. */
+    StressedPool(int free) {
+        away.onMember(worker);
+        away.setOpen(worker, true);
+        away.onStreamOpened(worker, busy);
+        away.tryAcquire();
+        away.takeStream();
+        for (int i = 0; i < free; i++) {
+            away.onStreamOpened(worker, new Stream(this));
+        }
+    }
+
+    /** On the loop of {@code shard}. */
+    static void request(PoolShard shard) {
+        shard.open(HEAD, true, new SilentClient());
+    }
+
+    /** On the loop {@code away}: the busy worker stream becomes free. */
+    void freeStream() {
+        away.onStreamFree(worker, busy);
+    }
+
+    /** On the loop {@code away}, after the calls that it has been given so far: the worker takes no more requests. */
+    void closeWorker() {
+        awayLoop.runTasks();
+        away.setOpen(worker, false);
+    }
+
+    /** When both actors have ended: runs all calls between the loops, and those that follow from them. */
+    void settle() {
+        while (homeLoop.runTasks() | awayLoop.runTasks()) {}
+    }
+
+    int carried() {
+        return carried;
+    }
+
+    int pending() {
+        return pool.pending();
+    }
+}
