@@ -151,7 +151,7 @@ def small_json(value, indent=""):
     """JSON with one line for each container that is short or holds no other container."""
     if isinstance(value, dict):
         inside, brackets = value.values(), "{}"
-        members = [f"{json.dumps(key)}: {small_json(member, indent + ' ')}" for key, member in value.items()]
+        members = [f"{json.dumps(str(key))}: {small_json(member, indent + ' ')}" for key, member in value.items()]
     elif isinstance(value, (list, tuple)):
         inside, brackets = value, "[]"
         members = [small_json(member, indent + " ") for member in value]

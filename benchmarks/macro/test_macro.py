@@ -94,6 +94,10 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(json.loads(text), report)
         self.assertEqual(len(text.splitlines()), 1 + 1 + 1 + 8 + 1 + 1 + 1)
 
+    def test_report_is_json_whatever_it_holds(self):
+        report = {"statuses": {200: 3}, "none": None, "nothing": [], "empty": {}, "text": 'a "b"\n→', "pair": (1, 2.5), "is": True}
+        self.assertEqual(json.loads(machine.small_json(report)), json.loads(json.dumps(report)))
+
     def test_long_list_of_numbers_stays_on_one_line(self):
         row = {"windows": {"at": list(range(500)), "p50": [0.123] * 500}}
         self.assertEqual(len(machine.small_json({"results": [row]}).splitlines()), 10)
