@@ -19,6 +19,8 @@ GATEWAY = ROOT / "benchmarks/gateway"
 GATEWAY_CLASS_PATH = f"{GATEWAY}/target/classes:{GATEWAY}/target/lib/*"
 # As ./dispatcher and the containers run it, with a heap of fixed size.
 DISPATCHER_FLAGS = "-Xms512m -Xmx512m -XX:+ExitOnOutOfMemoryError -Dio.netty.leakDetection.level=disabled"
+# Room for one row of any table. A result then takes one line, and a new run changes few lines of the repository.
+LONGEST_LINE = 1200
 MODULES = ("dispatcher-wire", "dispatcher-core", "lambda-worker", "dispatcher-server", "benchmarks")
 
 
@@ -140,9 +142,26 @@ def write_json(report, file, name):
     stamp = report["meta"]["taken"].replace(":", "").replace("+0000", "")
     path = pathlib.Path(file or ROOT / "benchmarks/target" / f"{name}-{stamp}.json")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report, indent=1) + "\n")
+    path.write_text(small_json(report) + "\n")
     progress(f"wrote {path}")
     return path
+
+
+def small_json(value, indent=""):
+    """JSON with one line for each container that is short or holds no other container."""
+    if isinstance(value, dict):
+        inside, brackets = value.values(), "{}"
+        members = [f"{json.dumps(str(key))}: {small_json(member, indent + ' ')}" for key, member in value.items()]
+    elif isinstance(value, (list, tuple)):
+        inside, brackets = value, "[]"
+        members = [small_json(member, indent + " ") for member in value]
+    else:
+        return json.dumps(value, ensure_ascii=False)
+    one_line = ", ".join(members).join(brackets)
+    is_flat = not any(isinstance(member, (dict, list, tuple)) for member in inside)
+    if is_flat or len(one_line) <= LONGEST_LINE and "\n" not in one_line:
+        return one_line
+    return f",\n{indent} ".join(members).join((f"{brackets[0]}\n{indent} ", f"\n{indent}{brackets[1]}"))
 
 
 def progress(text):

@@ -105,7 +105,6 @@ def summary(samples):
         "p50_millis": median(lambda s: s["latency_millis"]["p50"]),
         "p99_millis": median(lambda s: s["latency_millis"]["p99"]),
         "errors": sum(s["errors"] for s in samples),
-        "samples": samples,
     }
     if "threads" in samples[0]:
         found["allocated_bytes"] = median(lambda s: s["allocated_bytes"])

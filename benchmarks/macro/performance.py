@@ -364,7 +364,7 @@ def draw_all(results):
         rows = results.proxies() if driver == "proxies" else results.newest(driver, key, value)[1]
         if kind == "latency":
             rows = [row for row in rows if row["latency"]]
-        if rows and plots.draw(kind, [{**row, "samples": None} for row in rows], results.directory / f"{kind}.png"):
+        if rows and plots.draw(kind, rows, results.directory / f"{kind}.png"):
             drawn.add(kind)
     return drawn
 

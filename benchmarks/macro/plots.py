@@ -51,9 +51,10 @@ def figure(rows=1, columns=1, height=HEIGHT, **more):
 def soak(rows):
     result = rows[0]
     drawn, (latency, memory) = figure(2, 1, 5, sharex=True)
-    minutes = [window["at"] / 60 for window in result["windows"]]
+    windows, samples = result["windows"], result["memory"]
+    minutes = [at / 60 for at in windows["at"]]
     for name, colour in (("p50", OURS), ("p99", SECOND), ("max", OTHERS)):
-        latency.plot(minutes, [window["latency_millis"][name] for window in result["windows"]], color=colour, label=name, lw=1)
+        latency.plot(minutes, windows[name], color=colour, label=name, lw=1)
     latency.set_yscale("log")
     latency.set_ylabel("latency, ms")
     latency.set_title(f"{result['offered_rate']:,.0f} requests/s, {result['total']['errors']} of "
@@ -61,7 +62,7 @@ def soak(rows):
     latency.legend(ncol=3)
     for name, colour, label in (("dispatcher_mib", OURS, "dispatcher, RSS"), ("worker_mib", SECOND, "worker, RSS"),
                                 ("heap_mib", OTHERS, "dispatcher, heap in use")):
-        points = [(sample["at"] / 60, sample[name]) for sample in result["memory"] if name in sample]
+        points = [(at / 60, mib) for at, mib in zip(samples["at"], samples[name]) if mib is not None]
         memory.plot([x for x, _ in points], [y for _, y in points], color=colour, label=label, lw=1)
     memory.set_ylim(bottom=0)
     memory.set_ylabel("MiB")

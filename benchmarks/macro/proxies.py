@@ -261,7 +261,6 @@ def latency_summary(samples):
         "errors": sum(sample["errors"] for sample in samples),
         "reached": 2 * sum(sample["reached"] for sample in samples) > len(samples),
         "latency_millis": medians(sample["latency_millis"] for sample in samples),
-        "samples": samples,
     }
     added = [sample["added_millis"] for sample in samples if "added_millis" in sample]
     if 2 * len(added) > len(samples):

@@ -108,8 +108,8 @@ class Soak:
             "total": total,
             "core_share": spent / (options.minutes * 60),
             "cpu_micros": spent * 1e6 / max(1, total["answered"]),
-            "windows": self.windows,
-            "memory": memory.samples,
+            "windows": columns(self.windows, ("at", "p50", "p99", "max")),
+            "memory": columns(memory.samples, ("at", "dispatcher_mib", "worker_mib", "heap_mib")),
         }
         result["growth"] = {name: growth([s[name] for s in memory.samples]) for name in ("dispatcher_mib", "worker_mib")}
         result["failures"] = failures(result, options.growth)
@@ -129,11 +129,16 @@ class Soak:
                 raise Failure(f"{found['errors']} requests failed before the soak began:\n{dispatcher.process.log_end()}")
 
     def on_window(self, window):
-        self.windows.append(window)
         latency = window["latency_millis"]
+        self.windows.append({"at": window["at"], **latency})
         if len(self.windows) % 6 == 1 or window["errors"]:
             progress(f"{window['at']:,.0f} s: {window['rate']:,.0f} requests/s, p50 {latency['p50']:.2f}, "
                      f"p99 {latency['p99']:.2f}, max {latency['max']:.1f} ms, {window['errors']} errors")
+
+
+def columns(rows, names):
+    """The values of each name in the order of the rows, with None for a row that has no such value."""
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def growth(samples):
@@ -166,7 +171,7 @@ def print_report(report):
     print(f"p50 {latency['p50']:.2f}, p99 {latency['p99']:.2f}, p99.9 {latency['p99.9']:.2f}, max {latency['max']:.1f} ms; "
           f"dispatcher {result['cpu_micros']:.1f} µs of CPU a request, {result['core_share']:.0%} of a core")
     for name, ratio in result["growth"].items():
-        values = [sample[name] for sample in result["memory"]]
+        values = result["memory"][name]
         if values:
             print(f"{name}: {min(values):.0f} to {max(values):.0f}, last third ÷ second third "
                   f"{'–' if ratio is None else f'{ratio:.3f}'}")

@@ -98,7 +98,6 @@ class Sweeps:
             "rss_mib": dispatcher.rss_mib(),
             **summary(samples),
         }
-        del found["samples"]
         self.results.append(found)
         progress(f"{sweep} {point}, {scenario.name}: {found['cpu_micros']:.1f} µs, {found['requests_per_second']:,.0f} requests/s, "
                  f"p99 {found['p99_millis']:.1f} ms, {found['rss_mib']:.0f} MiB, {found['errors']} errors")

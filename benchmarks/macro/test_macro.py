@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import sys
 import tempfile
 import unittest
@@ -86,6 +87,21 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(machine.command_line([here, "--minutes", "1", "--json", "/tmp/x.json"]), "soak.py --minutes 1")
         self.assertEqual(machine.command_line([here, "--json=/tmp/x.json", "--nice", "5"]), "soak.py --nice 5")
 
+    def test_report_has_one_line_for_each_result(self):
+        latency = {at: proxies.latency_summary([proxies.with_added(constant(5), constant(2))] * 5) for at in ("common", "half")}
+        report = {"meta": meta(), "results": [proxy_row("h2→h1", 4, latency=latency) for _ in range(8)], "profiles": []}
+        text = machine.small_json(report)
+        self.assertEqual(json.loads(text), report)
+        self.assertEqual(len(text.splitlines()), 1 + 1 + 1 + 8 + 1 + 1 + 1)
+
+    def test_report_is_json_whatever_it_holds(self):
+        report = {"statuses": {200: 3}, "none": None, "nothing": [], "empty": {}, "text": 'a "b"\n→', "pair": (1, 2.5), "is": True}
+        self.assertEqual(json.loads(machine.small_json(report)), json.loads(json.dumps(report)))
+
+    def test_long_list_of_numbers_stays_on_one_line(self):
+        row = {"windows": {"at": list(range(500)), "p50": [0.123] * 500}}
+        self.assertEqual(len(machine.small_json({"results": [row]}).splitlines()), 10)
+
 
 class ProxiesTest(unittest.TestCase):
     def test_added_latency_is_that_of_the_same_round(self):
@@ -130,6 +146,10 @@ class SoakTest(unittest.TestCase):
         self.assertAlmostEqual(soak.growth([1, 1, 10, 10, 12, 12]), 1.2)
         self.assertEqual(soak.growth([1, 100, 10, 10, 10, 10, 10, 10, 10]), 1)
         self.assertIsNone(soak.growth([1, 2]))
+
+    def test_windows_and_memory_are_written_as_columns(self):
+        rows = [{"at": 10, "heap_mib": 5, "unused": 1}, {"at": 20}]
+        self.assertEqual(soak.columns(rows, ("at", "heap_mib")), {"at": [10, 20], "heap_mib": [5, None]})
 
     def test_soak_passes(self):
         self.assertEqual(soak.failures(self.result(), 0.1), [])
@@ -229,13 +249,35 @@ class PerformanceTest(unittest.TestCase):
         ])
 
 
+class StoredResultsTest(unittest.TestCase):
+    """What is in docs/performance is small, and is all that docs/PERFORMANCE.md is made from."""
+
+    def test_stored_results_are_small(self):
+        lines = {file.name: len(file.read_text().splitlines()) for file in performance.RESULTS.glob("*.json")}
+        self.assertEqual({name: count for name, count in lines.items() if count > 100}, {})
+        self.assertLess(sum(lines.values()), 2000)
+
+    def test_page_says_what_the_stored_results_say(self):
+        drawn = {kind for kind in plots.SOURCES if (performance.RESULTS / f"{kind}.png").exists()}
+        written = performance.page(performance.Results(performance.RESULTS), drawn)
+        self.assertMultiLineEqual((performance.ROOT / "docs/PERFORMANCE.md").read_text(), written)
+
+    @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
+    def test_every_plot_of_the_page_can_be_drawn_from_the_stored_results(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for file in performance.RESULTS.glob("*.json"):
+                shutil.copy(file, directory)
+            drawn = performance.draw_all(performance.Results(directory))
+        self.assertEqual(drawn, {file.stem for file in performance.RESULTS.glob("*.png")})
+
+
 class PlotsTest(unittest.TestCase):
     @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
     def test_every_plot_can_be_drawn(self):
         latency = {"common": constant(5)}
         sweep = [{**proxy_row("", cpu), "point": point, "sweep": "size"} for point, cpu in ((1, 5), (10, 6), (100, 9))]
-        windows = [{"at": at, "latency_millis": {"p50": 1, "p99": 2, "max": 3}} for at in (10, 20)]
-        memory = [{"at": 10, "dispatcher_mib": 1, "worker_mib": 2, "heap_mib": 1}, {"at": 20, "dispatcher_mib": 1, "worker_mib": 2}]
+        windows = {"at": [10, 20], "p50": [1, 1], "p99": [2, 2], "max": [3, 3]}
+        memory = {"at": [10, 20], "dispatcher_mib": [1, 1], "worker_mib": [2, 2], "heap_mib": [1, None]}
         proxied = [proxy_row(name, 4, latency=latency) for name in ("direct", "nghttpx", "dispatcher")]
         rows = {
             "proxies": proxied, "latency": proxied, "size": sweep, "concurrency": sweep, "workers": sweep,
