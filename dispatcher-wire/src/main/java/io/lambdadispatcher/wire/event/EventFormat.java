@@ -2,7 +2,7 @@ package io.lambdadispatcher.wire.event;
 
 import java.util.Arrays;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Collectors;
 
 /** How a request is written as a JSON event, and its response read. {@code docs/DIRECT.md} has the rules of each. */
 public enum EventFormat {
@@ -24,11 +24,18 @@ public enum EventFormat {
         return text;
     }
 
-    /** @return {@code null} if there is no such shape */
-    public static @Nullable EventFormat ofText(String text) {
-        return Arrays.stream(values())
-                .filter(format -> format.text.equals(text))
-                .findAny()
-                .orElse(null);
+    /**
+     * Reads the value of a setting.
+     *
+     * @throws IllegalArgumentException names the setting, its value and all formats
+     */
+    public static EventFormat parse(String setting, String value) {
+        for (EventFormat format : values()) {
+            if (format.text.equals(value.trim())) {
+                return format;
+            }
+        }
+        String all = Arrays.stream(values()).map(EventFormat::text).collect(Collectors.joining(", "));
+        throw new IllegalArgumentException(setting + " is '" + value + "', expected one of " + all);
     }
 }

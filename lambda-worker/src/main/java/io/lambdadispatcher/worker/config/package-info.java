@@ -1,4 +1,7 @@
-/** What a worker is told: the configuration record and the two places it is read from, invoke payload and environment. Immutable; any thread. */
+/**
+ * What a worker is told, by code, by an invoke payload or by its environment: whom it serves, how it
+ * authenticates, and how it trusts the dispatcher. Immutable; any thread.
+ */
 @NullMarked
 package io.lambdadispatcher.worker.config;
 

@@ -11,10 +11,8 @@ import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,13 +84,7 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
         if (value == null || value.isBlank()) {
             return EventClasses.formatOf(TypeArguments.rawClass(function.inputType()));
         }
-        EventFormat named = EventFormat.ofText(value.trim());
-        if (named == null) {
-            String all =
-                    Arrays.stream(EventFormat.values()).map(EventFormat::text).collect(Collectors.joining(", "));
-            throw new IllegalArgumentException(EVENT_VARIABLE + " is '" + value + "', expected one of " + all);
-        }
-        return named;
+        return EventFormat.parse(EVENT_VARIABLE, value);
     }
 
     private static int maxBodyBytes(@Nullable String value) {

@@ -6,11 +6,9 @@ import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.internal.child.ChildCommand;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,16 +91,7 @@ record RuntimeConfig(
     }
 
     private static EventFormat format(@Nullable String text) {
-        if (text == null || text.isBlank()) {
-            return EventFormat.HTTP_API_V2;
-        }
-        EventFormat named = EventFormat.ofText(text.trim());
-        if (named == null) {
-            String all =
-                    Arrays.stream(EventFormat.values()).map(EventFormat::text).collect(Collectors.joining(", "));
-            throw bad(EVENT, text, "one of " + all);
-        }
-        return named;
+        return text == null || text.isBlank() ? EventFormat.HTTP_API_V2 : EventFormat.parse(EVENT, text);
     }
 
     private static int number(Map<String, String> variables, String name, int least, int most, int otherwise) {

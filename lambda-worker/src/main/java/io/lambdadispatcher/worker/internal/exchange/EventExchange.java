@@ -186,10 +186,11 @@ public final class EventExchange implements Request, RequestBody, Response {
 
     @Override
     public boolean write(ByteBuf octets) {
-        if (head == null || answer.isDone()) {
+        boolean ended = answer.isDone();
+        if (ended || head == null) {
             octets.release();
         }
-        if (answer.isDone()) {
+        if (ended) {
             return true;
         }
         verifyHead();
