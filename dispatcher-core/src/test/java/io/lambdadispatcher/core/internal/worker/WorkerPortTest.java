@@ -11,8 +11,11 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,13 +26,20 @@ class WorkerPortTest {
     private static final Duration NEVER = Duration.ofDays(1);
     private static final int END_STREAM_AND_HEADERS = 0x5;
 
+    private final List<String> rejections = new ArrayList<>();
+
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
             new WorkerPort.Access(
                     "sixteen octets at least".getBytes(StandardCharsets.UTF_8), null, NEVER, NEVER, NEVER),
             Map.of(),
             Map.of(),
             new NoEvents(),
-            DispatcherObserver.NONE));
+            new DispatcherObserver() {
+                @Override
+                public void onWorkerRejected(SocketAddress remote, String reason) {
+                    rejections.add(reason);
+                }
+            }));
 
     private static final class NoEvents implements WorkerEvents {
         @Override
@@ -79,6 +89,17 @@ class WorkerPortTest {
         assertThat(channel.isOpen()).isTrue();
         channel.writeInbound(frame(Http2FrameTypes.PING, 0, 0, new int[8]));
         assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_hear_only_the_first_request_that_it_rejects() {
+        channel.writeInbound(Unpooled.wrappedBuffer(get(1), get(3)));
+        assertThat(rejections).containsExactly("worker port: GET /");
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    private static ByteBuf get(int stream) {
+        return frame(Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, stream, 0x82, 0x86, 0x84);
     }
 
     /** Each would cost us a frame or two, and the peer one. */

@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -58,7 +59,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private static final AsciiString CONTENT_TYPE = AsciiString.cached("content-type");
 
     private static final long GREETING_TIMEOUT_MILLIS = 10_000;
-    private static final long LOAD_INTERVAL_MILLIS = 5_000;
     private static final long REPLACE_DELAY_MILLIS = 1_000;
     private static final long PARTING_TIMEOUT_MILLIS = 2_000;
 
@@ -83,10 +83,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private final Map<Long, Runnable> roundTrips = new LinkedHashMap<>();
 
     private State state = State.NEW;
-    private @Nullable ChannelHandlerContext ctx;
     private @Nullable ControlStream control;
     private @Nullable LoadMeter load;
-    private @Nullable Future<?> loadTimer;
     private @Nullable Future<?> stateTimer;
     private long lastRoundTrip;
     private int busy;
@@ -110,7 +108,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     @Override
     protected void onConnected(ChannelHandlerContext connected) {
-        ctx = connected;
         if (drained) {
             connected.close();
             return;
@@ -146,7 +143,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private @Nullable Http2Stream open(Http2Headers head) {
         int id = http2.connection().local().incrementAndGetNextStreamId();
-        Future<Void> written = http2.encoder().writeHeaders(ctx(), id, head, 0, false, ctx().newPromise());
+        Future<Void> written = http2.encoder()
+                .writeHeaders(http2.ctx(), id, head, 0, false, http2.ctx().newPromise());
         http2.flushSoon();
         Http2Stream stream = http2.connection().stream(id);
         if (stream == null) {
@@ -185,7 +183,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
         if (state == State.SERVING) {
             control().send(new Readiness(true));
-            startLoadReports();
+            load = new LoadMeter(http2.ctx().executor(), control()::send);
+            load.start();
             listener.onReady();
         }
     }
@@ -197,18 +196,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             stream.setProperty(streamKey, worker);
             streams.put(stream, worker);
         }
-    }
-
-    private void startLoadReports() {
-        LoadMeter meter = new LoadMeter(ctx().executor());
-        meter.start();
-        load = meter;
-        loadTimer = ctx().executor()
-                .scheduleAtFixedRate(
-                        () -> control().send(meter.report()),
-                        LOAD_INTERVAL_MILLIS,
-                        LOAD_INTERVAL_MILLIS,
-                        TimeUnit.MILLISECONDS);
     }
 
     // ---- the way down
@@ -244,7 +231,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         state = State.DRAINING;
         drained = true;
         ending = "drained: " + reason;
-        graceEndNanos = ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
+        graceEndNanos = http2.ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
         timeout(graceMillis, this::onGraceOver);
         Duration grace = Duration.ofMillis(graceMillis);
         // Listeners may end exchanges, and with the last one the streams.
@@ -257,7 +244,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             return null;
         }
         return Duration.ofNanos(
-                Math.max(0, graceEndNanos - ctx().executor().ticker().nanoTime()));
+                Math.max(0, graceEndNanos - http2.ctx().executor().ticker().nanoTime()));
     }
 
     private void onGraceOver() {
@@ -301,9 +288,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             return;
         }
         ending = why;
-        if (ctx != null) {
+        if (state != State.NEW) {
             // Past the HTTP/2 handler, whose own close would wait for the streams, which never end by themselves.
-            ctx.close();
+            http2.ctx().close();
         }
     }
 
@@ -316,9 +303,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         cancelTimeout();
         if (load != null) {
             load.stop();
-        }
-        if (loadTimer != null) {
-            loadTimer.cancel(false);
         }
         if (control != null) {
             control.close();
@@ -333,7 +317,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private void timeout(long millis, Runnable action) {
         cancelTimeout();
-        stateTimer = ctx().executor().schedule(action, millis, TimeUnit.MILLISECONDS);
+        stateTimer = http2.ctx().executor().schedule(action, millis, TimeUnit.MILLISECONDS);
     }
 
     private void cancelTimeout() {
@@ -424,7 +408,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void roundTrip(Runnable action) {
         roundTrips.put(++lastRoundTrip, action);
         // What is queued must leave first: a PING overtakes it otherwise.
-        http2.flush(ctx());
+        http2.flush(http2.ctx());
         http2.ping(lastRoundTrip);
     }
 
@@ -446,7 +430,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
         @Override
         public void onStreamClosed(Http2Stream stream) {
-            if (state == State.CLOSED || ctx == null || !ctx.channel().isActive()) {
+            if (state == State.CLOSED || !http2.ctx().channel().isActive()) {
                 return;
             }
             if (isControl(stream.id())) {
@@ -465,8 +449,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
         /** Within a flush nothing may be written. */
         private void checkSoon() {
-            if (state == State.ENDING && ctx != null) {
-                ctx.executor().execute(DispatcherConnection.this::checkEnded);
+            if (state == State.ENDING) {
+                http2.ctx().executor().execute(DispatcherConnection.this::checkEnded);
             }
         }
 
@@ -474,7 +458,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         private void replace(ServedStream lost) {
             if (state == State.SERVING) {
                 long delayMillis = lost.hasServed() ? 0 : REPLACE_DELAY_MILLIS;
-                ctx().executor()
+                http2.ctx()
+                        .executor()
                         .schedule(
                                 () -> {
                                     if (state == State.SERVING) {
@@ -494,20 +479,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         return http2;
     }
 
-    @Override
-    public ChannelHandlerContext ctx() {
-        return connected(ctx);
-    }
-
     private ControlStream control() {
-        return connected(control);
-    }
-
-    private static <T> T connected(@Nullable T part) {
-        if (part == null) {
-            throw new IllegalStateException("used before the channel was active");
-        }
-        return part;
+        return Objects.requireNonNull(control, "used before the channel was active");
     }
 
     @Override

@@ -5,40 +5,48 @@ import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the process and this event loop fare. Reads the process's CPU time through {@link ProcessHandle}, which needs no management classes. Event loop only.
+ * Reports every 5 s how the process and this event loop fare. Reads the process's CPU time through {@link ProcessHandle}, which needs no management classes. Event loop only.
  */
 final class LoadMeter {
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int MOST_PERMILLE = 0xFFFF;
 
     private final EventExecutor loop;
+    private final Consumer<Load> reports;
     private long reportedAtNanos;
     private long reportedCpuNanos;
     private long tickDueNanos;
     private long worstLagNanos;
     private @Nullable Future<?> ticker;
+    private @Nullable Future<?> reporter;
 
-    LoadMeter(EventExecutor loop) {
+    LoadMeter(EventExecutor loop, Consumer<Load> reports) {
         this.loop = loop;
+        this.reports = reports;
     }
 
     void start() {
         reportedAtNanos = now();
         reportedCpuNanos = cpuNanos();
         schedule();
+        reporter = loop.scheduleAtFixedRate(
+                () -> reports.accept(report()), REPORT_NANOS, REPORT_NANOS, TimeUnit.NANOSECONDS);
     }
 
     void stop() {
-        if (ticker != null) {
+        if (ticker != null && reporter != null) {
             ticker.cancel(false);
+            reporter.cancel(false);
         }
     }
 
     /** Since the last report, or the start. */
-    Load report() {
+    private Load report() {
         long atNanos = now();
         long usedNanos = cpuNanos();
         long cpuPermille = (usedNanos - reportedCpuNanos) * 1000 / Math.max(1, atNanos - reportedAtNanos);

@@ -48,9 +48,9 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         this.host = host;
         this.handler = handler;
         this.stream = stream;
-        this.reader = FrameReader.ofWorkerStream(host.ctx().alloc(), this);
-        this.outlet = new DataOutlet(host.http2(), host.ctx(), stream, this);
-        this.deadline = new DeadlineTimer(host.ctx().executor(), this::onDeadline);
+        this.reader = FrameReader.ofWorkerStream(host.http2().ctx().alloc(), this);
+        this.outlet = new DataOutlet(host.http2(), host.http2().ctx(), stream, this);
+        this.deadline = new DeadlineTimer(host.http2().ctx().executor(), this::onDeadline);
     }
 
     /** At least one exchange has ended on it. */
@@ -220,7 +220,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     EventExecutor loop() {
-        return host.ctx().executor();
+        return host.http2().ctx().executor();
     }
 
     void disarmDeadline() {

@@ -1,15 +1,12 @@
 package io.lambdadispatcher.worker.internal.relay;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
-import io.netty.channel.ChannelHandlerContext;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** What a worker stream needs of its connection. Event loop only. */
 public interface StreamHost {
     CoalescingHttp2Handler http2();
-
-    ChannelHandlerContext ctx();
 
     /** New requests still go to the handler. */
     boolean admits();
