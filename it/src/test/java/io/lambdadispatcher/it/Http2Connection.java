@@ -41,7 +41,7 @@ final class Http2Connection implements AutoCloseable {
     final CompletableFuture<Http2Settings> settings = new CompletableFuture<>();
     private final Channel channel;
 
-    private Http2Connection(Rig to) throws InterruptedException {
+    private Http2Connection(int port) throws InterruptedException {
         channel = new Bootstrap()
                 .group(loops)
                 .channel(NioSocketChannel.class)
@@ -55,13 +55,17 @@ final class Http2Connection implements AutoCloseable {
                                         new Http2MultiplexHandler(new ChannelInboundHandlerAdapter()));
                     }
                 })
-                .connect("127.0.0.1", to.plainPort())
+                .connect("127.0.0.1", port)
                 .sync()
                 .channel();
     }
 
     static Http2Connection to(Rig rig) throws InterruptedException {
-        return new Http2Connection(rig);
+        return to(rig.plainPort());
+    }
+
+    static Http2Connection to(int port) throws InterruptedException {
+        return new Http2Connection(port);
     }
 
     private final class SettingsWatch extends ChannelInboundHandlerAdapter {
