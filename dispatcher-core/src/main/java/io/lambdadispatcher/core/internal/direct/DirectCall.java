@@ -9,11 +9,11 @@ import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.wire.event.BadResponseException;
 import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.FunctionResponse;
+import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.concurrent.CancellationException;
@@ -78,7 +78,7 @@ final class DirectCall implements Carrier, RequestSink {
 
     /** Ingress has seen to it that the body agrees with it. */
     private static long announcedBytes(Http2Headers head) {
-        return head.getLong(HttpHeaderNames.CONTENT_LENGTH, 0);
+        return ContentLength.of(head);
     }
 
     // From the client.

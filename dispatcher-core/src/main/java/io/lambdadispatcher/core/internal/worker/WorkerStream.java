@@ -7,7 +7,10 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.SmallParts;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameLayout;
@@ -22,7 +25,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -53,11 +55,6 @@ final class WorkerStream extends DeadlineQueue.Entry
         CLOSED
     }
 
-    private static final AsciiString HEAD = AsciiString.cached("HEAD");
-    private static final AsciiString SWITCHING = AsciiString.cached("101");
-    private static final AsciiString NO_CONTENT = AsciiString.cached("204");
-    private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
-    private static final long LENGTH_UNKNOWN = -1;
     /**
      * What clients may have yet to take when the next exchange begins. With more, the rest of the window could be used up before the half of it has been taken
      * upon which HTTP/2's flow controller tells the worker of new room: the next exchange would wait for the client of this one.
@@ -74,6 +71,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     private final FrameReader reader;
     private final HeadEncoder encoder = new HeadEncoder();
     private final HeadDecoder decoder = new HeadDecoder();
+    private final ContentLength responseLength = new ContentLength();
 
     private State state = State.IDLE;
     /** Where the worker's frames go: SENDING and AWAITING only, and no longer when the last one of the response is passed on, from which we may be called. */
@@ -86,8 +84,7 @@ final class WorkerStream extends DeadlineQueue.Entry
     private int exchanges;
     private long startNanos;
     private boolean failed;
-    private boolean bodyExpected;
-    private long responseBytesLeft;
+    private boolean headRequest;
 
     // Body octets in the outlet or gathered: those of the exchange under way come after those of exchanges that are
     // over.
@@ -138,9 +135,8 @@ final class WorkerStream extends DeadlineQueue.Entry
         startNanos = (exchanges++ & TIMED_MASK) == 0 ? connection.nanoTime() : 0;
         failed = false;
         headSeen = false;
-        bodyExpected = !HEAD.contentEquals(head.method());
+        headRequest = Methods.isHead(head.method());
         tunnel = Exchange.isTunnel(head);
-        responseBytesLeft = LENGTH_UNKNOWN;
         state = end ? State.AWAITING : State.SENDING;
         send(frame);
         return this;
@@ -357,7 +353,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             endAbandonedIf(end);
             return;
         }
-        if (!fits(part.readableBytes(), end)) {
+        if (!responseLength.add(part.readableBytes(), end)) {
             dropped += part.readableBytes();
             part.release();
             failBadLength(current, end);
@@ -393,7 +389,7 @@ final class WorkerStream extends DeadlineQueue.Entry
         } else {
             verify(!headSeen, FrameType.INTERIM);
             CharSequence status = head.status();
-            if (status == null || status.length() != 3 || status.charAt(0) != '1' || SWITCHING.contentEquals(status)) {
+            if (!StatusCode.isInterim(StatusCode.parse(status))) {
                 throw new WireException(Reason.BAD_HEAD, 0, "INTERIM with status " + status + ", expected 1xx but 101");
             }
             current.onInterim(head);
@@ -408,9 +404,9 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         verify(!headSeen, FrameType.RESPONSE_HEAD);
-        CharSequence status = verifiedStatus(head);
+        int status = verifiedStatus(head);
         headSeen = true;
-        failed = status.charAt(0) >= '5';
+        failed = status >= 500;
         if (!readLength(head, status)) {
             String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
             failBadResponse(current, end, "response with content-length " + values + ", expected one number");
@@ -420,7 +416,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             current.onHead(head, false);
             return;
         }
-        if (!fits(0, true)) {
+        if (!responseLength.add(0, true)) {
             failBadLength(current, true);
             return;
         }
@@ -431,60 +427,32 @@ final class WorkerStream extends DeadlineQueue.Entry
         }
     }
 
-    private static CharSequence verifiedStatus(Http2Headers head) throws WireException {
-        CharSequence status = head.status();
-        if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
-            throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
+    private static int verifiedStatus(Http2Headers head) throws WireException {
+        int status = StatusCode.parse(head.status());
+        if (!StatusCode.isFinal(status)) {
+            throw new WireException(
+                    Reason.BAD_HEAD, 0, "response with status " + head.status() + ", expected 200 to 999");
         }
         return status;
     }
 
     /** @return false if nobody could say where the response ends (RFC 9112 section 6.3); whom we pass it on to might think otherwise */
-    private boolean readLength(FlatHeaders head, CharSequence status) {
-        responseBytesLeft = LENGTH_UNKNOWN;
+    private boolean readLength(FlatHeaders head, int status) {
         if (tunnel && opensTunnel(status)) {
+            responseLength.expectAny();
             return true;
         }
-        bodyExpected &= !NO_CONTENT.contentEquals(status) && !NOT_MODIFIED.contentEquals(status);
-        CharSequence digits = head.get(HttpHeaderNames.CONTENT_LENGTH);
-        if (digits == null) {
-            return true;
-        }
-        responseBytesLeft = parseLength(digits);
-        return responseBytesLeft >= 0 && !head.isRepeated(HttpHeaderNames.CONTENT_LENGTH);
+        return responseLength.expectResponse(head, status, headRequest);
     }
 
     /** RFC 9110 section 9.3.6: with any other status it is a response like others; in an open tunnel content-length says nothing. */
-    private boolean opensTunnel(CharSequence status) {
-        tunnel = status.charAt(0) == '2';
+    private boolean opensTunnel(int status) {
+        tunnel = StatusCode.isSuccess(status);
         if (tunnel) {
             // An hour's talk does not make a worker slow.
             startNanos = 0;
         }
         return tunnel;
-    }
-
-    /** @return -1 if it is no number */
-    private static long parseLength(CharSequence digits) {
-        long value = digits.length() == 0 ? -1 : 0;
-        for (int i = 0; i < digits.length() && value >= 0; i++) {
-            int digit = digits.charAt(i) - '0';
-            boolean fits = digit >= 0 && digit <= 9 && value <= (Long.MAX_VALUE - 9) / 10;
-            value = fits ? value * 10 + digit : -1;
-        }
-        return value;
-    }
-
-    /** RFC 9110 section 8.6: what came must be what content-length said. */
-    private boolean fits(int bytes, boolean end) {
-        if (!bodyExpected) {
-            return bytes == 0;
-        }
-        if (responseBytesLeft == LENGTH_UNKNOWN) {
-            return true;
-        }
-        responseBytesLeft -= bytes;
-        return responseBytesLeft >= 0 && (!end || responseBytesLeft == 0);
     }
 
     private void failBadLength(Attempt current, boolean end) {
@@ -512,7 +480,7 @@ final class WorkerStream extends DeadlineQueue.Entry
             return;
         }
         verify(headSeen, FrameType.TRAILERS);
-        if (!fits(0, true)) {
+        if (!responseLength.add(0, true)) {
             failBadLength(current, true);
             return;
         }

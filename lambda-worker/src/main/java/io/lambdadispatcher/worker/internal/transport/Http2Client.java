@@ -1,12 +1,12 @@
 package io.lambdadispatcher.worker.internal.transport;
 
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.FairFlowController;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
 import io.lambdadispatcher.wire.http2.Http2Events;
-import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2Connection;
 import io.netty.handler.codec.http2.DefaultHttp2ConnectionDecoder;
@@ -69,7 +69,7 @@ public final class Http2Client extends CoalescingHttp2Handler {
         GatheringFrameWriter frames = new GatheringFrameWriter();
         Http2ConnectionEncoder encoder = new DefaultHttp2ConnectionEncoder(connection, frames);
         Http2ConnectionDecoder decoder = new DefaultHttp2ConnectionDecoder(
-                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 0)));
+                connection, encoder, new EagerFrameReader(new FlatHeadersDecoder(FlatHeaders.MAX_LIST_BYTES, 0)));
         decoder.frameListener(owner);
         Http2Settings settings =
                 Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes);

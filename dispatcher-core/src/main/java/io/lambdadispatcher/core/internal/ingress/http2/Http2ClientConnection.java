@@ -4,8 +4,8 @@ import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
-import io.lambdadispatcher.core.internal.ingress.edge.Targets;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.GatheringFrameWriter;
@@ -246,7 +246,7 @@ final class Http2ClientConnection extends CoalescingHttp2Handler implements Ingr
         if (text == lastAuthority) {
             return true;
         }
-        boolean valid = Targets.isAuthority(text);
+        boolean valid = HeaderSyntax.isAuthority(text);
         lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
         return valid;
     }
