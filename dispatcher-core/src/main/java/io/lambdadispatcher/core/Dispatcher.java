@@ -211,7 +211,7 @@ public final class Dispatcher implements AutoCloseable {
      * {@link DispatchException}, or with the error with which the request's body fails; cancelling its {@code toCompletableFuture()} cancels the
      * request.
      *
-     * @throws IllegalArgumentException for a CONNECT
+     * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
         EventLoop loop = engine.anyLoop();

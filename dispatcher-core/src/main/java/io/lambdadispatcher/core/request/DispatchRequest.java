@@ -8,7 +8,10 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an embedder. Fields go to the worker as they are: hop-by-hop and forwarding fields are the embedder's business.
+ * A request of an embedder. The rules that hold for clients' requests hold here, too: hop-by-hop headers,
+ * {@code host} and {@code expect} are not passed on, and the body must be as long as its
+ * {@code content-length} says, or the response fails with {@code BAD_REQUEST}. Forwarding headers are the
+ * embedder's business.
  *
  * @param head with {@code :method}, {@code :scheme}, {@code :authority}, {@code :path} and lower-case field names; not changed afterwards
  * @param body {@code null} = none. Subscribed to once, at once; asked for more as the worker takes what came. Each buffer is owned by

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.admin;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class AdminServer implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
-    private static final String TEXT = "text/plain; charset=utf-8";
+    private static final String TEXT = TextAnswer.CONTENT_TYPE.toString();
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
     /** More than one: a slow scraper must not keep a liveness probe waiting. */
     private static final int THREADS = 4;

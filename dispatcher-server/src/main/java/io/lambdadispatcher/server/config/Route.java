@@ -1,7 +1,9 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.Locale;
-import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -19,21 +21,7 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
 
     private static final Pattern HOST =
             Pattern.compile("(\\*\\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*");
-    private static final Pattern NAME = Pattern.compile("[a-z0-9!#$%&'*+.^_`|~-]+");
     private static final Pattern VALUE = Pattern.compile("[!-~]([ -~]*[!-~])?");
-
-    /** Ingress takes them out of every request before it is routed; for the first there is {@link #host}. */
-    private static final Set<String> NEVER_SEEN = Set.of(
-            "host",
-            "expect",
-            "connection",
-            "keep-alive",
-            "proxy-connection",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "transfer-encoding",
-            "upgrade",
-            "http2-settings");
 
     /**
      * A field that a request must have.
@@ -47,12 +35,19 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
             int colon = text.indexOf(':');
             String name = (colon < 0 ? text : text.substring(0, colon)).toLowerCase(Locale.ROOT);
             String value = colon < 0 ? null : text.substring(colon + 1).trim();
-            if (!NAME.matcher(name).matches()
-                    || NEVER_SEEN.contains(name)
+            if (!HeaderSyntax.isToken(name)
+                    || isNeverSeen(name)
                     || value != null && !VALUE.matcher(value).matches()) {
                 throw new IllegalArgumentException(text);
             }
             return new Header(name, value);
+        }
+
+        /** Ingress removes these headers from every request before it is routed. For {@code host} there is {@link Route#host}. */
+        private static boolean isNeverSeen(String name) {
+            return HopByHop.contains(name)
+                    || HttpHeaderNames.HOST.contentEquals(name)
+                    || HttpHeaderNames.EXPECT.contentEquals(name);
         }
     }
 

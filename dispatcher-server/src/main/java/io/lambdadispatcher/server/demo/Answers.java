@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.demo;
 
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -15,7 +16,7 @@ import java.nio.charset.StandardCharsets;
 
 /** Complete responses. */
 final class Answers {
-    static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
+    static final AsciiString TEXT = TextAnswer.CONTENT_TYPE;
     static final AsciiString JSON = AsciiString.cached("application/json");
     static final AsciiString OK = AsciiString.cached("200");
 

@@ -1,11 +1,11 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.ContentLength;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +50,7 @@ public final class BodyBuffer extends OutputStream {
      * too large already if the request announces more than the limit.
      */
     public static BodyBuffer ofRequest(Http2Headers head, int limitBytes) {
-        long announced = head.getLong(HttpHeaderNames.CONTENT_LENGTH, -1);
+        long announced = ContentLength.of(head);
         long first = announced < 0 ? FIRST_BYTES : Math.min(announced, MAX_TRUSTED_BYTES);
         BodyBuffer body = new BodyBuffer(ByteBufAllocator.DEFAULT, (int) Math.min(first, limitBytes), limitBytes);
         body.tooLarge = announced > limitBytes;

@@ -1,141 +1,82 @@
 package io.lambdadispatcher.wire.event;
 
-import io.lambdadispatcher.wire.worker.WireLimits;
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.util.HashSet;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 
 /**
- * Makes a head of the fields that a function has returned. What belongs to a connection or to our own framing is dropped (RFC 9110
- * sections 7.6.1 and 8.6); what no HTTP message can hold is an error, for a part of it might be taken for a field of its own.
+ * Makes a head of the headers that a function has returned. What belongs to a connection is dropped
+ * (RFC 9110 section 7.6.1). The {@code content-length} is replaced, because JSON frames the body. What no
+ * HTTP message can hold is an error, because a part of it might be taken for a header of its own.
  */
 final class FunctionResponseHead {
-    private static final String TOKEN_MARKS = "!#$%&'*+-.^_`|~";
-    private static final Set<String> DROPPED = Set.of(
-            "connection",
-            "keep-alive",
-            "proxy-connection",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "te",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-            "http2-settings");
-    /** What a field counts beyond its letters (RFC 9113 section 6.5.2). */
-    private static final int FIELD_BYTES = 32;
-
-    private static final AsciiString HEAD = AsciiString.cached("HEAD");
-
     private final Http2Headers fields = new DefaultHttp2Headers(false);
-    private final Set<String> nominated = new HashSet<>();
+    private final List<String> connection = new ArrayList<>(0);
     private int listBytes;
 
+    /** Reads a final status, of the range that handlers and applications have, too. */
+    static int status(String text) throws BadResponseException {
+        int status = StatusCode.parse(text);
+        if (!StatusCode.isFinal(status)) {
+            throw new BadResponseException("statusCode is not between 200 and 999");
+        }
+        return status;
+    }
+
     void add(String name, String value) throws BadResponseException {
-        verifyName(name);
+        if (!HeaderSyntax.isToken(name)) {
+            throw new BadResponseException("a header's name is no token: " + HeaderSyntax.printable(name));
+        }
         String lower = name.toLowerCase(Locale.ROOT);
-        String trimmed = withoutOuterSpace(value);
-        verifyValue(lower, trimmed);
-        if (lower.equals("connection")) {
-            for (String option : trimmed.split(",")) {
-                nominated.add(option.trim().toLowerCase(Locale.ROOT));
-            }
+        String trimmed = HeaderSyntax.withoutOuterBlanks(value);
+        if (!HeaderSyntax.isValue(trimmed)) {
+            throw new BadResponseException("the value of " + HeaderSyntax.printable(lower) + " cannot be in a header");
         }
-        listBytes += lower.length() + trimmed.length() + FIELD_BYTES;
-        if (listBytes > WireLimits.MAX_HEAD_LIST_BYTES) {
-            throw new BadResponseException("headers of more than " + WireLimits.MAX_HEAD_LIST_BYTES + " octets");
+        listBytes += lower.length() + trimmed.length() + FlatHeaders.HEADER_OVERHEAD_BYTES;
+        if (listBytes > FlatHeaders.MAX_LIST_BYTES) {
+            throw new BadResponseException("headers of more than " + FlatHeaders.MAX_LIST_BYTES + " octets");
         }
-        if (!DROPPED.contains(lower)) {
+        if (HttpHeaderNames.CONNECTION.contentEquals(lower)) {
+            connection.add(trimmed);
+        } else if (!HopByHop.isDroppedFromResponse(lower)) {
             fields.add(AsciiString.of(lower), AsciiString.of(trimmed));
         }
     }
 
-    /** Adds those fields of another that are not here already, name and value. */
+    /** Adds those headers of another that are not here already, name and value. */
     void merge(FunctionResponseHead other) throws BadResponseException {
         for (Map.Entry<CharSequence, CharSequence> field : other.fields) {
             if (!fields.contains(field.getKey(), field.getValue())) {
                 add(field.getKey().toString(), field.getValue().toString());
             }
         }
-        nominated.addAll(other.nominated);
+        connection.addAll(other.connection);
     }
 
-    /** RFC 9110 section 5.5: space and tab, not everything that {@link String#trim} takes away. */
-    private static String withoutOuterSpace(String value) {
-        int start = 0;
-        int end = value.length();
-        while (start < end && isSpace(value.charAt(start))) {
-            start++;
-        }
-        while (end > start && isSpace(value.charAt(end - 1))) {
-            end--;
-        }
-        return value.substring(start, end);
-    }
-
-    private static boolean isSpace(char c) {
-        return c == ' ' || c == '\t';
-    }
-
-    private static void verifyName(String name) throws BadResponseException {
-        for (int i = 0; i < name.length(); i++) {
-            char c = name.charAt(i);
-            boolean letterOrDigit = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9';
-            if (!letterOrDigit && TOKEN_MARKS.indexOf(c) < 0) {
-                throw new BadResponseException("a header's name is no token: " + shown(name));
-            }
-        }
-        if (name.isEmpty()) {
-            throw new BadResponseException("a header without a name");
-        }
-    }
-
-    private static void verifyValue(String name, String value) throws BadResponseException {
-        for (int i = 0; i < value.length(); i++) {
-            char c = value.charAt(i);
-            if (c < ' ' && c != '\t' || c == 0x7F || c > 0xFF) {
-                throw new BadResponseException("the value of " + shown(name) + " cannot be in a header");
-            }
-        }
-    }
-
-    /** Short, and without anything that a terminal or a log would act on. */
-    static String shown(String name) {
-        String start = name.length() > 40 ? name.substring(0, 40) + "..." : name;
-        return "'" + start.replaceAll("[^ -~]", "?") + "'";
-    }
-
-    /** @param body as the function gave it, whether or not this response may have one */
+    /** @param body as the function gave it, even if this response has none */
     FunctionResponse response(int status, byte[] body, CharSequence method) {
-        nominated.forEach(fields::remove);
+        HopByHop.removeNominated(fields, connection);
         fields.status(AsciiString.of(Integer.toString(status)));
-        boolean head = HEAD.contentEquals(method);
-        boolean bodyless = status == 204 || status == 205 || status == 304 || head;
-        if (status == 204) {
-            fields.remove(HttpHeaderNames.CONTENT_LENGTH);
-        } else if (status == 205) {
-            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
-        } else if (!bodyless || head && status != 304 && body.length > 0) {
-            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
-        } else {
-            keepPlausibleLength();
-        }
-        return new FunctionResponse(fields, bodyless ? new byte[0] : body);
-    }
-
-    /** To HEAD, and with 304, it tells how long the body would be; only the function knows. */
-    private void keepPlausibleLength() {
-        CharSequence length = fields.get(HttpHeaderNames.CONTENT_LENGTH);
-        boolean plausible = length != null
-                && fields.getAll(HttpHeaderNames.CONTENT_LENGTH).size() == 1
-                && length.toString().matches("\\d{1,18}");
-        if (!plausible) {
+        boolean toHead = Methods.isHead(method);
+        boolean bodyless = StatusCode.isBodyless(status);
+        if (!StatusCode.mayDescribeBody(status) && (!toHead || bodyless || body.length > 0)) {
+            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, bodyless ? 0 : body.length);
+        } else if (ContentLength.of(fields) < 0) {
+            // Only the function knows how long the body would be.
             fields.remove(HttpHeaderNames.CONTENT_LENGTH);
         }
+        HopByHop.removeFromResponse(fields);
+        return new FunctionResponse(fields, bodyless || toHead ? new byte[0] : body);
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.CharsetUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
@@ -132,7 +133,7 @@ public final class ResponseReader {
             return;
         }
         if (json.currentToken() != JsonToken.START_ARRAY) {
-            throw new BadResponseException("the values of " + FunctionResponseHead.shown(name) + " are no array");
+            throw new BadResponseException("the values of " + HeaderSyntax.printable(name) + " are no array");
         }
         while (json.nextToken() != JsonToken.END_ARRAY) {
             add(json, name, head);
@@ -144,7 +145,7 @@ public final class ResponseReader {
             return;
         }
         if (!json.currentToken().isScalarValue()) {
-            throw new BadResponseException("the value of " + FunctionResponseHead.shown(name) + " is no string");
+            throw new BadResponseException("the value of " + HeaderSyntax.printable(name) + " is no string");
         }
         head.add(name, json.getString());
     }
@@ -238,10 +239,7 @@ public final class ResponseReader {
                 case VALUE_NUMBER_INT, VALUE_STRING -> json.getString();
                 default -> throw new BadResponseException("statusCode is no number");
             };
-            if (!text.matches("[2-5]\\d\\d")) {
-                throw new BadResponseException("statusCode is not between 200 and 599");
-            }
-            status = Integer.parseInt(text);
+            status = FunctionResponseHead.status(text);
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.handler.codec.http2.Http2Headers;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -28,7 +29,9 @@ public final class StreamPrelude {
                 String name = json.currentName();
                 json.nextToken();
                 switch (name) {
-                    case "statusCode" -> status = status(json);
+                    case "statusCode" ->
+                        status = FunctionResponseHead.status(
+                                json.currentToken().isScalarValue() ? json.getString() : "");
                     case "headers", "multiValueHeaders" -> readFields(json, head);
                     case "cookies" -> readValues(json, "set-cookie", head);
                     default -> json.skipChildren();
@@ -39,14 +42,6 @@ public final class StreamPrelude {
         } catch (JacksonException e) {
             throw new BadResponseException("malformed JSON");
         }
-    }
-
-    private static int status(JsonParser json) throws BadResponseException {
-        String text = json.currentToken().isScalarValue() ? json.getString() : "";
-        if (!text.matches("[2-5]\\d\\d")) {
-            throw new BadResponseException("statusCode is not between 200 and 599");
-        }
-        return Integer.parseInt(text);
     }
 
     private static void readFields(JsonParser json, FunctionResponseHead head) throws BadResponseException {
@@ -78,7 +73,7 @@ public final class StreamPrelude {
             return;
         }
         if (!json.currentToken().isScalarValue()) {
-            throw new BadResponseException("the value of " + FunctionResponseHead.shown(name) + " is no string");
+            throw new BadResponseException("the value of " + HeaderSyntax.printable(name) + " is no string");
         }
         head.add(name, json.getString());
     }

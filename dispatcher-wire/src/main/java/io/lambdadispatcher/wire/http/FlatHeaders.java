@@ -22,6 +22,14 @@ import org.jspecify.annotations.Nullable;
  * fields come first, the order of other fields is kept. Not thread-safe.
  */
 public final class FlatHeaders extends TypedFields {
+    /**
+     * The largest head that the worker protocol carries, in bytes as RFC 9113 section 6.5.2 counts
+     * SETTINGS_MAX_HEADER_LIST_SIZE: names, values and {@link #HEADER_OVERHEAD_BYTES} for each header.
+     */
+    public static final int MAX_LIST_BYTES = 256 * 1024;
+
+    public static final int HEADER_OVERHEAD_BYTES = 32;
+
     private static final int NONE = -1;
 
     private @Nullable FieldValidator validator;

@@ -2,6 +2,7 @@ package io.lambdadispatcher.wire.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 
@@ -9,19 +10,37 @@ import io.netty.handler.codec.http2.Http2Headers;
 public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     private final FieldValidator validator = new FieldValidator();
     private final int spareFields;
+    private final boolean verifiesLength;
 
     /**
+     * A decoder for the HEADERS of an HTTP/2 connection. A head with a malformed {@code content-length} is
+     * an error of its stream: Netty would merge repeated ones into one.
+     *
      * @param maxListBytes of a head as RFC 9113 section 10.5.1 counts
      * @param spareFields room for what the caller adds to a head
      */
     public FlatHeadersDecoder(long maxListBytes, int spareFields) {
+        this(maxListBytes, spareFields, true);
+    }
+
+    private FlatHeadersDecoder(long maxListBytes, int spareFields, boolean verifiesLength) {
         super(true, true, maxListBytes);
         this.spareFields = spareFields;
+        this.verifiesLength = verifiesLength;
+    }
+
+    /** A decoder for heads that travel in frames of their own, whose reader verifies {@code content-length}. */
+    public static FlatHeadersDecoder ofBlocks(long maxListBytes, int spareFields) {
+        return new FlatHeadersDecoder(maxListBytes, spareFields, false);
     }
 
     @Override
     public Http2Headers decodeHeaders(int streamId, ByteBuf block) throws Http2Exception {
         Http2Headers head = super.decodeHeaders(streamId, block);
+        if (verifiesLength && ContentLength.of(head) == ContentLength.MALFORMED) {
+            throw Http2Exception.streamError(
+                    streamId, Http2Error.PROTOCOL_ERROR, "content-length, expected one number of at most 18 digits");
+        }
         if (head instanceof FlatHeaders flat) {
             flat.onDecoded();
         }

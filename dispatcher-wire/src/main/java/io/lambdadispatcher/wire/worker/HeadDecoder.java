@@ -9,7 +9,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 public final class HeadDecoder {
     private static final int ANY_STREAM = 1;
 
-    private final FlatHeadersDecoder hpack = new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 2);
+    private final FlatHeadersDecoder hpack = FlatHeadersDecoder.ofBlocks(FlatHeaders.MAX_LIST_BYTES, 2);
 
     /**
      * Decodes all of {@code block}, which stays the caller's. The result holds no reference to it.

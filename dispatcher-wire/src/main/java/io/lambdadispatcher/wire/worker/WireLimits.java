@@ -7,9 +7,6 @@ public final class WireLimits {
     /** Encoded size of a head, interim or trailer block; what the decoder may buffer per stream. */
     public static final int MAX_HEAD_BLOCK_BYTES = 256 * 1024;
 
-    /** Decoded size of a head, counted as RFC 9113 section 6.5.2 counts SETTINGS_MAX_HEADER_LIST_SIZE. */
-    public static final int MAX_HEAD_LIST_BYTES = 256 * 1024;
-
     /** HPACK dynamic table of each direction of a worker stream, RFC 7541's default; fixed, there is nothing to negotiate it. */
     public static final int HPACK_TABLE_BYTES = 4096;
 

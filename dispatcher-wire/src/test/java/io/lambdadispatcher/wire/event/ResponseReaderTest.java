@@ -221,7 +221,7 @@ class ResponseReaderTest {
     private static void verifyReadOrRefused(ResponseReader reader, byte[] octets) {
         try {
             FunctionResponse response = reader.read(octets, "GET");
-            assertThat(response.head().status().toString()).matches("[2-5]\\d\\d");
+            assertThat(response.head().status().toString()).matches("[2-9]\\d\\d");
             response.head()
                     .forEach(field -> assertThat(field.getValue().toString()).doesNotContain("\r", "\n", "\0"));
         } catch (BadResponseException e) {
@@ -246,7 +246,7 @@ class ResponseReaderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"100", "199", "600", "2e2", "20", "-200", "\"OK\"", "true", "{}", "[200]", "null"})
+    @ValueSource(strings = {"100", "199", "2e2", "20", "-200", "\"OK\"", "true", "{}", "[200]", "null"})
     void should_refuse_a_status_that_is_none(String status) {
         assertThatThrownBy(() -> read(EventFormat.ALB, "{\"statusCode\":" + status + "}"))
                 .isInstanceOf(BadResponseException.class)

@@ -1,14 +1,17 @@
 package io.lambdadispatcher.worker.websocket;
 
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.netty.buffer.Unpooled;
+import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import io.netty.util.CharsetUtil;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,8 +19,6 @@ import java.util.List;
 record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) implements Handler {
     private static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString VERSION = AsciiString.cached("13");
-    private static final AsciiString UPGRADE_REQUIRED = AsciiString.cached("426");
-    private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
 
     @Override
     public boolean servesTunnels() {
@@ -28,7 +29,7 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
     public void handle(Request request, Response response) {
         Http2Headers head = request.headers();
         if (!isWebSocket(head)) {
-            refuse(response, "a WebSocket of version 13 is expected here\n");
+            refuse(request, response, "a WebSocket of version 13 is expected here");
             return;
         }
         String subprotocol = subprotocol(head);
@@ -42,7 +43,7 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
     private static boolean isWebSocket(Http2Headers head) {
         CharSequence protocol = head.get(PROTOCOL);
         CharSequence version = head.get(HttpHeaderNames.SEC_WEBSOCKET_VERSION);
-        return AsciiString.contentEquals("CONNECT", head.method() == null ? "" : head.method())
+        return Methods.isConnect(head.method())
                 && protocol != null
                 && AsciiString.contentEqualsIgnoreCase("websocket", protocol)
                 && version != null
@@ -63,13 +64,9 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
     }
 
     /** RFC 6455 section 4.4: with the version that is spoken here. */
-    private static void refuse(Response response, String text) {
-        byte[] octets = text.getBytes(CharsetUtil.UTF_8);
-        Http2Headers head = new DefaultHttp2Headers(false)
-                .status(UPGRADE_REQUIRED)
-                .set(HttpHeaderNames.SEC_WEBSOCKET_VERSION, VERSION)
-                .set(HttpHeaderNames.CONTENT_TYPE, TEXT)
-                .set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(octets.length));
-        response.respond(head, Unpooled.wrappedBuffer(octets));
+    private static void refuse(Request request, Response response, String line) {
+        TextAnswer answer = TextAnswer.of(ByteBufAllocator.DEFAULT, HttpResponseStatus.UPGRADE_REQUIRED, line);
+        answer.head().add(HttpHeaderNames.SEC_WEBSOCKET_VERSION, VERSION);
+        TextAnswers.send(request, response, answer);
     }
 }

@@ -8,6 +8,10 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -32,6 +36,7 @@ public final class EmbeddedExchange implements ResponseSink {
     private final ResponseBody responseBody = new ResponseBody(this);
     private @Nullable CompletionStage<Http2Headers> requestTrailers;
     private @Nullable RequestSink request;
+    private final ContentLength requestLength = new ContentLength();
     private boolean ended;
 
     private EmbeddedExchange(EventLoop loop) {
@@ -41,7 +46,7 @@ public final class EmbeddedExchange implements ResponseSink {
     /**
      * Any thread. The stage fails with {@link DispatchException}, or with the error of the request's body. Cancelling its future cancels the request.
      *
-     * @throws IllegalArgumentException for a CONNECT
+     * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
      */
     public static CompletionStage<DispatchResponse> start(
             EventLoop loop, ExchangeOpener opener, DispatchRequest request) {
@@ -49,6 +54,8 @@ public final class EmbeddedExchange implements ResponseSink {
             // Its two directions would end apart, for which a response that completes has no word.
             throw new IllegalArgumentException("request with method CONNECT, expected one that is no tunnel");
         }
+        boolean bodyless = request.body() == null;
+        Http2Headers head = RequestHeaders.head(request.head(), bodyless);
         EmbeddedExchange exchange = new EmbeddedExchange(loop);
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {
@@ -56,7 +63,7 @@ public final class EmbeddedExchange implements ResponseSink {
             }
         });
         try {
-            exchange.onLoop(() -> exchange.open(opener, request));
+            exchange.onLoop(() -> exchange.open(opener, request, head));
         } catch (RejectedExecutionException e) {
             exchange.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher has closed"));
         }
@@ -71,13 +78,14 @@ public final class EmbeddedExchange implements ResponseSink {
         }
     }
 
-    private void open(ExchangeOpener opener, DispatchRequest from) {
+    private void open(ExchangeOpener opener, DispatchRequest from, Http2Headers head) {
         if (response.isDone()) {
             return;
         }
         requestTrailers = from.trailers();
         Flow.Publisher<ByteBuf> body = from.body();
-        request = opener.open(from.head(), body == null, this);
+        requestLength.expectRequest(head);
+        request = opener.open(head, body == null, this);
         if (body != null) {
             body.subscribe(requestBody);
         }
@@ -108,7 +116,8 @@ public final class EmbeddedExchange implements ResponseSink {
 
     @Override
     public void onHead(Http2Headers head, boolean end) {
-        int status = Integer.parseInt(head.status().toString());
+        HopByHop.removeFromResponse(head);
+        int status = StatusCode.parse(head.status());
         response.complete(new DispatchResponse(status, head, responseBody, trailers));
         if (end) {
             finish(EmptyHttp2Headers.INSTANCE);
@@ -125,6 +134,7 @@ public final class EmbeddedExchange implements ResponseSink {
 
     @Override
     public void onTrailers(Http2Headers fields) {
+        Trailers.removeForbidden(fields);
         finish(fields);
     }
 
@@ -181,6 +191,11 @@ public final class EmbeddedExchange implements ResponseSink {
                     return;
                 }
                 asked = false;
+                if (!requestLength.add(data.readableBytes(), false)) {
+                    data.release();
+                    refuse("the request's body is longer than its content-length");
+                    return;
+                }
                 untakenBytes += data.readableBytes();
                 request.data(data, false);
                 askWhenTaken();
@@ -191,9 +206,7 @@ public final class EmbeddedExchange implements ResponseSink {
         public void onError(Throwable error) {
             onLoop(() -> {
                 if (!stopped) {
-                    cancel();
-                    response.completeExceptionally(error);
-                    responseBody.end(error);
+                    breakOff(error);
                 }
             });
         }
@@ -204,15 +217,38 @@ public final class EmbeddedExchange implements ResponseSink {
                 if (stopped || request == null) {
                     return;
                 }
-                Http2Headers fields = requestTrailers == null
-                        ? null
-                        : requestTrailers.toCompletableFuture().getNow(null);
-                if (fields == null || fields.isEmpty()) {
-                    request.data(Unpooled.EMPTY_BUFFER, true);
+                if (requestLength.add(0, true)) {
+                    end(request);
                 } else {
-                    request.trailers(fields);
+                    refuse("the request's body is shorter than its content-length");
                 }
             });
+        }
+
+        private void end(RequestSink to) {
+            Http2Headers given = requestTrailers == null
+                    ? null
+                    : requestTrailers.toCompletableFuture().getNow(null);
+            if (given == null || given.isEmpty()) {
+                to.data(Unpooled.EMPTY_BUFFER, true);
+                return;
+            }
+            try {
+                to.trailers(RequestHeaders.trailers(given));
+            } catch (IllegalArgumentException e) {
+                refuse(String.valueOf(e.getMessage()));
+            }
+        }
+
+        private void refuse(String why) {
+            Failure.Kind kind = Failure.Kind.BAD_REQUEST;
+            breakOff(new DispatchException(kind.name(), kind.status().code(), why));
+        }
+
+        private void breakOff(Throwable error) {
+            cancel();
+            response.completeExceptionally(error);
+            responseBody.end(error);
         }
 
         void onTaken(int bytes) {

@@ -3,10 +3,11 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -37,18 +38,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Sent once, and once more to a free worker stream, perhaps of the same worker. */
     private static final int MAX_ATTEMPTS = 2;
-
-    /** RFC 9110 section 9.2.2. */
-    private static final AsciiString[] IDEMPOTENT = {
-        AsciiString.cached("GET"),
-        AsciiString.cached("HEAD"),
-        AsciiString.cached("PUT"),
-        AsciiString.cached("DELETE"),
-        AsciiString.cached("OPTIONS"),
-        AsciiString.cached("TRACE")
-    };
-
-    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
 
     private final ExchangeOwner owner;
     private final Http2Headers head;
@@ -280,8 +269,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void onHead(Http2Headers responseHead, boolean end) {
         if (state == State.CARRIED) {
             state = State.RESPONDING;
-            status = statusCode(responseHead);
-            if (isTunnel(head) && status < 300) {
+            status = StatusCode.parse(responseHead.status());
+            if (isTunnel(head) && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 owner.onTunnelOpened(this);
             }
@@ -292,7 +281,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** The two directions of such an exchange end apart if the response's status is 2xx (RFC 9110 section 9.3.6, RFC 8441 section 4). */
     public static boolean isTunnel(Http2Headers requestHead) {
-        return CONNECT.contentEquals(requestHead.method());
+        return Methods.isConnect(requestHead.method());
     }
 
     private boolean isResponding() {
@@ -357,13 +346,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** RFC 9110 section 9.2.2: doing it twice is no worse than doing it once. */
     public boolean isIdempotent() {
-        CharSequence method = head.method();
-        for (AsciiString idempotent : IDEMPOTENT) {
-            if (idempotent.contentEquals(method)) {
-                return true;
-            }
-        }
-        return false;
+        return Methods.isIdempotent(head.method());
     }
 
     private void cancelCarrier(ErrorCode code) {
@@ -398,11 +381,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             earlyData = null;
         }
         owner.onEnded(this, outcome, failure);
-    }
-
-    private static int statusCode(Http2Headers responseHead) {
-        CharSequence text = responseHead.status();
-        return text instanceof AsciiString ascii ? ascii.parseInt() : Integer.parseInt(text.toString());
     }
 
     /** At the end: for how long it has had a worker stream, the last one if there were several. */

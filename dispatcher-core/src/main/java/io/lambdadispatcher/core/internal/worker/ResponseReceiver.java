@@ -3,7 +3,10 @@ package io.lambdadispatcher.core.internal.worker;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameReader;
 import io.lambdadispatcher.wire.worker.FrameType;
@@ -14,7 +17,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -23,17 +25,13 @@ import org.jspecify.annotations.Nullable;
  * is passed on between two calls of {@link WorkerStream}, which makes the transitions. Event loop only.
  */
 final class ResponseReceiver implements FrameReader.Listener {
-    private static final AsciiString HEAD = AsciiString.cached("HEAD");
-    private static final AsciiString SWITCHING = AsciiString.cached("101");
-    private static final AsciiString NO_CONTENT = AsciiString.cached("204");
-    private static final AsciiString NOT_MODIFIED = AsciiString.cached("304");
-    private static final long LENGTH_UNKNOWN = -1;
     private static final String BAD_LENGTH = "the response's body does not match its content-length or status";
 
     private final WorkerStream stream;
     private final WindowLedger window;
     private final FrameReader reader;
     private final HeadDecoder decoder = new HeadDecoder();
+    private final ContentLength length = new ContentLength();
 
     /** {@code null} if no response is expected, or if nobody wants what is left of it. */
     private @Nullable Attempt attempt;
@@ -41,8 +39,7 @@ final class ResponseReceiver implements FrameReader.Listener {
     private boolean tunnel;
     private boolean headSeen;
     private boolean failed;
-    private boolean bodyExpected;
-    private long bodyBytesLeft;
+    private boolean headRequest;
 
     // Body bytes that nobody wants, within one call of read().
     private int dropped;
@@ -59,8 +56,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         tunnel = Exchange.isTunnel(request);
         headSeen = false;
         failed = false;
-        bodyExpected = !HEAD.contentEquals(request.method());
-        bodyBytesLeft = LENGTH_UNKNOWN;
+        headRequest = Methods.isHead(request.method());
     }
 
     /** Nobody wants the rest of the response, or there is none. */
@@ -100,7 +96,7 @@ final class ResponseReceiver implements FrameReader.Listener {
             receiver(FrameType.DATA, false);
             dropped += bytes;
             stream.onAbandonedFrame(end);
-        } else if (!fits(bytes, end)) {
+        } else if (!length.add(bytes, end)) {
             part.release();
             dropped += bytes;
             fail(to, end, BAD_LENGTH);
@@ -137,15 +133,15 @@ final class ResponseReceiver implements FrameReader.Listener {
             stream.onAbandonedFrame(end);
             return;
         }
-        CharSequence status = verifiedStatus(head);
+        int status = verifiedStatus(head);
         headSeen = true;
-        failed = status.charAt(0) >= '5';
+        failed = status >= 500;
         // With any other status it is a response like others (RFC 9110 section 9.3.6).
-        tunnel &= status.charAt(0) == '2';
-        if (!tunnel && !readLength(head, status)) {
+        tunnel &= StatusCode.isSuccess(status);
+        if (!expectBody(head, status)) {
             String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
             fail(to, end, "response with content-length " + values + ", expected one number");
-        } else if (end && !fits(0, true)) {
+        } else if (end && !length.add(0, true)) {
             fail(to, true, BAD_LENGTH);
         } else {
             stream.onPassingOn(end);
@@ -158,7 +154,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         Attempt to = receiver(FrameType.TRAILERS, headSeen);
         if (to == null) {
             stream.onAbandonedFrame(true);
-        } else if (!fits(0, true)) {
+        } else if (!length.add(0, true)) {
             fail(to, true, BAD_LENGTH);
         } else {
             stream.onPassingOn(true);
@@ -221,50 +217,26 @@ final class ResponseReceiver implements FrameReader.Listener {
     // Status and content-length.
 
     private static void verifyInterim(@Nullable CharSequence status) throws WireException {
-        if (status == null || status.length() != 3 || status.charAt(0) != '1' || SWITCHING.contentEquals(status)) {
+        if (!StatusCode.isInterim(StatusCode.parse(status))) {
             throw new WireException(Reason.BAD_HEAD, 0, "INTERIM with status " + status + ", expected 1xx but 101");
         }
     }
 
-    private static CharSequence verifiedStatus(Http2Headers head) throws WireException {
-        CharSequence status = head.status();
-        if (status == null || status.length() != 3 || status.charAt(0) < '2' || status.charAt(0) > '9') {
-            throw new WireException(Reason.BAD_HEAD, 0, "response with status " + status + ", expected 200 to 999");
+    private static int verifiedStatus(Http2Headers head) throws WireException {
+        int status = StatusCode.parse(head.status());
+        if (!StatusCode.isFinal(status)) {
+            throw new WireException(
+                    Reason.BAD_HEAD, 0, "response with status " + head.status() + ", expected 200 to 999");
         }
         return status;
     }
 
-    /** @return false if nobody could say where the response ends (RFC 9112 section 6.3); whom we pass it on to might think otherwise */
-    private boolean readLength(FlatHeaders head, CharSequence status) {
-        bodyExpected &= !NO_CONTENT.contentEquals(status) && !NOT_MODIFIED.contentEquals(status);
-        CharSequence digits = head.get(HttpHeaderNames.CONTENT_LENGTH);
-        if (digits == null) {
+    /** @return false if it is not clear where the response ends (RFC 9112 section 6.3): the client could see another end than we do */
+    private boolean expectBody(FlatHeaders head, int status) {
+        if (tunnel) {
+            length.expectAny();
             return true;
         }
-        bodyBytesLeft = parseLength(digits);
-        return bodyBytesLeft >= 0 && !head.isRepeated(HttpHeaderNames.CONTENT_LENGTH);
-    }
-
-    /** @return -1 if it is no number */
-    private static long parseLength(CharSequence digits) {
-        long value = digits.length() == 0 ? -1 : 0;
-        for (int i = 0; i < digits.length() && value >= 0; i++) {
-            int digit = digits.charAt(i) - '0';
-            boolean fits = digit >= 0 && digit <= 9 && value <= (Long.MAX_VALUE - 9) / 10;
-            value = fits ? value * 10 + digit : -1;
-        }
-        return value;
-    }
-
-    /** RFC 9110 section 8.6: what came must be what content-length said. */
-    private boolean fits(int bytes, boolean end) {
-        if (!bodyExpected) {
-            return bytes == 0;
-        }
-        if (bodyBytesLeft == LENGTH_UNKNOWN) {
-            return true;
-        }
-        bodyBytesLeft -= bytes;
-        return bodyBytesLeft >= 0 && (!end || bodyBytesLeft == 0);
+        return length.expectResponse(head, status, headRequest);
     }
 }

@@ -9,15 +9,13 @@ import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -77,13 +75,11 @@ final class FunctionCall implements BodyReader, Runnable {
 
     private void refuseBody() {
         state = State.ENDED;
-        byte[] line = ("a body of more than " + handler.maxBodyBytes() + " octets cannot be given to the function\n")
-                .getBytes(StandardCharsets.UTF_8);
-        Http2Headers head = new DefaultHttp2Headers(false)
-                .status(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE.codeAsText())
-                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, line.length);
-        response.respond(head, Unpooled.wrappedBuffer(line));
+        TextAnswers.send(
+                request,
+                response,
+                HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
+                "a body of more than " + handler.maxBodyBytes() + " bytes cannot be given to the function");
     }
 
     /** No event has a place for trailers. */

@@ -11,11 +11,10 @@ import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +39,6 @@ final class RequestExchange implements BodyReader, Answer {
     private static final int MOST_INLINE_BYTES = 256 * 1024;
 
     private static final AsciiString TRACE_ID = AsciiString.cached("x-amzn-trace-id");
-    private static final AsciiString TEXT_PLAIN = AsciiString.cached("text/plain; charset=utf-8");
 
     private static final Logger log = LoggerFactory.getLogger(RequestExchange.class);
 
@@ -209,11 +207,7 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void respond(HttpResponseStatus status, String text) {
-        byte[] octets = (text + "\n").getBytes(StandardCharsets.UTF_8);
-        Http2Headers head = new DefaultHttp2Headers(false).status(status.codeAsText());
-        head.set(HttpHeaderNames.CONTENT_TYPE, TEXT_PLAIN);
-        head.setInt(HttpHeaderNames.CONTENT_LENGTH, octets.length);
-        response.respond(head, Unpooled.wrappedBuffer(octets));
+        TextAnswers.send(request, response, status, text);
     }
 
     // Where things run, and what becomes of them there.

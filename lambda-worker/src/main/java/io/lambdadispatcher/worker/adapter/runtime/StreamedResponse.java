@@ -3,8 +3,10 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import io.lambdadispatcher.wire.event.BadResponseException;
 import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.event.StreamPrelude;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
-import io.lambdadispatcher.wire.worker.WireLimits;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -12,7 +14,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Arrays;
-import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -30,8 +31,7 @@ import java.util.function.Consumer;
 final class StreamedResponse implements Answer.Stream {
     private static final String INTEGRATION = "application/vnd.awslambda.http-integration-response";
     private static final int DELIMITER_BYTES = 8;
-    private static final int MOST_PRELUDE_BYTES = 2 * WireLimits.MAX_HEAD_LIST_BYTES;
-    private static final Set<String> BODYLESS = Set.of("204", "205", "304");
+    private static final int MOST_PRELUDE_BYTES = 2 * FlatHeaders.MAX_LIST_BYTES;
 
     private enum State {
         PRELUDE,
@@ -70,8 +70,7 @@ final class StreamedResponse implements Answer.Stream {
 
     private void sendHead(Http2Headers head) {
         state = State.BODY;
-        bodyless = BODYLESS.contains(head.status().toString())
-                || request.method().toString().equals("HEAD");
+        bodyless = StatusCode.isBodyless(StatusCode.parse(head.status())) || Methods.isHead(request.method());
         response.head(head);
     }
 

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
@@ -55,10 +57,8 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
     }
 
     private void report(EventExchange.@Nullable Answer answer, @Nullable Throwable failure) {
-        int status = answer == null
-                ? NO_STATUS
-                : AsciiString.of(answer.head().status()).parseInt();
-        if (status >= 200 && status < 300) {
+        int status = answer == null ? NO_STATUS : StatusCode.parse(answer.head().status());
+        if (StatusCode.isSuccess(status)) {
             log.info("the app has been told at {} that the worker drains: {}", path, reason);
         } else {
             log.warn(
@@ -71,7 +71,7 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
     /** A client claims to be the worker. */
     static boolean isClaimedBy(Http2Headers head) {
         for (Map.Entry<CharSequence, CharSequence> field : head) {
-            if (Fields.passesFor(field.getKey(), REASON)) {
+            if (HeaderSyntax.passesFor(field.getKey(), REASON)) {
                 return true;
             }
         }

@@ -1,6 +1,11 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
@@ -8,7 +13,6 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -44,7 +48,6 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private static final int LOW_WATER_BYTES = 64 * 1024;
 
     private static final AsciiString HTTP = AsciiString.cached("http");
-    private static final AsciiString TE = AsciiString.cached("te");
 
     private final H2cUpstream upstream;
     private final Request request;
@@ -57,6 +60,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private @Nullable H2cConnection connection;
     private @Nullable Http2Stream stream;
     private @Nullable DataOutlet outlet;
+    private final ContentLength requestLength = new ContentLength();
     private boolean bodyReading;
     private boolean bodySent;
     private boolean paused;
@@ -139,10 +143,13 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
 
     private Http2Headers translate(Http2Headers from) throws BadMessageException {
         RequestTarget target = RequestTarget.of(from, upstream.config());
+        if (!RequestTarget.isConnect(from)) {
+            AppHeaders.expectBody(requestLength, from, bodyless);
+        }
         FlatHeaders to = new FlatHeaders();
         to.method(target.method()).scheme(HTTP).authority(target.authority()).path(target.path());
         for (Map.Entry<CharSequence, CharSequence> field : from) {
-            if (!Fields.isPseudo(field.getKey())) {
+            if (!AppHeaders.isPseudo(field.getKey())) {
                 copy(field.getKey(), field.getValue(), to);
             } else if (AsciiString.contentEquals(field.getKey(), RequestTarget.PROTOCOL)) {
                 to.add(RequestTarget.PROTOCOL, field.getValue());
@@ -152,16 +159,14 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     }
 
     private void copy(CharSequence name, CharSequence value, FlatHeaders to) throws BadMessageException {
-        Fields.verify(name, value);
+        AppHeaders.verify(name, value);
         AsciiString source = upstream.config().authorizationSource();
-        if (Fields.isHopByHop(name) || AsciiString.contentEquals(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
+        if (HopByHop.isDroppedFromRequest(name, value)
+                || AsciiString.contentEquals(name, HttpHeaderNames.HOST)
+                || !origin.mayHave(name)) {
             return;
         }
-        if (AsciiString.contentEquals(name, TE)) {
-            if (AsciiString.containsIgnoreCase(value, Fields.TRAILERS)) {
-                to.addValid(TE, Fields.TRAILERS);
-            }
-        } else if (source == null || !request.headers().contains(source)) {
+        if (source == null || !request.headers().contains(source)) {
             to.addValid(name, value);
         } else if (AsciiString.contentEquals(name, source)) {
             to.addValid(HttpHeaderNames.AUTHORIZATION, value);
@@ -176,6 +181,11 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         DataOutlet out = outlet;
         if (to == null || out == null) {
             octets.release();
+            return;
+        }
+        if (!requestLength.add(octets.readableBytes(), false)) {
+            octets.release();
+            refuse("the request's body is longer than its content-length");
             return;
         }
         bodySent = true;
@@ -205,6 +215,10 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         if (to == null || out == null || on == null) {
             return;
         }
+        if (!requestLength.add(0, true)) {
+            refuse("the request's body is shorter than its content-length");
+            return;
+        }
         bodySent = true;
         requestEnded = true;
         if (trailers.isEmpty()) {
@@ -213,9 +227,9 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
             return;
         }
         try {
-            to.writeTrailers(on, Fields.trailers(trailers));
+            to.writeTrailers(on, AppHeaders.trailers(trailers));
         } catch (BadMessageException e) {
-            breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, "trailer " + e.getMessage());
+            refuse("trailer " + e.getMessage());
         }
     }
 
@@ -247,18 +261,22 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
             breakOff(ErrorCode.BAD_MESSAGE, "the app answered twice");
             return;
         }
+        Trailers.removeForbidden(trailers);
         onResponseEnded();
         response.end(trailers);
     }
 
     private void onHead(Http2Headers head, boolean end) {
-        CharSequence status = head.status();
-        if (status == null || !Fields.isStatus(status)) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app answered with status " + status + ", expected 100 to 999");
+        int status = StatusCode.parse(head.status());
+        boolean interim = StatusCode.isInterim(status);
+        if (!interim && !StatusCode.isFinal(status)) {
+            breakOff(
+                    ErrorCode.BAD_MESSAGE,
+                    "the app answered with status " + head.status() + ", expected 100 to 999 and not 101");
             return;
         }
-        boolean interim = status.charAt(0) == '1';
-        if (interim && (end || AsciiString.contentEquals(status, "101"))) {
+        HopByHop.removeFromResponse(head);
+        if (interim && end) {
             breakOff(ErrorCode.BAD_MESSAGE, "the app ended its response with status " + status);
         } else if (interim) {
             response.interim(head);
@@ -340,16 +358,12 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         if (state == State.ENDED || state == State.WAITING) {
             return;
         }
-        boolean stale = connection != null && connection.isUsed() && bodyless && isIdempotent();
+        boolean stale = connection != null && connection.isUsed() && bodyless && Methods.isIdempotent(request.method());
         if (mayRepeat() && (refused || stale)) {
             repeat();
         } else {
             breakOff(ErrorCode.HANDLER_FAILED, "the app closed its connection before its response had ended");
         }
-    }
-
-    private boolean isIdempotent() {
-        return Http1Exchange.IDEMPOTENT.contains(request.method().toString());
     }
 
     private boolean mayRepeat() {
@@ -375,6 +389,11 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
     }
 
+    /** The request's fault. */
+    private void refuse(String why) {
+        breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, why);
+    }
+
     /** @param status for a client that has not seen the head */
     private void breakOff(HttpResponseStatus status, ErrorCode code, String why) {
         boolean headSent = state == State.RESPONDING;
@@ -382,17 +401,13 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         if (headSent || code == ErrorCode.REFUSED) {
             response.fail(code, why);
         } else {
-            origin.answer(response, status, why, isHead());
+            origin.answer(request, response, status, why);
         }
     }
 
     private void answer(HttpResponseStatus status, @Nullable String detail) {
         end();
-        origin.answer(response, status, String.valueOf(detail), isHead());
-    }
-
-    private boolean isHead() {
-        return AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
+        origin.answer(request, response, status, String.valueOf(detail));
     }
 
     private void end() {

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
@@ -7,7 +9,6 @@ import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
@@ -15,7 +16,6 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
-import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +43,6 @@ final class Http1Exchange implements BodyReader {
         ENDED
     }
 
-    static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
     private static final int HEAD_BYTES = 1024;
     private static final int CHUNK_HEADER_BYTES = 16;
 
@@ -51,6 +50,7 @@ final class Http1Exchange implements BodyReader {
     private static final long CONTINUE_TIMEOUT_MILLIS = 1_000;
 
     private static final long NO_KEEP_ALIVE = -1;
+    private static final AsciiString KEEP_ALIVE = AsciiString.cached("keep-alive");
     private static final String TIMEOUT_PARAMETER = "timeout=";
 
     private final Http1Upstream upstream;
@@ -66,7 +66,7 @@ final class Http1Exchange implements BodyReader {
     private boolean replayed;
 
     private Http1RequestHead.Body framing = Http1RequestHead.Body.NONE;
-    private long requestBytesLeft;
+    private @Nullable ContentLength requestLength;
     private boolean chunkOpen;
     private boolean bodyReading;
     private boolean requestEnded;
@@ -87,15 +87,11 @@ final class Http1Exchange implements BodyReader {
         this.origin = origin;
         this.bodyless = request.body().isEmpty();
         this.key = RequestTarget.isWebSocket(request.headers()) ? WebSocketKey.random() : null;
-        this.replayable = bodyless && IDEMPOTENT.contains(request.method().toString());
+        this.replayable = bodyless && Methods.isIdempotent(request.method());
     }
 
     boolean isReplayable() {
         return replayable;
-    }
-
-    private boolean isHead() {
-        return AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
     }
 
     // ---- the request
@@ -129,9 +125,9 @@ final class Http1Exchange implements BodyReader {
         connection = to;
         state = State.REQUESTED;
         framing = head.body();
-        requestBytesLeft = head.length();
+        requestLength = head.length();
         requestEnded = bodyless;
-        to.begin(this, isHead());
+        to.begin(this, Methods.isHead(request.method()));
         to.write(text);
         if (head.expectsContinue()) {
             awaitContinue();
@@ -187,8 +183,7 @@ final class Http1Exchange implements BodyReader {
 
     /** What is too much would be read as the next request. */
     private boolean writeCounted(Http1Connection to, ByteBuf octets) {
-        requestBytesLeft -= octets.readableBytes();
-        if (requestBytesLeft < 0) {
+        if (requestLength != null && !requestLength.add(octets.readableBytes(), false)) {
             octets.release();
             refuse("the request's body is longer than its content-length");
             return true;
@@ -223,7 +218,7 @@ final class Http1Exchange implements BodyReader {
     }
 
     private void endCounted() {
-        if (requestBytesLeft == 0) {
+        if (requestLength == null || requestLength.add(0, true)) {
             requestEnded = true;
         } else {
             refuse("the request's body is shorter than its content-length");
@@ -307,7 +302,7 @@ final class Http1Exchange implements BodyReader {
         }
         state = State.RESPONDING;
         keepAlive = HttpUtil.isKeepAlive(from);
-        keepAliveSeconds = keepAliveSeconds(from.headers().get(Fields.KEEP_ALIVE));
+        keepAliveSeconds = keepAliveSeconds(from.headers().get(KEEP_ALIVE));
         heldHead = head;
     }
 
@@ -367,7 +362,7 @@ final class Http1Exchange implements BodyReader {
     private void onLastContent(LastHttpContent last) {
         Http2Headers trailers;
         try {
-            trailers = Fields.trailers(last.trailingHeaders());
+            trailers = AppHeaders.trailers(last.trailingHeaders());
         } catch (BadMessageException e) {
             last.release();
             breakOff(ErrorCode.BAD_MESSAGE, "trailer " + e.getMessage());
@@ -471,13 +466,13 @@ final class Http1Exchange implements BodyReader {
         if (headSent) {
             response.fail(code, String.valueOf(why));
         } else {
-            origin.answer(response, status, String.valueOf(why), isHead());
+            origin.answer(request, response, status, String.valueOf(why));
         }
     }
 
     private void answer(HttpResponseStatus status, @Nullable String detail) {
         end();
-        origin.answer(response, status, String.valueOf(detail), isHead());
+        origin.answer(request, response, status, String.valueOf(detail));
     }
 
     private void end() {

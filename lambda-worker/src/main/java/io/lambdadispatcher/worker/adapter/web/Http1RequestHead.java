@@ -1,7 +1,10 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
@@ -32,26 +35,21 @@ final class Http1RequestHead {
     private static final AsciiString UPGRADE =
             AsciiString.cached("connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: ");
     private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("sec-websocket-version: 13\r\n");
-    private static final AsciiString GET = AsciiString.cached("GET");
+    private static final AsciiString GET = HttpMethod.GET.asciiName();
     private static final AsciiString CONTINUE = AsciiString.cached("100-continue");
-    private static final AsciiString TE_NAME = AsciiString.cached("te");
     private static final AsciiString COOKIE_PAIRS = AsciiString.cached("; ");
-
-    /** More would not fit into a long. */
-    private static final int MOST_LENGTH_DIGITS = 18;
 
     private final ByteBuf out;
     private final Http2Headers head;
     private final Origin origin;
     private final WebConfig config;
     private final @Nullable CharSequence webSocketKey;
+    private final ContentLength length = new ContentLength();
 
-    private @Nullable CharSequence contentLength;
     private boolean teTrailers;
     private boolean cookiesWritten;
     private boolean expectsContinue;
     private Body body = Body.NONE;
-    private long length;
 
     /**
      * @param out for the text; stays the caller's
@@ -70,8 +68,8 @@ final class Http1RequestHead {
         return body;
     }
 
-    /** Of a body of the kind {@link Body#LENGTH}, octets. */
-    long length() {
+    /** Expects the body that the head declares. */
+    ContentLength length() {
         return length;
     }
 
@@ -91,7 +89,7 @@ final class Http1RequestHead {
         copy(target.authority());
         copy(LINE_END);
         for (Map.Entry<CharSequence, CharSequence> field : head) {
-            if (!Fields.isPseudo(field.getKey())) {
+            if (!AppHeaders.isPseudo(field.getKey())) {
                 writeField(field.getKey(), field.getValue(), bodyless);
             }
         }
@@ -107,14 +105,15 @@ final class Http1RequestHead {
     }
 
     private void writeField(CharSequence name, CharSequence value, boolean bodyless) throws BadMessageException {
-        Fields.verify(name, value);
-        if (Fields.isHopByHop(name) || is(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
+        AppHeaders.verify(name, value);
+        if (HopByHop.isDroppedFromRequest(name, value) || is(name, HttpHeaderNames.HOST) || !origin.mayHave(name)) {
             return;
         }
         if (is(name, HttpHeaderNames.CONTENT_LENGTH)) {
-            noteLength(value);
-        } else if (is(name, TE_NAME)) {
-            teTrailers |= AsciiString.containsIgnoreCase(value, Fields.TRAILERS);
+            return; // with the rest of the framing
+        }
+        if (is(name, HttpHeaderNames.TE)) {
+            teTrailers = true;
         } else if (is(name, HttpHeaderNames.COOKIE)) {
             writeCookies();
         } else if (is(name, HttpHeaderNames.EXPECT)) {
@@ -127,13 +126,6 @@ final class Http1RequestHead {
         }
     }
 
-    private void noteLength(CharSequence value) throws BadMessageException {
-        if (contentLength != null) {
-            throw new BadMessageException("more than one content-length");
-        }
-        contentLength = value;
-    }
-
     /** HTTP/2 may spread cookies over several fields, HTTP/1.1 may not (RFC 9113 section 8.2.3). */
     private void writeCookies() throws BadMessageException {
         if (cookiesWritten) {
@@ -144,7 +136,7 @@ final class Http1RequestHead {
         copy(HttpHeaderNames.COOKIE);
         copy(COLON);
         for (int i = 0; i < crumbs.size(); i++) {
-            Fields.verify(HttpHeaderNames.COOKIE, crumbs.get(i));
+            AppHeaders.verify(HttpHeaderNames.COOKIE, crumbs.get(i));
             if (i > 0) {
                 copy(COOKIE_PAIRS);
             }
@@ -181,12 +173,9 @@ final class Http1RequestHead {
     }
 
     private void writeFraming(CharSequence method, boolean bodyless) throws BadMessageException {
-        CharSequence declared = contentLength;
+        AppHeaders.expectBody(length, head, bodyless);
+        CharSequence declared = head.get(HttpHeaderNames.CONTENT_LENGTH);
         if (declared != null) {
-            length = digits(declared);
-            if (bodyless && length > 0) {
-                throw new BadMessageException("content-length " + length + " and no body");
-            }
             body = bodyless ? Body.NONE : Body.LENGTH;
             line(HttpHeaderNames.CONTENT_LENGTH, declared);
         } else if (!bodyless) {
@@ -195,21 +184,6 @@ final class Http1RequestHead {
         } else if (usuallyHasBody(method)) {
             copy(NO_CONTENT);
         }
-    }
-
-    private static long digits(CharSequence text) throws BadMessageException {
-        long value = 0;
-        for (int i = 0; i < text.length(); i++) {
-            int digit = text.charAt(i) - '0';
-            if (digit < 0 || digit > 9) {
-                throw new BadMessageException("content-length is not a number");
-            }
-            value = value * 10 + digit;
-        }
-        if (text.length() == 0 || text.length() > MOST_LENGTH_DIGITS) {
-            throw new BadMessageException("content-length of " + text.length() + " digits");
-        }
-        return value;
     }
 
     /** RFC 9110 section 8.6: an empty body of these is said to be empty. */
@@ -239,7 +213,7 @@ final class Http1RequestHead {
     /** @param out stays the caller's */
     static void writeTrailers(ByteBuf out, Http2Headers trailers) throws BadMessageException {
         out.writeCharSequence("0\r\n", StandardCharsets.US_ASCII);
-        for (Map.Entry<CharSequence, CharSequence> field : Fields.trailers(trailers)) {
+        for (Map.Entry<CharSequence, CharSequence> field : AppHeaders.trailers(trailers)) {
             out.writeCharSequence(field.getKey() + ": " + field.getValue() + "\r\n", StandardCharsets.ISO_8859_1);
         }
         out.writeCharSequence(LINE_END, StandardCharsets.US_ASCII);

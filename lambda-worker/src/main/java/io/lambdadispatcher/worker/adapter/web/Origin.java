@@ -1,7 +1,9 @@
 package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
 /** Where a request comes from, and so what its fields may claim, and whom the relay tells that the application gives no answer. */
@@ -19,11 +21,11 @@ enum Origin {
     }
 
     /** Ends the response with what the relay itself has to say, which must not be taken for the application's word. */
-    void answer(Response response, HttpResponseStatus status, String detail, boolean toHead) {
+    void answer(Request request, Response response, HttpResponseStatus status, String detail) {
         if (this == EVENT) {
             response.fail(ErrorCode.HANDLER_FAILED, detail);
         } else {
-            RelayAnswers.text(response, status, detail, toHead);
+            TextAnswers.send(request, response, status, detail);
         }
     }
 }

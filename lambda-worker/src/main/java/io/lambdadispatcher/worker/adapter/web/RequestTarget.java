@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.Methods;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -9,7 +11,6 @@ import java.net.InetSocketAddress;
 record RequestTarget(CharSequence method, CharSequence path, CharSequence authority) {
     static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString WEBSOCKET = AsciiString.cached("websocket");
-    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
 
     /** An extended CONNECT (RFC 8441 section 4) for a WebSocket. */
     static boolean isWebSocket(Http2Headers head) {
@@ -18,21 +19,20 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
     }
 
     static boolean isConnect(Http2Headers head) {
-        CharSequence method = head.method();
-        return method != null && AsciiString.contentEquals(method, CONNECT);
+        return Methods.isConnect(head.method());
     }
 
     static RequestTarget of(Http2Headers head, WebConfig config) throws BadMessageException {
         CharSequence method = head.method();
         CharSequence path = head.path();
         CharSequence authority = authority(head, config.address());
-        if (method == null || !Fields.isToken(method)) {
+        if (method == null || !HeaderSyntax.isToken(method)) {
             throw new BadMessageException("malformed method");
         }
-        if (path == null || !Fields.isVisible(path) || path.charAt(0) != '/' && !isAsterisk(path)) {
+        if (path == null || !HeaderSyntax.isPath(path)) {
             throw new BadMessageException("malformed path");
         }
-        if (!Fields.isVisible(authority) || holdsDelimiter(authority)) {
+        if (!HeaderSyntax.isAuthority(authority)) {
             throw new BadMessageException("malformed authority");
         }
         return new RequestTarget(method, withoutBase(path, config.basePath()), authority);
@@ -42,20 +42,6 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
     private static CharSequence authority(Http2Headers head, InetSocketAddress app) {
         CharSequence said = head.authority() == null ? head.get(HttpHeaderNames.HOST) : head.authority();
         return said == null ? app.getHostString() + ":" + app.getPort() : said;
-    }
-
-    private static boolean isAsterisk(CharSequence path) {
-        return path.length() == 1 && path.charAt(0) == '*';
-    }
-
-    private static boolean holdsDelimiter(CharSequence authority) {
-        for (int i = 0; i < authority.length(); i++) {
-            char c = authority.charAt(i);
-            if (c == '/' || c == '?' || c == '#' || c == '@' || c == '\\') {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** Whole segments only: /orders is no base of /orders2. */

@@ -3,6 +3,8 @@ package io.lambdadispatcher.worker.adapter.web;
 import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -43,7 +45,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
 
     /** Only an event has them, and the application trusts what they say. */
     static boolean isContext(CharSequence name) {
-        return Fields.passesFor(name, REQUEST_CONTEXT) || Fields.passesFor(name, LAMBDA_CONTEXT);
+        return HeaderSyntax.passesFor(name, REQUEST_CONTEXT) || HeaderSyntax.passesFor(name, LAMBDA_CONTEXT);
     }
 
     Origin origin() {
@@ -62,6 +64,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         } else {
             made = passThrough(json, config);
         }
+        HopByHop.removeFromRequest(made.head);
         made.head.set(REQUEST_CONTEXT, Json.write(requestContext));
         made.head.set(LAMBDA_CONTEXT, Json.write(about(context)));
         return made;

@@ -10,9 +10,7 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.util.AsciiString;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.io.IOException;
 import java.io.InputStream;
@@ -117,12 +115,11 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
 
     private void relayUnclaimed(Request request, Response response, Origin origin) {
         if (config.drainPath() != null && DrainNotice.isClaimedBy(request.headers())) {
-            boolean toHead = AsciiString.contentEquals(request.method(), HttpMethod.HEAD.asciiName());
             origin.answer(
+                    request,
                     response,
                     HttpResponseStatus.BAD_REQUEST,
-                    "field " + DrainNotice.REASON + " is only for the worker to send",
-                    toHead);
+                    "field " + DrainNotice.REASON + " is only for the worker to send");
         } else {
             relay(request, response, origin);
         }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
@@ -108,7 +109,7 @@ final class WebInvocations implements RequestStreamHandler {
     }
 
     private byte[] written(WebEvent event, Answer answer) throws IOException {
-        int status = AsciiString.of(answer.head().status()).parseInt();
+        int status = StatusCode.parse(answer.head().status());
         if (config.errorStatusCodes().contains(status)) {
             throw new IOException(Json.write(
                     Map.of("statusCode", status, "body", new String(answer.body(), StandardCharsets.UTF_8))));

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.relay;
 
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameLayout;
 import io.lambdadispatcher.worker.handler.Response;
@@ -61,14 +62,14 @@ final class ResponseSide implements Response {
 
     @Override
     public void interim(Http2Headers head) {
-        verifyStatus(head, 100, 199);
+        verifyStatus(head, StatusCode.isInterim(StatusCode.parse(head.status())), "100 to 199 and not 101");
         advance(Phase.HEAD, Phase.HEAD, "interim()");
         hop(() -> ifOpen(() -> out.interim(head)));
     }
 
     @Override
     public void head(Http2Headers head) {
-        verifyStatus(head, 200, 999);
+        verifyFinal(head);
         advance(Phase.HEAD, Phase.BODY, "head()");
         if (isDirect()) {
             sendHead(head);
@@ -120,7 +121,7 @@ final class ResponseSide implements Response {
 
     @Override
     public void respond(Http2Headers head) {
-        verifyStatus(head, 200, 999);
+        verifyFinal(head);
         advance(Phase.HEAD, Phase.ENDED, "respond()");
         hop(() -> ifOpen(() -> {
             exchange.onHead(head);
@@ -132,7 +133,7 @@ final class ResponseSide implements Response {
     @Override
     public void respond(Http2Headers head, ByteBuf body) {
         try {
-            verifyStatus(head, 200, 999);
+            verifyFinal(head);
             advance(Phase.HEAD, Phase.ENDED, "respond()");
         } catch (RuntimeException e) {
             body.release();
@@ -244,18 +245,13 @@ final class ResponseSide implements Response {
         };
     }
 
-    private static void verifyStatus(Http2Headers head, int least, int most) {
-        CharSequence status = head.status();
-        if (status == null || status.length() != 3) {
-            throw new IllegalArgumentException(":status " + status + ", expected three digits");
-        }
-        int value = 0;
-        for (int i = 0; i < 3; i++) {
-            value = value * 10 + Character.digit(status.charAt(i), 10);
-        }
-        if (value < least || value > most || value == 101) {
-            throw new IllegalArgumentException(
-                    ":status " + status + ", expected " + least + " to " + most + " and not 101");
+    private static void verifyFinal(Http2Headers head) {
+        verifyStatus(head, StatusCode.isFinal(StatusCode.parse(head.status())), "200 to 999");
+    }
+
+    private static void verifyStatus(Http2Headers head, boolean good, String expected) {
+        if (!good) {
+            throw new IllegalArgumentException(":status " + head.status() + ", expected " + expected);
         }
     }
 

@@ -1,10 +1,10 @@
 package io.lambdadispatcher.worker.internal.transport;
 
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.http2.Http2Events;
-import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionPrefaceAndSettingsFrameWrittenEvent;
@@ -47,7 +47,7 @@ public final class Http2Client extends CoalescingHttp2Handler {
 
     public static Http2Client create(Owner owner, int streamWindowBytes) {
         return Http2Assembly.client(
-                new FlatHeadersDecoder(WireLimits.MAX_HEAD_LIST_BYTES, 0),
+                new FlatHeadersDecoder(FlatHeaders.MAX_LIST_BYTES, 0),
                 Http2Settings.defaultSettings().pushEnabled(false).initialWindowSize(streamWindowBytes),
                 parts -> new Http2Client(parts, owner));
     }

@@ -147,7 +147,7 @@ class FunctionHandlerTest {
                 ScriptedStream.Reset malformed = stream.take(ScriptedStream.Reset.class);
                 assertThat(malformed.code()).isEqualTo(ErrorCode.BAD_MESSAGE);
                 assertThat(malformed.text())
-                        .isEqualTo(path.equals("/empty") ? "empty" : "statusCode is not between 200 and 599");
+                        .isEqualTo(path.equals("/empty") ? "empty" : "statusCode is not between 200 and 999");
             }
             assertThat(stream.exchange(get("/")).status()).isEqualTo("200");
         }

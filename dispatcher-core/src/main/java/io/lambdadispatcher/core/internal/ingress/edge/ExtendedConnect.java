@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
+import io.lambdadispatcher.wire.http.Methods;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
@@ -21,7 +21,7 @@ public final class ExtendedConnect {
     /** Changes the head of a client's request into the one that its worker gets. */
     public static void toConnect(Http2Headers head, HeadRules rules) {
         AsciiString protocol = Http2Headers.PseudoHeaderName.PROTOCOL.value();
-        head.method(HttpMethod.CONNECT.asciiName());
+        head.method(Methods.CONNECT);
         head.remove(protocol);
         head.remove(HttpHeaderNames.CONTENT_LENGTH);
         head.remove(HttpHeaderNames.EXPECT);

@@ -4,8 +4,9 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
@@ -16,7 +17,6 @@ import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,40 +32,8 @@ public final class HeadRules {
     private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
     private static final AsciiString X_FORWARDED_HOST = AsciiString.cached("x-forwarded-host");
     private static final AsciiString FORWARDED = AsciiString.cached("forwarded");
-    private static final AsciiString OURS = AsciiString.cached("lambda-dispatcher-");
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
-
-    /** RFC 9110 sections 7.6.1 and 11.7, RFC 9113 section 8.2.2. */
-    private static final Set<AsciiString> HOP_BY_HOP = Set.of(
-            HttpHeaderNames.CONNECTION,
-            AsciiString.cached("keep-alive"),
-            AsciiString.cached("proxy-connection"),
-            HttpHeaderNames.PROXY_AUTHENTICATE,
-            HttpHeaderNames.PROXY_AUTHORIZATION,
-            HttpHeaderNames.TRANSFER_ENCODING,
-            HttpHeaderNames.UPGRADE,
-            AsciiString.cached("http2-settings"));
-
-    /** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, content. */
-    private static final Set<AsciiString> NOT_IN_TRAILERS = Set.of(
-            HttpHeaderNames.CONTENT_LENGTH,
-            HttpHeaderNames.HOST,
-            HttpHeaderNames.TE,
-            HttpHeaderNames.TRAILER,
-            HttpHeaderNames.AUTHORIZATION,
-            HttpHeaderNames.PROXY_AUTHENTICATE,
-            HttpHeaderNames.PROXY_AUTHORIZATION,
-            HttpHeaderNames.WWW_AUTHENTICATE,
-            HttpHeaderNames.CACHE_CONTROL,
-            HttpHeaderNames.EXPECT,
-            HttpHeaderNames.MAX_FORWARDS,
-            HttpHeaderNames.RANGE,
-            HttpHeaderNames.SET_COOKIE,
-            HttpHeaderNames.COOKIE,
-            HttpHeaderNames.CONTENT_ENCODING,
-            HttpHeaderNames.CONTENT_TYPE,
-            HttpHeaderNames.CONTENT_RANGE);
 
     private final ForwardingPolicy policy;
     private final AsciiString scheme;
@@ -108,10 +76,8 @@ public final class HeadRules {
                 }
             }
         }
-        if (unwanted != null) {
-            removeAll(head, unwanted);
-        }
-        if (cookies > 1) {
+        HopByHop.removeAll(head, unwanted);
+        if (cookies > 1 && head.contains(HttpHeaderNames.COOKIE)) {
             // RFC 9113 section 8.2.3: crumbs must be one field again for whoever is not HTTP/2.
             head.set(HttpHeaderNames.COOKIE, String.join("; ", head.getAllAndRemove(HttpHeaderNames.COOKIE)));
         }
@@ -130,11 +96,8 @@ public final class HeadRules {
     }
 
     private boolean isUnwantedInRequest(CharSequence name, CharSequence value) {
-        if (isHopByHop(name) || startsWith(name, OURS)) {
+        if (HopByHop.isDroppedFromRequest(name, value) || startsWith(name, HopByHop.OWN_PREFIX)) {
             return true;
-        }
-        if (HttpHeaderNames.TE.contentEquals(name)) {
-            return !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
         }
         return policy.trust() == Trust.REPLACE && (startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
     }
@@ -190,60 +153,14 @@ public final class HeadRules {
 
     /** Of a response, interim ones too. */
     public void response(Http2Headers head) {
-        List<CharSequence> unwanted = null;
-        for (Map.Entry<CharSequence, CharSequence> field : head) {
-            CharSequence name = field.getKey();
-            if (mayMatter(name) && isHopByHop(name)) {
-                unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
-                unwanted.add(name);
-            }
-        }
-        if (unwanted != null) {
-            removeAll(head, unwanted);
-        }
+        HopByHop.removeFromResponse(head);
         if (policy.via()) {
             add(head, HttpHeaderNames.VIA, VIA);
         }
     }
 
     /** Of a request or a response. */
-    public void trailers(Http2Headers fields) {
-        List<CharSequence> unwanted = null;
-        for (Map.Entry<CharSequence, CharSequence> field : fields) {
-            CharSequence name = field.getKey();
-            if (name.charAt(0) == ':' || isHopByHop(name) || NOT_IN_TRAILERS.contains(AsciiString.of(name))) {
-                unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
-                unwanted.add(name);
-            }
-        }
-        if (unwanted != null) {
-            removeAll(fields, unwanted);
-        }
-    }
-
-    private static boolean isHopByHop(CharSequence name) {
-        return HOP_BY_HOP.contains(AsciiString.of(name));
-    }
-
-    private static void removeAll(Http2Headers head, List<CharSequence> names) {
-        for (CharSequence name : names) {
-            if (HttpHeaderNames.CONNECTION.contentEquals(name)) {
-                removeNominated(head);
-            }
-            head.remove(name);
-        }
-    }
-
-    /** RFC 9110 section 7.6.1: {@code connection} names further fields that concern this hop only. */
-    private static void removeNominated(Http2Headers head) {
-        for (CharSequence value : head.getAll(HttpHeaderNames.CONNECTION)) {
-            for (String option : value.toString().split(",")) {
-                String name = option.trim().toLowerCase(java.util.Locale.ROOT);
-                // "te: trailers" is named there by rule, and is ours to pass on: we relay trailers.
-                if (!name.isEmpty() && name.charAt(0) != ':' && !HttpHeaderNames.TE.contentEquals(name)) {
-                    head.remove(name);
-                }
-            }
-        }
+    public void trailers(Http2Headers trailers) {
+        Trailers.removeForbidden(trailers);
     }
 }

@@ -5,9 +5,8 @@ import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
@@ -241,12 +240,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
                 return;
             }
         }
-        ByteBuf text = ByteBufUtil.writeUtf8(ctx().alloc(), detail.replaceAll("\\p{Cntrl}", " ") + '\n');
-        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, text);
-        response.headers()
-                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
-                .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
-                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        TextAnswer answer = TextAnswer.of(ctx().alloc(), status, detail);
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, answer.body());
+        Http1ClientExchange.copy(answer.head(), response.headers());
+        response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         encoder.headRequest = false;
         // What follows is not known: of the request before all has come, but that says nothing.
         requestEnded = false;

@@ -4,10 +4,12 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
-import io.lambdadispatcher.core.internal.ingress.edge.Targets;
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
@@ -89,13 +91,15 @@ final class Http1ClientExchange implements ResponseSink {
 
     void open(HttpRequest from) {
         HttpHeaders fields = from.headers();
-        Rejection rejection = verify(from, fields);
+        String declared = fields.get(HttpHeaderNames.CONTENT_LENGTH);
+        long length = declared == null ? ContentLength.UNKNOWN : ContentLength.parse(declared);
+        Rejection rejection = verify(from, fields, length);
         if (rejection != null) {
             keepAlive = false;
             answer(rejection.status, rejection.detail, false);
             return;
         }
-        boolean bodyless = !HttpUtil.isTransferEncodingChunked(from) && HttpUtil.getContentLength(from, 0L) == 0;
+        boolean bodyless = length <= 0 && !fields.contains(HttpHeaderNames.TRANSFER_ENCODING);
         Http2Headers head = translate(from, fields);
         rejection = verifyTarget(from, head);
         if (rejection != null) {
@@ -142,7 +146,7 @@ final class Http1ClientExchange implements ResponseSink {
 
     private record Rejection(HttpResponseStatus status, String detail) {}
 
-    private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields) {
+    private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields, long length) {
         int maxFields = connection.context().limits().maxHeadFields();
         if (fields.size() > maxFields) {
             return new Rejection(
@@ -173,6 +177,9 @@ final class Http1ClientExchange implements ResponseSink {
             // announces.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
+        if (length == ContentLength.MALFORMED) {
+            return bad("content-length, expected one number of at most 18 digits");
+        }
         List<String> hosts = fields.getAll(HttpHeaderNames.HOST);
         if (hosts.size() > 1 || hosts.isEmpty() && !http10) {
             return bad(hosts.size() + " host fields, expected 1");
@@ -190,14 +197,15 @@ final class Http1ClientExchange implements ResponseSink {
     /** RFC 9112 section 3.2: origin-form, absolute-form, asterisk-form of OPTIONS. */
     private @Nullable Rejection verifyTarget(HttpRequest from, Http2Headers head) {
         CharSequence path = head.path();
-        if (!Targets.isPath(path) || path.charAt(0) == '*' && !from.method().equals(HttpMethod.OPTIONS)) {
+        if (!HeaderSyntax.isPath(path)
+                || path.charAt(0) == '*' && !from.method().equals(HttpMethod.OPTIONS)) {
             return bad("malformed request target");
         }
         CharSequence authority = head.authority();
         if (authority == null) {
             return http10 ? null : bad("empty host");
         }
-        return Targets.isAuthority(authority) ? null : bad("malformed host");
+        return HeaderSyntax.isAuthority(authority) ? null : bad("malformed host");
     }
 
     private static Rejection bad(String detail) {
@@ -357,7 +365,7 @@ final class Http1ClientExchange implements ResponseSink {
     private void frame(HttpResponse response, boolean end) {
         HttpHeaders fields = response.headers();
         int code = response.status().code();
-        boolean bodyAllowed = !headRequest && code != 204 && code != 304;
+        boolean bodyAllowed = !headRequest && !StatusCode.isBodyless(code);
         if (bodyAllowed && !fields.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (end) {
                 fields.set(HttpHeaderNames.CONTENT_LENGTH, HttpHeaderValues.ZERO);
@@ -377,11 +385,10 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     private static HttpResponseStatus status(Http2Headers head) {
-        CharSequence code = head.status();
-        return HttpResponseStatus.valueOf(AsciiString.of(code).parseInt());
+        return HttpResponseStatus.valueOf(StatusCode.parse(head.status()));
     }
 
-    private static void copy(Http2Headers from, HttpHeaders to) {
+    static void copy(Http2Headers from, HttpHeaders to) {
         for (Map.Entry<CharSequence, CharSequence> field : from) {
             if (field.getKey().charAt(0) != ':') {
                 to.add(field.getKey(), field.getValue());
@@ -447,12 +454,9 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
-        ByteBuf text = ByteBufUtil.writeUtf8(connection.ctx().alloc(), detail + '\n');
+        TextAnswer answer = TextAnswer.of(connection.ctx().alloc(), status, detail);
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
-        response.headers()
-                .set(HttpHeaderNames.CONTENT_TYPE, "text/plain; charset=utf-8")
-                .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
-                .set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        copy(answer.head(), response.headers());
         if (retryAfter) {
             response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }
@@ -469,9 +473,9 @@ final class Http1ClientExchange implements ResponseSink {
         }
         connection.write(response);
         if (headRequest) {
-            text.release();
+            answer.body().release();
         } else {
-            connection.write(new DefaultHttpContent(text));
+            connection.write(new DefaultHttpContent(answer.body()));
         }
         writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
     }

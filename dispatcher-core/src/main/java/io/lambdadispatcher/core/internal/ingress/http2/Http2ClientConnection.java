@@ -4,10 +4,10 @@ import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
-import io.lambdadispatcher.core.internal.ingress.edge.Targets;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
@@ -256,7 +256,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler implemen
         if (text == lastAuthority) {
             return true;
         }
-        boolean valid = Targets.isAuthority(text);
+        boolean valid = HeaderSyntax.isAuthority(text);
         lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
         return valid;
     }

@@ -4,11 +4,13 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
-import io.lambdadispatcher.core.internal.ingress.edge.Targets;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -34,11 +36,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         CLOSED
     }
 
-    private static final AsciiString HEAD = AsciiString.cached("HEAD");
-    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
     private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
-    private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
 
     private final Http2ClientConnection connection;
     private final ChannelHandlerContext ctx;
@@ -71,8 +70,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     // From the client.
 
     void onRequestHead(Http2Headers head, boolean end) {
-        headRequest = HEAD.contentEquals(head.method());
-        tunnel = CONNECT.contentEquals(head.method());
+        headRequest = Methods.isHead(head.method());
+        tunnel = Methods.isConnect(head.method());
         Rejection rejection = verify(head);
         if (rejection != null) {
             answer(rejection.status, rejection.detail, false);
@@ -139,7 +138,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (!connection.isAuthority(head.authority())) {
             return bad("malformed :authority");
         }
-        return Targets.isPath(head.path()) ? null : bad("malformed :path");
+        return HeaderSyntax.isPath(head.path()) ? null : bad("malformed :path");
     }
 
     private static Rejection bad(String detail) {
@@ -226,7 +225,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void onTunnelHead(Http2Headers head) {
-        tunnel = head.status().charAt(0) == '2';
+        tunnel = StatusCode.isSuccess(StatusCode.parse(head.status()));
         if (tunnel) {
             head.status(HttpResponseStatus.OK.codeAsText());
             head.remove(HttpHeaderNames.CONTENT_LENGTH);
@@ -305,20 +304,15 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
         state = State.RESPONDED;
         tunnel = false;
-        ByteBuf text = ByteBufUtil.writeUtf8(ctx.alloc(), detail + '\n');
-        Http2Headers head = new DefaultHttp2Headers(false)
-                .status(status.codeAsText())
-                .add(HttpHeaderNames.CONTENT_TYPE, TEXT)
-                .addInt(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes())
-                .add(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        TextAnswer answer = TextAnswer.of(ctx.alloc(), status, detail);
         if (retryAfter) {
-            head.add(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
+            answer.head().add(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }
-        writeHead(head, headRequest);
+        writeHead(answer.head(), headRequest);
         if (headRequest) {
-            text.release();
+            answer.body().release();
         } else {
-            outlet.meta(text);
+            outlet.meta(answer.body());
             outlet.end();
         }
     }

@@ -1,0 +1,132 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.wire.testkit.HttpRules;
+import io.lambdadispatcher.wire.testkit.HttpRules.Header;
+import io.lambdadispatcher.wire.testkit.HttpRules.Length;
+import io.lambdadispatcher.wire.testkit.HttpRules.Trailer;
+import io.lambdadispatcher.wire.testkit.HttpRules.Verdict;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The rules of HTTP for clients of HTTP/1.1, of HTTP/2, and for the embedding program: one table, the same verdicts. */
+class ClientHttpRulesTest {
+
+    private static <T> Stream<Arguments> onEachPath(List<T> rules) {
+        return Stream.of(ClientPath.Kind.values())
+                .flatMap(kind -> rules.stream().map(rule -> Arguments.of(kind, rule)));
+    }
+
+    static Stream<Arguments> headers() {
+        return onEachPath(HttpRules.headers());
+    }
+
+    static Stream<Arguments> trailers() {
+        return onEachPath(HttpRules.trailers());
+    }
+
+    static Stream<Arguments> lengths() {
+        return onEachPath(HttpRules.lengths());
+    }
+
+    private static Http2Headers fields(Header rule) {
+        Http2Headers fields = new DefaultHttp2Headers(false);
+        if (rule.nominated()) {
+            fields.add("connection", "x-other, " + rule.name());
+        }
+        return fields.add(rule.name(), rule.value());
+    }
+
+    private static Verdict verdict(Http2Headers passedOn, String name) {
+        return passedOn == null ? Verdict.REFUSED : passedOn.contains(name) ? Verdict.PASSED : Verdict.DROPPED;
+    }
+
+    @ParameterizedTest
+    @MethodSource("headers")
+    void should_pass_drop_or_refuse_headers_of_a_request(ClientPath.Kind kind, Header rule) {
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(fields(rule), "", null);
+            Verdict expected = kind == ClientPath.Kind.HTTP2 ? rule.inHttp2(rule.inRequest()) : rule.inRequest();
+            assertThat(verdict(path.head, rule.name())).isEqualTo(expected);
+            assertThat(path.isRefused()).isEqualTo(expected == Verdict.REFUSED);
+        }
+    }
+
+    /** What a worker may not send does not come as far as this: {@code WorkerHttpRulesTest}. */
+    @ParameterizedTest
+    @MethodSource("headers")
+    void should_pass_or_drop_headers_of_a_response(ClientPath.Kind kind, Header rule) {
+        if (rule.inResponse() == Verdict.REFUSED) {
+            return;
+        }
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            Http2Headers seen = path.respond(fields(rule).status("200"), null);
+            assertThat(seen.contains(rule.name())).isEqualTo(rule.inResponse() == Verdict.PASSED);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("trailers")
+    void should_pass_drop_or_refuse_trailers_of_a_request(ClientPath.Kind kind, Trailer rule) {
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(
+                    new DefaultHttp2Headers(false),
+                    HttpRules.BODY,
+                    new DefaultHttp2Headers(false).add(rule.name(), "1").add("x-first", "1"));
+            assertThat(verdict(path.trailers, rule.name())).isEqualTo(rule.verdict());
+            assertThat(path.isRefused()).isEqualTo(rule.verdict() == Verdict.REFUSED);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("trailers")
+    void should_pass_or_drop_trailers_of_a_response(ClientPath.Kind kind, Trailer rule) {
+        if (rule.verdict() == Verdict.REFUSED) {
+            return;
+        }
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            Http2Headers seen = path.respond(
+                    new DefaultHttp2Headers(false).status("200"),
+                    new DefaultHttp2Headers(false).add(rule.name(), "1").add("x-first", "1"));
+            assertThat(verdict(seen, rule.name())).isEqualTo(rule.verdict());
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("lengths")
+    void should_hold_a_request_to_its_content_length(ClientPath.Kind kind, Length rule) {
+        if (kind == ClientPath.Kind.HTTP1 && rule.isMismatch()) {
+            return;
+        }
+        try (ClientPath path = ClientPath.of(kind)) {
+            Http2Headers fields = new DefaultHttp2Headers(false);
+            rule.values().forEach(value -> fields.add("content-length", value));
+            path.request(fields, HttpRules.BODY, null);
+            assertThat(path.isComplete()).isEqualTo(rule.verdict() == Verdict.PASSED);
+            assertThat(path.isRefused()).isEqualTo(rule.verdict() == Verdict.REFUSED);
+        }
+    }
+
+    /** RFC 9110 section 8.6. The HTTP/1.1 encoder of Netty writes none, either. */
+    @ParameterizedTest
+    @EnumSource
+    void should_send_no_content_length_where_there_is_none(ClientPath.Kind kind) {
+        for (String status : List.of("103", "204")) {
+            try (ClientPath path = ClientPath.of(kind)) {
+                path.request(new DefaultHttp2Headers(false), "", null);
+                Http2Headers seen = path.respond(
+                        new DefaultHttp2Headers(false).status(status).add("content-length", "4"), null);
+                assertThat(seen == null || !seen.contains("content-length")).isTrue();
+            }
+        }
+    }
+}

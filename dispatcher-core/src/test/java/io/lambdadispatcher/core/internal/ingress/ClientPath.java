@@ -1,0 +1,332 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
+import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import org.jspecify.annotations.Nullable;
+
+/** One way by which requests come, with one request on it; what is passed on is recorded in place of a worker. */
+abstract class ClientPath implements RequestSink, AutoCloseable {
+    enum Kind {
+        HTTP1,
+        HTTP2,
+        EMBEDDED
+    }
+
+    final EmbeddedChannel channel = new EmbeddedChannel();
+
+    /** What a worker would get; {@code null} if it would not. */
+    @Nullable
+    Http2Headers head;
+
+    @Nullable
+    Http2Headers trailers;
+
+    private ResponseSink response;
+    private boolean ended;
+    private boolean cancelled;
+
+    static ClientPath of(Kind kind) {
+        return switch (kind) {
+            case HTTP1 -> new Http1();
+            case HTTP2 -> new Http2();
+            case EMBEDDED -> new Embedded();
+        };
+    }
+
+    IngressContext context() {
+        return new IngressContext(
+                HttpLimits.defaults(), ForwardingPolicy.defaults(), this::open, new IngressDrain(), "http");
+    }
+
+    /** Sends one with the pseudo-headers that it needs, with a body unless {@code body} is empty. */
+    abstract void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers);
+
+    /** The client has been told that its request is bad. */
+    abstract boolean isRefused();
+
+    /** Answers in the place of a worker. @return the trailers that the client sees, if there are any; else its head */
+    final @Nullable Http2Headers respond(Http2Headers answer, @Nullable Http2Headers withTrailers) {
+        if (answer.status().charAt(0) == '1') {
+            response.onInterim(answer);
+        } else {
+            response.onHead(answer, withTrailers == null);
+        }
+        if (withTrailers != null) {
+            response.onTrailers(withTrailers);
+        }
+        channel.runPendingTasks();
+        return seen(withTrailers != null);
+    }
+
+    abstract @Nullable Http2Headers seen(boolean inTrailers);
+
+    private RequestSink open(Http2Headers opened, boolean end, ResponseSink sink) {
+        head = opened;
+        ended = end;
+        response = sink;
+        return this;
+    }
+
+    boolean isComplete() {
+        return ended && !cancelled;
+    }
+
+    boolean isCancelled() {
+        return cancelled;
+    }
+
+    @Override
+    public void data(ByteBuf data, boolean end) {
+        int bytes = data.readableBytes();
+        data.release();
+        ended |= end;
+        response.onRequestTaken(bytes);
+    }
+
+    @Override
+    public void trailers(Http2Headers given) {
+        trailers = given;
+        ended = true;
+    }
+
+    @Override
+    public void cancel(ErrorCode code) {
+        cancelled = true;
+    }
+
+    @Override
+    public void responseTaken(int bytes) {}
+
+    @Override
+    public void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    final ByteBuf sent() {
+        ByteBuf all = Unpooled.buffer();
+        for (ByteBuf some = channel.readOutbound(); some != null; some = channel.readOutbound()) {
+            all.writeBytes(some);
+            some.release();
+        }
+        return all;
+    }
+
+    private static final class Http1 extends ClientPath {
+        private String text = "";
+
+        Http1() {
+            Http1ClientConnection.install(channel.pipeline(), context());
+        }
+
+        @Override
+        void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
+            StringBuilder out = new StringBuilder("POST / HTTP/1.1\r\nhost: a\r\n");
+            lines(fields, out);
+            if (withTrailers != null || !body.isEmpty() && !fields.contains("content-length")) {
+                out.append("transfer-encoding: chunked\r\n\r\n4\r\n")
+                        .append(body)
+                        .append("\r\n0\r\n");
+                lines(withTrailers == null ? new DefaultHttp2Headers() : withTrailers, out);
+                out.append("\r\n");
+            } else {
+                out.append("\r\n").append(body);
+            }
+            channel.writeInbound(Unpooled.copiedBuffer(out, StandardCharsets.ISO_8859_1));
+            channel.runPendingTasks();
+            text = sent().toString(StandardCharsets.ISO_8859_1);
+        }
+
+        private static void lines(Http2Headers fields, StringBuilder out) {
+            for (Map.Entry<CharSequence, CharSequence> field : fields) {
+                out.append(field.getKey()).append(": ").append(field.getValue()).append("\r\n");
+            }
+        }
+
+        /** The answer to bad trailers, too, if none has been sent. */
+        @Override
+        boolean isRefused() {
+            return text.startsWith("HTTP/1.1 400 ");
+        }
+
+        @Override
+        Http2Headers seen(boolean inTrailers) {
+            String all = sent().toString(StandardCharsets.ISO_8859_1);
+            int last = all.indexOf("0\r\n");
+            String part = inTrailers ? all.substring(last + 3) : all.substring(all.indexOf("\r\n") + 2);
+            Http2Headers seen = new DefaultHttp2Headers(false);
+            for (String line : part.substring(0, part.indexOf("\r\n\r\n") + 2).split("\r\n")) {
+                // This connection's own, which come after what is passed on.
+                if (!line.equals("transfer-encoding: chunked") && !line.equals("connection: close")) {
+                    seen.add(line.substring(0, line.indexOf(':')), line.substring(line.indexOf(':') + 2));
+                }
+            }
+            return seen;
+        }
+    }
+
+    private static final class Http2 extends ClientPath {
+        private static final int END_STREAM = 1;
+        private static final int END_HEADERS = 4;
+
+        private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
+        private boolean reset;
+
+        Http2() {
+            Http2ClientConnection.install(channel.pipeline(), context());
+            channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
+            channel.writeInbound(frame(Http2FrameTypes.SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER));
+            sent().release();
+        }
+
+        @Override
+        void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
+            Http2Headers all = new DefaultHttp2Headers(false)
+                    .method("POST")
+                    .scheme("http")
+                    .authority("a")
+                    .path("/")
+                    .add(fields);
+            boolean bodyless = body.isEmpty();
+            headers(all, bodyless && withTrailers == null);
+            if (!bodyless) {
+                ByteBuf data = Unpooled.copiedBuffer(body, StandardCharsets.US_ASCII);
+                channel.writeInbound(frame(Http2FrameTypes.DATA, withTrailers == null ? END_STREAM : 0, 1, data));
+            }
+            if (withTrailers != null) {
+                headers(withTrailers, true);
+            }
+            channel.runPendingTasks();
+            ByteBuf out = sent();
+            while (out.isReadable()) {
+                int bytes = out.readUnsignedMedium();
+                reset |= out.readByte() == Http2FrameTypes.RST_STREAM;
+                out.skipBytes(5 + bytes);
+            }
+        }
+
+        private void headers(Http2Headers fields, boolean end) {
+            ByteBuf block = Unpooled.buffer();
+            try {
+                hpack.encodeHeaders(1, fields, block);
+            } catch (Http2Exception e) {
+                throw new AssertionError(e);
+            }
+            channel.writeInbound(frame(Http2FrameTypes.HEADERS, END_HEADERS | (end ? END_STREAM : 0), 1, block));
+        }
+
+        private static ByteBuf frame(int type, int flags, int stream, ByteBuf payload) {
+            return Unpooled.buffer()
+                    .writeMedium(payload.readableBytes())
+                    .writeByte(type)
+                    .writeByte(flags)
+                    .writeInt(stream)
+                    .writeBytes(payload);
+        }
+
+        @Override
+        boolean isRefused() {
+            return reset;
+        }
+
+        @Override
+        @Nullable
+        Http2Headers seen(boolean inTrailers) {
+            DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
+            ByteBuf out = sent();
+            Http2Headers last = null;
+            while (out.isReadable()) {
+                int bytes = out.readUnsignedMedium();
+                byte type = out.readByte();
+                out.skipBytes(5);
+                ByteBuf payload = out.readSlice(bytes);
+                if (type == Http2FrameTypes.HEADERS) {
+                    try {
+                        last = decoder.decodeHeaders(1, payload);
+                    } catch (Http2Exception e) {
+                        throw new AssertionError(e);
+                    }
+                }
+            }
+            return last;
+        }
+    }
+
+    private static final class Embedded extends ClientPath {
+        private boolean refused;
+        private CompletableFuture<DispatchResponse> answer = new CompletableFuture<>();
+
+        @Override
+        void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
+            DispatchRequest request = DispatchRequest.of("POST", "a", "/");
+            request.head().add(fields);
+            DispatchRequest whole = new DispatchRequest(
+                    request.head(),
+                    body.isEmpty() ? null : publisher(body),
+                    withTrailers == null ? null : CompletableFuture.completedFuture(withTrailers));
+            try {
+                answer = EmbeddedExchange.start(channel.eventLoop(), context().opener(), whole)
+                        .toCompletableFuture();
+            } catch (IllegalArgumentException e) {
+                refused = true;
+            }
+            channel.runPendingTasks();
+            refused |= answer.isCompletedExceptionally();
+        }
+
+        private static Flow.Publisher<ByteBuf> publisher(String body) {
+            return subscriber -> subscriber.onSubscribe(new Flow.Subscription() {
+                private boolean sent;
+
+                @Override
+                public void request(long n) {
+                    if (!sent) {
+                        sent = true;
+                        subscriber.onNext(Unpooled.copiedBuffer(body, StandardCharsets.US_ASCII));
+                        subscriber.onComplete();
+                    }
+                }
+
+                @Override
+                public void cancel() {}
+            });
+        }
+
+        @Override
+        boolean isRefused() {
+            return refused;
+        }
+
+        @Override
+        @Nullable
+        Http2Headers seen(boolean inTrailers) {
+            DispatchResponse given = answer.getNow(null);
+            return given == null
+                    ? null
+                    : inTrailers ? given.trailers().toCompletableFuture().join() : given.headers();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.util.AsciiString;
+
+/**
+ * Which characters the parts of a head may have, whoever checked them before (RFC 9110 section 5.6.2 and
+ * 5.5, RFC 9112 section 3.2, RFC 9113 sections 8.2.1 and 8.3.1). Any thread.
+ */
+public final class HeaderSyntax {
+    private static final int MAX_PRINTED_CHARS = 40;
+    private static final String AUTHORITY_MARKS = "-._~%!$&'()*+,;=:[]";
+    private static final boolean[] TOKEN = new boolean[128];
+    private static final boolean[] AUTHORITY = new boolean[128];
+
+    static {
+        allow(TOKEN, "!#$%&'*+-.^_`|~");
+        allow(AUTHORITY, AUTHORITY_MARKS);
+    }
+
+    private HeaderSyntax() {}
+
+    private static void allow(boolean[] chars, String marks) {
+        for (char c = '0'; c <= 'z'; c++) {
+            chars[c] = Character.isLetterOrDigit(c);
+        }
+        for (int i = 0; i < marks.length(); i++) {
+            chars[marks.charAt(i)] = true;
+        }
+    }
+
+    private static boolean consistsOf(boolean[] chars, CharSequence text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c >= chars.length || !chars[c]) {
+                return false;
+            }
+        }
+        return text.length() > 0;
+    }
+
+    /** A header name of either case, or a method. */
+    public static boolean isToken(CharSequence text) {
+        return consistsOf(TOKEN, text);
+    }
+
+    /**
+     * A header value: no control characters except the tab, nothing above one byte, no leading blank. It
+     * may be empty.
+     */
+    public static boolean isValue(CharSequence text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c < ' ' && c != '\t' || c == 0x7F || c > 0xFF) {
+                return false;
+            }
+        }
+        return text.length() == 0 || !isBlank(text.charAt(0));
+    }
+
+    /** Origin-form or asterisk-form: visible ASCII without a fragment. */
+    public static boolean isPath(CharSequence path) {
+        int length = path.length();
+        if (length == 0 || path.charAt(0) != '/' && !(length == 1 && path.charAt(0) == '*')) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            char c = path.charAt(i);
+            if (c <= ' ' || c >= 0x7F || c == '#') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Host and port (RFC 3986 section 3.2) without user information. Only the characters are checked. */
+    public static boolean isAuthority(CharSequence authority) {
+        return consistsOf(AUTHORITY, authority);
+    }
+
+    /** Without spaces and tabs at both ends, which are no part of a value (RFC 9110 section 5.5). */
+    public static String withoutOuterBlanks(String value) {
+        int start = 0;
+        int end = value.length();
+        while (start < end && isBlank(value.charAt(start))) {
+            start++;
+        }
+        while (end > start && isBlank(value.charAt(end - 1))) {
+            end--;
+        }
+        return value.substring(start, end);
+    }
+
+    private static boolean isBlank(char c) {
+        return c == ' ' || c == '\t';
+    }
+
+    /**
+     * Whether an application may take {@code name} for {@code known}: the names are equal except for case
+     * and {@code _} for {@code -}, which CGI and its heirs cannot tell apart.
+     *
+     * @param known in lower case
+     */
+    public static boolean passesFor(CharSequence name, AsciiString known) {
+        if (name.length() != known.length()) {
+            return false;
+        }
+        for (int i = 0; i < known.length(); i++) {
+            char c = name.charAt(i);
+            if (AsciiString.toLowerCase(c == '_' ? '-' : c) != known.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The start of a text from outside, in quotes, without anything that a terminal or a log acts upon. */
+    public static String printable(CharSequence text) {
+        String start = text.length() > MAX_PRINTED_CHARS ? text.subSequence(0, MAX_PRINTED_CHARS) + "..." : "" + text;
+        return "'" + start.replaceAll("[^ -~]", "?") + "'";
+    }
+}

@@ -1,0 +1,122 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The headers that belong to one connection and not to the message, so that no intermediary passes them
+ * on (RFC 9110 section 7.6.1). Names are lower case. Any thread.
+ *
+ * <ul>
+ *   <li>{@code connection} and every header that it nominates, {@code keep-alive},
+ *       {@code proxy-connection}, {@code transfer-encoding} and {@code upgrade}: RFC 9110 section 7.6.1
+ *       and RFC 9113 section 8.2.2 name them.
+ *   <li>{@code te} belongs to the connection, too. A request keeps it if its value is {@code trailers},
+ *       because every path passes trailers on. A response has no use for it.
+ *   <li>{@code http2-settings} is part of an upgrade (RFC 7540 section 3.2.1).
+ *   <li>{@code proxy-authenticate} and {@code proxy-authorization} are between a client and the next
+ *       proxy only (RFC 9110 sections 11.7.1 and 11.7.2). A proxy may relay them to a proxy that it
+ *       shares credentials with. Behind this one there is an application, which must not learn the
+ *       credentials of a proxy nor ask for them.
+ *   <li>{@code trailer} is <em>not</em> among them: it describes the message (RFC 9110 section 6.6.2).
+ * </ul>
+ */
+public final class HopByHop {
+    /** Headers that begin so are between a worker and its application. A client must not set them. */
+    public static final AsciiString OWN_PREFIX = AsciiString.cached("lambda-dispatcher-");
+
+    private static final NameSet NAMES = NameSet.of(
+            HttpHeaderNames.CONNECTION,
+            "keep-alive",
+            "proxy-connection",
+            HttpHeaderNames.TRANSFER_ENCODING,
+            HttpHeaderNames.UPGRADE,
+            "http2-settings",
+            HttpHeaderNames.PROXY_AUTHENTICATE,
+            HttpHeaderNames.PROXY_AUTHORIZATION);
+
+    private HopByHop() {}
+
+    /** Whether no message keeps this header. The answer for {@code te} depends on the message. */
+    public static boolean contains(CharSequence name) {
+        return NAMES.contains(name);
+    }
+
+    /** Whether a request loses this header. */
+    public static boolean isDroppedFromRequest(CharSequence name, CharSequence value) {
+        return NAMES.contains(name)
+                || HttpHeaderNames.TE.contentEquals(name) && !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
+    }
+
+    /** Whether a response, interim or final, loses this header. */
+    public static boolean isDroppedFromResponse(CharSequence name) {
+        return NAMES.contains(name) || HttpHeaderNames.TE.contentEquals(name);
+    }
+
+    /** Removes what a request must not pass on, with what its {@code connection} nominates. */
+    public static void removeFromRequest(Http2Headers head) {
+        List<CharSequence> dropped = null;
+        for (Map.Entry<CharSequence, CharSequence> header : head) {
+            if (isDroppedFromRequest(header.getKey(), header.getValue())) {
+                dropped = dropped == null ? new ArrayList<>(4) : dropped;
+                dropped.add(header.getKey());
+            }
+        }
+        removeAll(head, dropped);
+    }
+
+    /**
+     * Removes what a response must not pass on, with what its {@code connection} nominates. An interim
+     * response and a 204 lose their {@code content-length} (RFC 9110 section 8.6).
+     */
+    public static void removeFromResponse(Http2Headers head) {
+        List<CharSequence> dropped = null;
+        for (Map.Entry<CharSequence, CharSequence> header : head) {
+            CharSequence name = header.getKey();
+            if (isDroppedFromResponse(name)
+                    || HttpHeaderNames.CONTENT_LENGTH.contentEquals(name)
+                            && !StatusCode.mayHaveLength(StatusCode.parse(head.status()))) {
+                dropped = dropped == null ? new ArrayList<>(4) : dropped;
+                dropped.add(name);
+            }
+        }
+        removeAll(head, dropped);
+    }
+
+    /** Removes these headers. If {@code connection} is among them, removes what it nominates, too. */
+    public static void removeAll(Http2Headers head, @Nullable List<CharSequence> names) {
+        if (names == null) {
+            return;
+        }
+        for (CharSequence name : names) {
+            if (HttpHeaderNames.CONNECTION.contentEquals(name)) {
+                removeNominated(head, head.getAll(HttpHeaderNames.CONNECTION));
+            }
+            head.remove(name);
+        }
+    }
+
+    /**
+     * Removes the headers that {@code connection} nominates. {@code te} stays: it must be nominated, and
+     * {@code te: trailers} is passed on.
+     *
+     * @param connection the values of {@code connection}
+     */
+    public static void removeNominated(Http2Headers head, Iterable<? extends CharSequence> connection) {
+        for (CharSequence value : connection) {
+            for (String option : value.toString().split(",")) {
+                String name = option.trim().toLowerCase(Locale.ROOT);
+                if (!name.isEmpty() && name.charAt(0) != ':' && !HttpHeaderNames.TE.contentEquals(name)) {
+                    head.remove(name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.util.AsciiString;
+import org.jspecify.annotations.Nullable;
+
+/** What a method's name says about a message. Methods are case-sensitive. Any thread. */
+public final class Methods {
+    public static final AsciiString HEAD = HttpMethod.HEAD.asciiName();
+    public static final AsciiString CONNECT = HttpMethod.CONNECT.asciiName();
+
+    private static final NameSet IDEMPOTENT = NameSet.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
+
+    private Methods() {}
+
+    /** The response has no body. */
+    public static boolean isHead(@Nullable CharSequence method) {
+        return AsciiString.contentEquals(HEAD, method);
+    }
+
+    /** The request asks for a tunnel. */
+    public static boolean isConnect(@Nullable CharSequence method) {
+        return AsciiString.contentEquals(CONNECT, method);
+    }
+
+    /** Doing it twice has the same effect as doing it once (RFC 9110 section 9.2.2). */
+    public static boolean isIdempotent(CharSequence method) {
+        return IDEMPOTENT.contains(method);
+    }
+}

@@ -1,0 +1,43 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.util.AsciiString;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A fixed set of lower-case header names. A lookup compares only names of the same length and allocates
+ * nothing. Immutable; any thread.
+ */
+final class NameSet {
+    private final AsciiString[][] byLength;
+
+    private NameSet(AsciiString[][] byLength) {
+        this.byLength = byLength;
+    }
+
+    static NameSet of(CharSequence... names) {
+        List<List<AsciiString>> byLength = new ArrayList<>();
+        for (CharSequence name : names) {
+            while (byLength.size() <= name.length()) {
+                byLength.add(new ArrayList<>());
+            }
+            byLength.get(name.length()).add(AsciiString.of(name));
+        }
+        return new NameSet(
+                byLength.stream().map(same -> same.toArray(new AsciiString[0])).toArray(AsciiString[][]::new));
+    }
+
+    /** Whether the set holds {@code name}, which is compared as it is: in lower case. */
+    boolean contains(CharSequence name) {
+        int length = name.length();
+        if (length >= byLength.length) {
+            return false;
+        }
+        for (AsciiString known : byLength[length]) {
+            if (AsciiString.contentEquals(known, name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,33 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+
+/**
+ * A response that is one line of text: what a dispatcher or a worker says itself instead of passing a
+ * response on. No cache keeps it.
+ *
+ * @param head with {@code :status}, {@code content-type}, {@code content-length} and
+ *     {@code cache-control}; the caller's to change
+ * @param body owned by the caller, who releases it instead of sending it if the request was a HEAD
+ */
+public record TextAnswer(Http2Headers head, ByteBuf body) {
+    public static final AsciiString CONTENT_TYPE = AsciiString.cached("text/plain; charset=utf-8");
+
+    /** @param line without a line end; a control character in it becomes a blank */
+    public static TextAnswer of(ByteBufAllocator allocator, HttpResponseStatus status, String line) {
+        ByteBuf body = ByteBufUtil.writeUtf8(allocator, line.replaceAll("\\p{Cntrl}", " ") + '\n');
+        FlatHeaders head = new FlatHeaders();
+        head.status(status.codeAsText());
+        head.addValid(HttpHeaderNames.CONTENT_TYPE, CONTENT_TYPE);
+        head.addValid(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.readableBytes())));
+        head.addValid(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        return new TextAnswer(head, body);
+    }
+}

@@ -1,0 +1,79 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Which names may be in trailers. A recipient may merge trailers into the headers, and must not be misled
+ * by that: nothing in trailers frames, routes, modifies, authenticates or describes a message whose
+ * headers have already been acted upon (RFC 9110 section 6.5.1). Names are lower case. Any thread.
+ */
+public final class Trailers {
+    private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
+
+    private static final NameSet FORBIDDEN = NameSet.of(
+            // Framing and routing.
+            HttpHeaderNames.CONTENT_LENGTH,
+            HttpHeaderNames.HOST,
+            HttpHeaderNames.TE,
+            HttpHeaderNames.TRAILER,
+            "forwarded",
+            // Request modifiers.
+            HttpHeaderNames.CACHE_CONTROL,
+            HttpHeaderNames.EXPECT,
+            HttpHeaderNames.IF_MATCH,
+            HttpHeaderNames.IF_MODIFIED_SINCE,
+            HttpHeaderNames.IF_NONE_MATCH,
+            HttpHeaderNames.IF_RANGE,
+            HttpHeaderNames.IF_UNMODIFIED_SINCE,
+            HttpHeaderNames.MAX_FORWARDS,
+            HttpHeaderNames.PRAGMA,
+            HttpHeaderNames.RANGE,
+            // Authentication.
+            HttpHeaderNames.AUTHORIZATION,
+            HttpHeaderNames.COOKIE,
+            HttpHeaderNames.SET_COOKIE,
+            HttpHeaderNames.WWW_AUTHENTICATE,
+            // Response controls.
+            HttpHeaderNames.AGE,
+            HttpHeaderNames.DATE,
+            HttpHeaderNames.EXPIRES,
+            HttpHeaderNames.LOCATION,
+            HttpHeaderNames.RETRY_AFTER,
+            HttpHeaderNames.VARY,
+            // Content format.
+            HttpHeaderNames.CONTENT_ENCODING,
+            HttpHeaderNames.CONTENT_RANGE,
+            HttpHeaderNames.CONTENT_TYPE);
+
+    private Trailers() {}
+
+    /** Whether trailers lose this name. Pseudo-headers and hop-by-hop headers are forbidden, too. */
+    public static boolean isForbidden(CharSequence name) {
+        return name.charAt(0) == ':'
+                || FORBIDDEN.contains(name)
+                || HopByHop.contains(name)
+                || startsWith(name, X_FORWARDED)
+                || startsWith(name, HopByHop.OWN_PREFIX);
+    }
+
+    private static boolean startsWith(CharSequence name, AsciiString prefix) {
+        return AsciiString.regionMatches(name, false, 0, prefix, 0, prefix.length());
+    }
+
+    /** Removes what must not be passed on as a trailer of a request or a response. */
+    public static void removeForbidden(Http2Headers trailers) {
+        List<CharSequence> forbidden = null;
+        for (Map.Entry<CharSequence, CharSequence> trailer : trailers) {
+            if (isForbidden(trailer.getKey())) {
+                forbidden = forbidden == null ? new ArrayList<>(4) : forbidden;
+                forbidden.add(trailer.getKey());
+            }
+        }
+        HopByHop.removeAll(trailers, forbidden);
+    }
+}

@@ -1,0 +1,28 @@
+package io.lambdadispatcher.worker.internal.exchange;
+
+import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.TextAnswer;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpResponseStatus;
+
+/** Sends what the worker itself has to say in place of the user's code. Any thread that may use the response. */
+public final class TextAnswers {
+    private TextAnswers() {}
+
+    /** Ends the response with one line of text, without a body to HEAD. */
+    public static void send(Request request, Response response, HttpResponseStatus status, String line) {
+        send(request, response, TextAnswer.of(ByteBufAllocator.DEFAULT, status, line));
+    }
+
+    /** @param answer its body is released or the response's from now on */
+    public static void send(Request request, Response response, TextAnswer answer) {
+        if (Methods.isHead(request.method())) {
+            answer.body().release();
+            response.respond(answer.head());
+        } else {
+            response.respond(answer.head(), answer.body());
+        }
+    }
+}
