@@ -271,27 +271,14 @@ public final class CapacityController {
 
     /** Returns the state after the latest {@link #evaluate}. */
     public CapacitySnapshot status(long nowNanos) {
-        int coming = 0;
-        int ready = 0;
-        int draining = 0;
-        int ejected = 0;
-        for (WorkerLife worker : fleet.all()) {
-            switch (worker.state()) {
-                case LAUNCHED, DIALLED -> coming++;
-                case READY -> ready++;
-                case DRAINING -> draining++;
-                case GONE -> {}
-            }
-            ejected += worker.isEjected() ? 1 : 0;
-        }
         String obstacle = guard.obstacle(nowNanos);
         return new CapacitySnapshot(
                 function.name(),
                 target.wanted(),
-                coming,
-                ready,
-                draining,
-                ejected,
+                fleet.count(worker -> worker.is(State.LAUNCHED) || worker.is(State.DIALLED)),
+                fleet.count(worker -> worker.is(State.READY)),
+                fleet.count(worker -> worker.is(State.DRAINING)),
+                fleet.count(WorkerLife::isEjected),
                 guard.launchesInLastMinute(nowNanos),
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),
