@@ -2,6 +2,8 @@ package io.lambdadispatcher.worker.aws;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -115,8 +117,13 @@ class KeptAsyncClientTest {
     @Test
     void should_end_a_generation_whose_request_failed() throws Exception {
         server.close();
-        assertThat(execute(new Reader()).handle((done, error) -> error).get(20, TimeUnit.SECONDS))
-                .isNotNull();
+        // Bound, so that no other process can listen there, and connections are refused.
+        try (Socket holder = new Socket()) {
+            holder.setReuseAddress(true);
+            holder.bind(new InetSocketAddress("127.0.0.1", server.endpoint().getPort()));
+            assertThat(execute(new Reader()).handle((done, error) -> error).get(20, TimeUnit.SECONDS))
+                    .isNotNull();
+        }
         awaitEndOfGeneration();
     }
 }
