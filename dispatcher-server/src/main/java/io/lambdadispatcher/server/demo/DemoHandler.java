@@ -49,9 +49,6 @@ public final class DemoHandler implements Handler {
         routes.put("/silent", (request, response) -> {});
         BlockingHandler file = new LocalFile(System.getenv(LocalFile.VARIABLE));
         routes.put("/read", (request, response) -> file.asHandler().handle(request, response));
-        // Lambdas, because method references would load the SDK's classes together with this one.
-        routes.put("/read-s3", AwsAccess.s3(System.getenv()).guard(bucket -> AwsRoutes.objects(bucket)));
-        routes.put("/dynamodb-put", AwsAccess.dynamoDb(System.getenv()).guard(table -> AwsRoutes.puts(table)));
         BlockingHandler echo = (request, response) -> {
             response.head(200);
             request.body().transferTo(response.body());

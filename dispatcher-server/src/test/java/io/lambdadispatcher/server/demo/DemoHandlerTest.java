@@ -86,14 +86,6 @@ class DemoHandlerTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/read-s3", "/dynamodb-put?n=10"})
-    void should_say_that_aws_is_not_configured(String path) throws Exception {
-        ScriptedStream.Gathered response = stream.exchange(get(path));
-        assertThat(response.status()).isEqualTo("503");
-        assertThat(response.text()).contains("DEMO_", "AWS_REGION", "AWS_ACCESS_KEY_ID");
-    }
-
-    @ParameterizedTest
     @ValueSource(strings = {"/echo", "/echo-slow?delay=1", "/blocking-echo"})
     void should_echo_body_and_trailers(String path) throws Exception {
         stream.request(post(path).set("content-type", "text/x-test"), 0, false);

@@ -137,11 +137,10 @@ class ArchitectureTest {
     }
 
     @Test
-    void should_hold_that_one_package_of_each_end_and_the_demo_see_the_aws_sdk() {
+    void should_hold_that_one_package_of_each_end_sees_the_aws_sdk() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages(
-                        BASE + "core.lambda..", BASE + "worker.aws..", BASE + "server.demo..", BASE + "bench..")
+                .resideOutsideOfPackages(BASE + "core.lambda..", BASE + "worker.aws..", BASE + "bench..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("software.amazon..")

@@ -2,14 +2,13 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.example.aws.AwsHandler;
 import com.github.dockerjava.api.DockerClient;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
-import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.InputStream;
 import java.net.http.HttpResponse;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,7 +36,7 @@ import software.amazon.awssdk.services.s3.S3AsyncClient;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A function whose handler goes on to S3, which is LocalStack's, and to DynamoDB Local, which runs in this JVM. */
+/** The function of examples/aws. Its S3 is in LocalStack, its DynamoDB is DynamoDB Local in this JVM. */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 @EnabledOnOs(value = OS.LINUX, architectures = "amd64", disabledReason = "DynamoDB Local's native library is for amd64")
 class AwsRoutesIT {
@@ -103,22 +102,14 @@ class AwsRoutesIT {
                 Cloud.WORKER,
                 Map.of(
                         "LAMBDA_DISPATCHER_HANDLER",
-                        DemoHandler.class.getName(),
-                        "DEMO_BUCKET",
+                        AwsHandler.class.getName(),
+                        AwsHandler.BUCKET,
                         BUCKET,
-                        "DEMO_TABLE",
+                        AwsHandler.TABLE,
                         TABLE,
                         "AWS_ENDPOINT_URL_DYNAMODB",
                         dynamoDb.endpointForFunctions()),
-                FunctionArchive.withDemo(AwsRoutesIT::isNeeded));
-    }
-
-    /** The SDK but for Lambda's client and the HTTP client of synchronous clients. */
-    private static boolean isNeeded(Path jar) {
-        String path = jar.toString().replace('\\', '/');
-        return (path.contains("/software/amazon/") || path.contains("/org/reactivestreams/"))
-                && !path.contains("/awssdk/lambda/")
-                && !path.contains("/awssdk/apache5-client/");
+                FunctionArchive.ofAwsExample());
     }
 
     @AfterAll
@@ -228,7 +219,7 @@ class AwsRoutesIT {
     }
 
     @Test
-    void should_serve_the_other_routes_of_the_demo() throws Exception {
-        assertThat(new String(rig.get("/ping").body())).isEqualTo("pong");
+    void should_serve_a_route_without_aws() throws Exception {
+        assertThat(new String(rig.get("/ping").body())).isEqualTo("pong\n");
     }
 }

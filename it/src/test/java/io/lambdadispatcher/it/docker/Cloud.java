@@ -79,7 +79,7 @@ final class Cloud implements AutoCloseable {
 
     /** A function whose code is the worker and the demo's handler. */
     void createFunction(String name, Duration timeout, String handler, Map<String, String> variables) {
-        createFunction(name, timeout, handler, variables, FunctionArchive.withDemo(library -> false));
+        createFunction(name, timeout, handler, variables, FunctionArchive.withDemo());
     }
 
     /** @param code what {@link FunctionArchive} makes */

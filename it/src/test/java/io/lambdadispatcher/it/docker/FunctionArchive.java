@@ -2,14 +2,12 @@ package io.lambdadispatcher.it.docker;
 
 import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.ByteArrayOutputStream;
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
@@ -36,16 +34,18 @@ final class FunctionArchive {
         return helloWith(archive -> archive.addPackage(sample));
     }
 
-    /**
-     * The archive of examples/hello, the demo's handler, and libraries of this class path.
-     *
-     * @param libraries chooses among the jars of this class path
-     */
-    static SdkBytes withDemo(Predicate<Path> libraries) {
-        return helloWith(archive -> {
-            archive.add("lib/demo.jar", demoJar());
-            archive.addLibraries(libraries);
-        });
+    /** The archive of examples/hello and the demo's handler. */
+    static SdkBytes withDemo() {
+        return helloWith(archive -> archive.add("lib/demo.jar", demoJar()));
+    }
+
+    /** The archive of examples/aws. */
+    static SdkBytes ofAwsExample() {
+        try {
+            return SdkBytes.fromByteArrayUnsafe(Files.readAllBytes(Path.of(System.getProperty("it.aws.zip"))));
+        } catch (IOException e) {
+            throw new UncheckedIOException("the function archive, which the package phase of examples/aws makes", e);
+        }
     }
 
     private interface Addition {
@@ -97,15 +97,6 @@ final class FunctionArchive {
             return files.filter(file -> file.toString().endsWith(".class")).toList();
         } catch (URISyntaxException e) {
             throw new IOException(e);
-        }
-    }
-
-    private void addLibraries(Predicate<Path> chosen) throws IOException {
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
-            Path library = Path.of(entry);
-            if (entry.endsWith(".jar") && chosen.test(library)) {
-                add("lib/" + library.getFileName(), library);
-            }
         }
     }
 

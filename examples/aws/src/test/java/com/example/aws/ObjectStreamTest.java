@@ -1,4 +1,4 @@
-package io.lambdadispatcher.server.demo;
+package com.example.aws;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

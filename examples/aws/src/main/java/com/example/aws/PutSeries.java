@@ -1,13 +1,13 @@
-package io.lambdadispatcher.server.demo;
+package com.example.aws;
 
 import io.lambdadispatcher.worker.handler.Request;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
-import tools.jackson.core.JsonGenerator;
 
 /** Puts items one after the other and measures each. Stops when the request is cancelled. One thread at a time. */
 final class PutSeries {
@@ -36,9 +36,8 @@ final class PutSeries {
             return CompletableFuture.failedFuture(new CancellationException("after " + done + " items"));
         }
         long startNanos = System.nanoTime();
-        // Asynchronously, because the SDK returns the connection to its pool only after this stage: otherwise the next
-        // put
-        // would dial another.
+        // Asynchronously, because the SDK returns the connection to its pool only after this stage:
+        // otherwise the next put would dial another.
         return dynamoDb.putItem(put -> put.tableName(table).item(item(done)))
                 .thenComposeAsync(
                         put -> {
@@ -55,12 +54,10 @@ final class PutSeries {
                 "writtenMillis", AttributeValue.fromN(Long.toString(System.currentTimeMillis())));
     }
 
-    void describe(JsonGenerator json) {
-        json.writeStringProperty("batch", batch);
-        json.writeArrayPropertyStart("tookMicros");
-        for (long nanos : tookNanos) {
-            json.writeNumber(TimeUnit.NANOSECONDS.toMicros(nanos));
-        }
-        json.writeEndArray();
+    /** Returns the prefix of the items' keys, and how long each put took. */
+    String json() {
+        long[] tookMicros =
+                Arrays.stream(tookNanos).map(TimeUnit.NANOSECONDS::toMicros).toArray();
+        return "{\"batch\":\"" + batch + "\",\"tookMicros\":" + Arrays.toString(tookMicros) + "}";
     }
 }

@@ -1,11 +1,12 @@
-package io.lambdadispatcher.server.demo;
+package com.example.aws;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.handler.codec.http.HttpMethod;
-import io.netty.util.AsciiString;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +27,6 @@ import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
  */
 final class AwsRoutes {
     private static final int MOST_PUTS = 1000;
-    private static final AsciiString NOT_FOUND = AsciiString.cached("404");
 
     private static final Logger log = LoggerFactory.getLogger(AwsRoutes.class);
 
@@ -34,7 +34,10 @@ final class AwsRoutes {
 
     static Handler objects(String bucket) {
         return (request, response) -> {
-            String key = Query.of(request.path()).text("key", TestImage.NAME);
+            String key = parameter(request, "key");
+            if (key == null) {
+                throw new IllegalArgumentException("parameter key is missing, expected the object's key");
+            }
             if (HttpMethod.HEAD.asciiName().contentEquals(request.method())) {
                 describe(bucket, key, request, response);
             } else {
@@ -71,13 +74,13 @@ final class AwsRoutes {
 
     static Handler puts(String table) {
         return (request, response) -> {
-            int items = Query.of(request.path()).number("n", 1, MOST_PUTS);
+            int items = count(parameter(request, "n"));
             String batch = UUID.randomUUID().toString();
             AwsClients.dynamoDb()
                     .thenCompose(dynamoDb -> new PutSeries(dynamoDb, table, batch, items, request).run())
                     .whenComplete((@Nullable PutSeries series, @Nullable Throwable error) -> {
                         if (series != null) {
-                            Facts.answer(request, response, series::describe);
+                            Answers.json(response, series.json());
                         } else {
                             onFailure("batch " + batch, error, request, response);
                         }
@@ -85,11 +88,30 @@ final class AwsRoutes {
         };
     }
 
+    private static @Nullable String parameter(Request request, String name) {
+        List<String> values =
+                new QueryStringDecoder(request.path()).parameters().get(name);
+        return values == null ? null : values.get(0);
+    }
+
+    /** @throws IllegalArgumentException if the parameter is not a number from 0 to {@link #MOST_PUTS} */
+    private static int count(@Nullable String n) {
+        try {
+            int count = n == null ? 1 : Integer.parseInt(n);
+            if (count >= 0 && count <= MOST_PUTS) {
+                return count;
+            }
+        } catch (NumberFormatException e) {
+            // The same error as for a number out of range.
+        }
+        throw new IllegalArgumentException("parameter n is '" + n + "', expected 0 to " + MOST_PUTS);
+    }
+
     /** Called on any thread, before the head has been sent. */
     private static void onFailure(String what, @Nullable Throwable error, Request request, Response response) {
         Throwable cause = causeOf(error);
         if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {
-            Answers.text(request, response, NOT_FOUND, "no " + what + "\n");
+            Answers.text(response, 404, "no " + what);
         } else if (request.cancellation() == null) {
             log.warn("AWS failed on {}", what, cause);
             response.fail(ErrorCode.HANDLER_FAILED, what + ": " + cause);

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.server.demo;
+package com.example.aws;
 
 import io.lambdadispatcher.worker.aws.AwsConnections;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.server.demo;
+package com.example.aws;
 
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,12 +8,12 @@ import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
-import io.lambdadispatcher.worker.handler.Handler;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Random;
@@ -27,10 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import tools.jackson.core.JsonParser;
-import tools.jackson.core.JsonToken;
-import tools.jackson.core.ObjectReadContext;
-import tools.jackson.core.json.JsonFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The real SDK against a server that knows as much of S3 and DynamoDB as the routes need. */
 @Timeout(180)
@@ -38,7 +36,14 @@ class AwsRoutesTest {
     private static final byte[] OBJECT = new byte[3_000_000];
     private static final int LARGE_BYTES = 64 << 20;
     private static final Map<String, String> CONFIGURED = Map.of(
-            "AWS_REGION", "eu-west-1", "AWS_ACCESS_KEY_ID", "test", "DEMO_BUCKET", "images", "DEMO_TABLE", "items");
+            "AWS_REGION",
+            "eu-west-1",
+            "AWS_ACCESS_KEY_ID",
+            "test",
+            AwsHandler.BUCKET,
+            "images",
+            AwsHandler.TABLE,
+            "items");
     private static final String[] PROPERTIES = {
         "aws.endpointUrlS3", "aws.endpointUrlDynamoDb", "aws.region", "aws.accessKeyId", "aws.secretAccessKey"
     };
@@ -48,10 +53,7 @@ class AwsRoutesTest {
     private static final ExecutorService threads = Executors.newCachedThreadPool();
     private static HttpServer aws;
 
-    private final Handler s3 = AwsAccess.s3(CONFIGURED).guard(bucket -> AwsRoutes.objects(bucket));
-    private final Handler dynamoDb = AwsAccess.dynamoDb(CONFIGURED).guard(table -> AwsRoutes.puts(table));
-    private final Harness harness = new Harness(
-            (request, response) -> (request.path().startsWith("/read-s3") ? s3 : dynamoDb).handle(request, response));
+    private final Harness harness = new Harness(new AwsHandler(CONFIGURED));
 
     @BeforeAll
     static void start() throws IOException {
@@ -167,19 +169,35 @@ class AwsRoutesTest {
         puts.clear();
         ScriptedStream.Gathered response = harness.stream().exchange(get("/dynamodb-put?n=10"));
         assertThat(response.status()).isEqualTo("200");
-        assertThat(numbers(response.body())).isEqualTo(10);
+        assertThat(response.text()).matches("\\{\"batch\":\"[-0-9a-f]{36}\",\"tookMicros\":\\[\\d+(, \\d+){9}]}");
         assertThat(puts)
                 .hasSize(10)
                 .allMatch(put -> put.startsWith("DynamoDB_20120810.PutItem ") && put.contains("items"));
     }
 
-    private static int numbers(byte[] json) {
-        int numbers = 0;
-        try (JsonParser parser = new JsonFactory().createParser(ObjectReadContext.empty(), json)) {
-            for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-                numbers += token == JsonToken.VALUE_NUMBER_INT ? 1 : 0;
-            }
+    @ParameterizedTest
+    @ValueSource(strings = {"/read-s3", "/dynamodb-put?n=many", "/dynamodb-put?n=1001", "/dynamodb-put?n=-1"})
+    void should_answer_400_if_a_parameter_is_missing_or_wrong(String path) throws Exception {
+        assertThat(harness.stream().exchange(get(path)).status()).isEqualTo("400");
+    }
+
+    @Test
+    void should_answer_pings_and_404_on_other_paths() throws Exception {
+        ScriptedStream stream = harness.stream();
+        assertThat(stream.exchange(get("/ping")).text()).isEqualTo("pong\n");
+        assertThat(stream.exchange(get("/nowhere")).status()).isEqualTo("404");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"AWS_REGION", "AWS_ACCESS_KEY_ID", AwsHandler.BUCKET, AwsHandler.TABLE})
+    void should_say_that_aws_is_not_configured(String missing) throws Exception {
+        Map<String, String> variables = new HashMap<>(CONFIGURED);
+        variables.remove(missing);
+        String path = missing.equals(AwsHandler.TABLE) ? "/dynamodb-put?n=10" : "/read-s3?key=object";
+        try (Harness unconfigured = new Harness(new AwsHandler(variables))) {
+            ScriptedStream.Gathered response = unconfigured.stream().exchange(get(path));
+            assertThat(response.status()).isEqualTo("503");
+            assertThat(response.text()).contains("AWS is not configured", missing);
         }
-        return numbers;
     }
 }

@@ -1,10 +1,9 @@
-package io.lambdadispatcher.server.demo;
+package com.example.aws;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
@@ -50,8 +49,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     }
 
     static Http2Headers head(@Nullable String type, long bytes) {
-        return Answers.head(Answers.OK, type == null ? BINARY : AsciiString.of(type))
-                .setLong(HttpHeaderNames.CONTENT_LENGTH, bytes);
+        return Answers.head(200, type == null ? BINARY : AsciiString.of(type), bytes);
     }
 
     @Override
