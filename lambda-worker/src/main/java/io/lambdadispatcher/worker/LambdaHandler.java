@@ -124,7 +124,7 @@ public class LambdaHandler implements RequestStreamHandler {
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         byte[] event = input.readAllBytes();
-        Map<String, ?> members = Json.readObject(event);
+        Map<String, ?> members = Json.readTopLevel(event);
         WarmUp warmUp = WarmUp.of(members);
         long arrivedNanos = System.nanoTime();
         awaitStart(usableMillis(context));

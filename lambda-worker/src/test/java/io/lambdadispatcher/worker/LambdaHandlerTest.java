@@ -199,7 +199,7 @@ class LambdaHandlerTest {
     }
 
     private static Map<String, ?> members(String event) {
-        return Json.readObject(event.getBytes(StandardCharsets.UTF_8));
+        return Json.readTopLevel(event.getBytes(StandardCharsets.UTF_8));
     }
 
     @Test

@@ -58,6 +58,29 @@ public final class Json {
         }
     }
 
+    /**
+     * Reads which members an object has, with the values of those that are numbers or booleans. Others
+     * are {@code null}, so that a large event takes no memory. Empty if the text is another value or
+     * not JSON. What follows the object is not looked at.
+     */
+    public static Map<String, @Nullable Object> readTopLevel(byte[] text) {
+        try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
+            Map<String, @Nullable Object> members = new LinkedHashMap<>();
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                return Map.of();
+            }
+            while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+                String name = parser.currentName();
+                JsonToken token = parser.nextToken();
+                members.put(name, token.isNumeric() || token.isBoolean() ? scalar(parser, token) : null);
+                parser.skipChildren();
+            }
+            return members;
+        } catch (JacksonException e) {
+            return Map.of();
+        }
+    }
+
     /** Returns whether the text is one JSON value, with nothing behind it. */
     public static boolean isJson(byte[] text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {

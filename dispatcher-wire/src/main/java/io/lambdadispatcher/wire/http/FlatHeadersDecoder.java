@@ -1,20 +1,24 @@
 package io.lambdadispatcher.wire.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
-import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 
 /** Netty's HPACK decoder (RFC 7541), whose heads are {@link FlatHeaders} of valid fields. Confined to an event loop. */
 public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
+    private static final AsciiString NO_NUMBER = AsciiString.cached("malformed");
+
     private final FieldValidator validator = new FieldValidator();
     private final int spareFields;
     private final boolean verifiesLength;
 
     /**
-     * A decoder for the HEADERS of an HTTP/2 connection. A head with a malformed {@code content-length} is
-     * an error of its stream: Netty would merge repeated ones into one.
+     * A decoder for the HEADERS of an HTTP/2 connection. Netty refuses a malformed {@code content-length}, but merges
+     * repeated ones. Any that is malformed here becomes one that Netty refuses, too: as an error of the stream only, and
+     * after it has opened the stream, so that the stream's DATA may follow.
      *
      * @param maxListBytes of a head as RFC 9113 section 10.5.1 counts
      * @param spareFields room for what the caller adds to a head
@@ -38,8 +42,7 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     public Http2Headers decodeHeaders(int streamId, ByteBuf block) throws Http2Exception {
         Http2Headers head = super.decodeHeaders(streamId, block);
         if (verifiesLength && ContentLength.of(head) == ContentLength.MALFORMED) {
-            throw Http2Exception.streamError(
-                    streamId, Http2Error.PROTOCOL_ERROR, "content-length, expected one number of at most 18 digits");
+            head.set(HttpHeaderNames.CONTENT_LENGTH, NO_NUMBER);
         }
         if (head instanceof FlatHeaders flat) {
             flat.onDecoded();

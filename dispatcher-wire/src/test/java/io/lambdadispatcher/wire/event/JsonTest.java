@@ -58,6 +58,21 @@ class JsonTest {
     }
 
     @Test
+    void should_read_numbers_and_booleans_of_the_top_level_only() {
+        String text = "{\"a\":{\"b\":[1,{}]},\"c\":[2],\"d\":3,\"e\":true,\"f\":\"g\",\"h\":null} x";
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("a", null);
+        members.put("c", null);
+        members.put("d", new BigDecimal(3));
+        members.put("e", true);
+        members.put("f", null);
+        members.put("h", null);
+        assertThat(Json.readTopLevel(utf8(text))).isEqualTo(members);
+        assertThat(Json.readTopLevel(utf8("{\"a\":1"))).isEmpty();
+        assertThat(Json.readTopLevel(utf8("[1]"))).isEmpty();
+    }
+
+    @Test
     void should_survive_an_event_of_a_thousand_levels() {
         assertThat(Json.readObject(utf8("{\"a\":".repeat(1000) + "1" + "}".repeat(1000))))
                 .isEmpty();

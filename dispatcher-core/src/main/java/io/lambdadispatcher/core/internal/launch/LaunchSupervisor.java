@@ -252,7 +252,11 @@ public final class LaunchSupervisor {
             endIfOver();
         }
 
+        /** Before the start nothing is launched: workers that dial in already are known, but nobody knows where others are to dial. */
         void evaluate(Demand demand) {
+            if (timers.isEmpty()) {
+                return;
+            }
             long now = now();
             controller.evaluate(now, demand);
             CapacitySnapshot seen = controller.status(now);

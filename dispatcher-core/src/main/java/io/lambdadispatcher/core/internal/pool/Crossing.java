@@ -85,8 +85,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         workerId = taken.workerId();
         tunnel = Exchange.isTunnel(head);
         requestEnded = end;
-        toClient(() -> exchange.onArrived(this));
+        boolean wanted = toClient(() -> exchange.onArrived(this));
         stream = taken.carry(head, end, timeoutMillis, this);
+        if (!wanted) {
+            cancelStream(ErrorCode.CANCELLED);
+        }
     }
 
     @Override
@@ -187,9 +190,10 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         over |= end && (!tunnel || requestEnded);
     }
 
+    /** Cancels nothing if the exchange's loop has ended, because the stream's outlet must not be written to from here. */
     @Override
     public void onRequestTaken(int bytes) {
-        toClient(() -> exchange.onRequestTaken(bytes));
+        pass(away.loop(), home.loop(), () -> exchange.onRequestTaken(bytes));
     }
 
     @Override

@@ -70,11 +70,18 @@ class LaunchSupervisorTest {
     }
 
     private LaunchSupervisor started(CapacityPolicy policy) {
+        LaunchSupervisor supervisor = created(policy);
+        supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
+        pass(Duration.ofSeconds(1));
+        return supervisor;
+    }
+
+    private LaunchSupervisor created(CapacityPolicy policy) {
         FunctionPool pool = new FunctionPool(
                 FunctionOptions.builder("f").capacity(policy).build(),
                 List.of(loop.eventLoop()),
                 DispatcherObserver.NONE);
-        LaunchSupervisor supervisor = new LaunchSupervisor(
+        return new LaunchSupervisor(
                 pool,
                 launcher,
                 new WorkerRegistry(Map.of()),
@@ -82,9 +89,6 @@ class LaunchSupervisorTest {
                 new byte[16],
                 false,
                 DispatcherObserver.NONE);
-        supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
-        pass(Duration.ofSeconds(1));
-        return supervisor;
     }
 
     private void pass(Duration time) {
@@ -93,6 +97,19 @@ class LaunchSupervisorTest {
             loop.runScheduledPendingTasks();
             loop.runPendingTasks();
         }
+    }
+
+    /** A worker of the dispatcher before may dial in as soon as the worker port is open: nobody could tell others where to dial. */
+    @Test
+    void should_launch_nothing_before_it_is_started() {
+        LaunchSupervisor supervisor = created(CapacityPolicy.fixed(3));
+        supervisor.onWorkerDialled("earlier");
+        supervisor.onWorkerReady("earlier", null);
+        pass(Duration.ofSeconds(1));
+        assertThat(launcher.asked).isZero();
+        supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
+        pass(Duration.ofSeconds(1));
+        assertThat(launcher.asked).isEqualTo(2);
     }
 
     @Test

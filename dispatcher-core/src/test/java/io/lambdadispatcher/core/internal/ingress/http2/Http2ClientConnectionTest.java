@@ -115,6 +115,19 @@ class Http2ClientConnectionTest {
         channel.writeInbound(Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex.replace(" ", ""))));
     }
 
+    /** RFC 9113 section 8.1.1: a malformed request is an error of its stream, and its body may be on the way already. */
+    @Test
+    void should_reset_only_the_stream_with_two_content_lengths() {
+        read("000006 01 04 00000001 838486 010161");
+        read("00000e 01 04 00000003 838486 010161 0f0d0134 0f0d0134");
+        read("000004 00 01 00000003 61626364");
+        assertThat(sent(3)).isNotEmpty().containsOnly(Http2FrameTypes.RST_STREAM);
+        assertThat(channel.isOpen()).isTrue();
+        assertThat(responses).hasSize(1);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
+    }
+
     /** @return of the one GOAWAY among the frames sent since the last call */
     private int lastStreamOfGoAway() {
         channel.runPendingTasks();
