@@ -7,6 +7,7 @@ import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.exchange.UserClass;
+import io.lambdadispatcher.worker.internal.exchange.Variables;
 import io.lambdadispatcher.worker.websocket.WebSocketHandler;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,21 +50,12 @@ final class HandlerLoader {
     }
 
     private static List<String> choices(Map<String, String> variables) {
-        List<String> set = new ArrayList<>(3);
-        addIfSet(variables, VARIABLE, set);
-        addIfSet(variables, RuntimeHandler.VARIABLE, set);
+        List<String> set = new ArrayList<>(new Variables(variables).allSet(VARIABLE, RuntimeHandler.VARIABLE));
         String web = WebHandler.chosenBy(variables);
         if (web != null) {
             set.add(web);
         }
         return set;
-    }
-
-    private static void addIfSet(Map<String, String> variables, String name, List<String> to) {
-        String value = variables.get(name);
-        if (value != null && !value.isBlank()) {
-            to.add(name);
-        }
     }
 
     /**

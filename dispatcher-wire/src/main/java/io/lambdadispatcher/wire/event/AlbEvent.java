@@ -33,17 +33,11 @@ final class AlbEvent extends EventWriter {
     }
 
     private void write(JsonGenerator json, String single, String multi, Map<String, Values> fields) {
-        json.writeObjectPropertyStart(multiValue ? multi : single);
-        fields.forEach((name, values) -> {
-            if (multiValue) {
-                json.writeArrayPropertyStart(name);
-                values.all().forEach(json::writeString);
-                json.writeEndArray();
-            } else {
-                json.writeStringProperty(name, values.last());
-            }
-        });
-        json.writeEndObject();
+        if (multiValue) {
+            writeAll(json, multi, fields);
+        } else {
+            writeLast(json, single, fields);
+        }
     }
 
     @Override

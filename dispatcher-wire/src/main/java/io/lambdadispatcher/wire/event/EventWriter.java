@@ -135,6 +135,24 @@ public abstract class EventWriter {
         return question < 0 ? "" : target.substring(question + 1);
     }
 
+    /** Writes the last value of each name. */
+    static void writeLast(JsonGenerator json, String property, Map<String, Values> fields) {
+        json.writeObjectPropertyStart(property);
+        fields.forEach((name, values) -> json.writeStringProperty(name, values.last()));
+        json.writeEndObject();
+    }
+
+    /** Writes an array of all values for each name. */
+    static void writeAll(JsonGenerator json, String property, Map<String, Values> fields) {
+        json.writeObjectPropertyStart(property);
+        fields.forEach((name, values) -> {
+            json.writeArrayPropertyStart(name);
+            values.all().forEach(json::writeString);
+            json.writeEndArray();
+        });
+        json.writeEndObject();
+    }
+
     /** Header fields as AWS shows them: no pseudo-header fields but a {@code host}, and the port that the client came to. */
     static Map<String, Values> fields(Http2Headers head) {
         Map<String, Values> fields = new LinkedHashMap<>();

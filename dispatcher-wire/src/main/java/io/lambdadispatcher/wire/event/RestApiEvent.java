@@ -94,16 +94,8 @@ final class RestApiEvent extends EventWriter {
             json.writeNullProperty(multi);
             return;
         }
-        json.writeObjectPropertyStart(single);
-        fields.forEach((name, values) -> json.writeStringProperty(name, values.last()));
-        json.writeEndObject();
-        json.writeObjectPropertyStart(multi);
-        fields.forEach((name, values) -> {
-            json.writeArrayPropertyStart(name);
-            values.all().forEach(json::writeString);
-            json.writeEndArray();
-        });
-        json.writeEndObject();
+        writeLast(json, single, fields);
+        writeAll(json, multi, fields);
     }
 
     private static void writePathParameters(JsonGenerator json, String path) {

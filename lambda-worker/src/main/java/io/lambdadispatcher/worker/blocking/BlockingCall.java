@@ -3,7 +3,7 @@ package io.lambdadispatcher.worker.blocking;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.lambdadispatcher.worker.internal.exchange.HandlerCall;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.io.InputStream;
@@ -11,15 +11,12 @@ import java.io.OutputStream;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One request on one thread. Started on the event loop; everything else but the cancellation happens on the handler's thread. */
-final class BlockingCall implements BlockingRequest, Runnable {
+final class BlockingCall extends HandlerCall implements BlockingRequest {
     private final BlockingHandler handler;
-    private final Request request;
-    private final Response response;
     private final BodyInput input;
     private final BodyOutput output;
 
@@ -30,15 +27,9 @@ final class BlockingCall implements BlockingRequest, Runnable {
     private boolean headSent;
     private @Nullable Http2Headers trailers;
 
-    /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
-    private final Object threadLock = new Object();
-
-    private @Nullable Thread thread;
-
     BlockingCall(BlockingHandler handler, Request request, Response response) {
+        super(request, response);
         this.handler = handler;
-        this.request = request;
-        this.response = response;
         this.input = new BodyInput(request.body());
         this.output = new BodyOutput(this, response);
     }
@@ -46,45 +37,19 @@ final class BlockingCall implements BlockingRequest, Runnable {
     void start(Executor threads) {
         request.body().read(input);
         response.onWritable(output::onWritable);
-        request.onCancel(this::onCancel);
+        request.onCancel(this::interrupt);
         request.onDrain(this::onDraining);
-        try {
-            threads.execute(this);
-        } catch (RejectedExecutionException e) {
-            input.close();
-            response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
-        }
-    }
-
-    private void onCancel(ErrorCode code) {
-        synchronized (threadLock) {
-            if (thread != null) {
-                thread.interrupt();
-            }
-        }
+        execute(threads);
     }
 
     @Override
-    public void run() {
-        synchronized (threadLock) {
-            thread = Thread.currentThread();
-        }
-        try {
-            if (request.cancellation() == null) {
-                serve();
-            }
-        } finally {
-            synchronized (threadLock) {
-                thread = null;
-            }
-            // An interrupt that was meant for this request ends with it.
-            Thread.interrupted();
-            input.close();
-            output.drop();
-        }
+    protected void release() {
+        input.close();
+        output.drop();
     }
 
-    private void serve() {
+    @Override
+    protected void call() {
         try {
             handler.handle(this, new Answer());
             output.flush();
@@ -92,18 +57,10 @@ final class BlockingCall implements BlockingRequest, Runnable {
                 finish();
             } else {
                 String text = "handler returned without a response, expected head()";
-                fail(new IllegalStateException(text), text);
+                fail("blocking handler", new IllegalStateException(text), text);
             }
         } catch (Throwable e) {
-            // The message is for the log only: this text gets as far as the client.
-            fail(e, e.getClass().getName());
-        }
-    }
-
-    private void fail(Throwable cause, String text) {
-        if (request.cancellation() == null) {
-            FailureLog.report("blocking handler", request, cause);
-            response.fail(ErrorCode.HANDLER_FAILED, text);
+            fail("blocking handler", e, e.getClass().getName());
         }
     }
 

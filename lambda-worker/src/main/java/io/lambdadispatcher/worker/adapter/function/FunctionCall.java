@@ -9,6 +9,8 @@ import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.lambdadispatcher.worker.internal.exchange.HandlerCall;
+import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -17,15 +19,12 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.util.UUID;
-import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One request as one call of the user's function. Gathers the body on the event loop, then runs on a thread of its own, which is interrupted when
  * nobody wants the response any more.
  */
-final class FunctionCall implements BodyReader, Runnable {
+final class FunctionCall extends HandlerCall implements BodyReader {
     private enum State {
         /** The body arrives; confined to the event loop. */
         GATHERING,
@@ -36,27 +35,18 @@ final class FunctionCall implements BodyReader, Runnable {
     }
 
     private final FunctionHandler handler;
-    private final Request request;
-    private final Response response;
-
     private final BodyBuffer body;
     private State state = State.GATHERING;
 
-    /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
-    private final Object threadLock = new Object();
-
-    private @Nullable Thread thread;
-
     FunctionCall(FunctionHandler handler, Request request, Response response) {
+        super(request, response);
         this.handler = handler;
-        this.request = request;
-        this.response = response;
-        this.body = BodyBuffer.ofRequest(request.headers(), handler.maxBodyBytes());
+        this.body = BodyBuffer.ofRequest(request.headers(), handler.maxBodyBytes);
     }
 
     /** On the event loop. */
     void start() {
-        request.onCancel(this::onCancel);
+        request.onCancel(this::interrupt);
         if (body.isTooLarge()) {
             refuseBody();
         } else {
@@ -79,7 +69,7 @@ final class FunctionCall implements BodyReader, Runnable {
                 request,
                 response,
                 HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
-                "a body of more than " + handler.maxBodyBytes() + " bytes cannot be given to the function");
+                "a body of more than " + handler.maxBodyBytes + " bytes cannot be given to the function");
     }
 
     /** No event has a place for trailers. */
@@ -87,16 +77,7 @@ final class FunctionCall implements BodyReader, Runnable {
     public void onEnd(Http2Headers trailers) {
         if (state == State.GATHERING) {
             state = State.CALLED;
-            execute(handler.threads());
-        }
-    }
-
-    private void execute(Executor threads) {
-        try {
-            threads.execute(this);
-        } catch (RejectedExecutionException e) {
-            body.release();
-            response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
+            execute(HandlerThreads.shared());
         }
     }
 
@@ -111,59 +92,33 @@ final class FunctionCall implements BodyReader, Runnable {
 
     // The call.
 
-    private void onCancel(ErrorCode code) {
-        synchronized (threadLock) {
-            if (thread != null) {
-                thread.interrupt();
-            }
+    @Override
+    protected void call() {
+        Thread.currentThread().setContextClassLoader(handler.classLoader);
+        LambdaRequest.enter(request);
+        try {
+            String id = UUID.randomUUID().toString();
+            Context context = new RequestContext(id, handler.facts, request);
+            ByteArrayInputStream event = new ByteArrayInputStream(event(id));
+            ByteArrayOutputStream result = new ByteArrayOutputStream(1024);
+            handler.function.call(event, result, context);
+            answer(result.toByteArray());
+        } catch (Throwable e) {
+            fail("function", e, e.getClass().getName());
+        } finally {
+            LambdaRequest.leave();
         }
     }
 
     @Override
-    public void run() {
-        enter();
-        try {
-            if (request.cancellation() == null) {
-                call();
-            }
-        } catch (Throwable e) {
-            onFailure(e);
-        } finally {
-            leave();
-            body.release();
-        }
-    }
-
-    private void enter() {
-        synchronized (threadLock) {
-            thread = Thread.currentThread();
-        }
-        thread.setContextClassLoader(handler.classLoader());
-        LambdaRequest.enter(request);
-    }
-
-    private void leave() {
-        LambdaRequest.leave();
-        synchronized (threadLock) {
-            thread = null;
-        }
-        // An interrupt that was meant for this request ends with it.
-        Thread.interrupted();
-    }
-
-    private void call() throws Throwable {
-        String id = UUID.randomUUID().toString();
-        Context context = new RequestContext(id, handler.facts(), request);
-        ByteArrayInputStream event = new ByteArrayInputStream(event(id));
-        ByteArrayOutputStream result = new ByteArrayOutputStream(1024);
-        handler.function().call(event, result, context);
-        answer(result.toByteArray());
+    protected void release() {
+        body.release();
     }
 
     private byte[] event(String id) {
         ByteBuf whole = body.take();
         try {
-            return handler.events().write(request.headers(), whole, id, FunctionHandler.MAX_EVENT_BYTES);
+            return handler.events.write(request.headers(), whole, id, FunctionHandler.MAX_EVENT_BYTES);
         } finally {
             whole.release();
         }
@@ -172,7 +127,7 @@ final class FunctionCall implements BodyReader, Runnable {
     private void answer(byte[] result) {
         FunctionResponse answer;
         try {
-            answer = handler.responses().read(result, request.method());
+            answer = handler.responses.read(result, request.method());
         } catch (BadResponseException e) {
             FailureLog.report("the response of the function", request, e);
             response.fail(ErrorCode.BAD_MESSAGE, String.valueOf(e.getMessage()));
@@ -182,14 +137,6 @@ final class FunctionCall implements BodyReader, Runnable {
             response.respond(answer.head());
         } else {
             response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
-        }
-    }
-
-    private void onFailure(Throwable cause) {
-        if (request.cancellation() == null) {
-            FailureLog.report("function", request, cause);
-            // The message is for the log only: this text gets as far as the client.
-            response.fail(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
         }
     }
 }

@@ -8,11 +8,10 @@ import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
+import io.lambdadispatcher.worker.internal.exchange.Variables;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,12 +37,13 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
 
     private static final Logger log = LoggerFactory.getLogger(FunctionHandler.class);
 
-    private final UserFunction function;
-    private final ClassLoader classLoader;
-    private final EventWriter events;
-    private final ResponseReader responses;
-    private final int maxBodyBytes;
-    private volatile FunctionFacts facts;
+    // For the calls.
+    final UserFunction function;
+    final ClassLoader classLoader;
+    final EventWriter events;
+    final ResponseReader responses;
+    final int maxBodyBytes;
+    volatile FunctionFacts facts;
 
     private FunctionHandler(
             UserFunction function, ClassLoader classLoader, EventFormat format, int maxBodyBytes, FunctionFacts facts) {
@@ -69,38 +69,19 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
      */
     public static FunctionHandler of(Class<?> type, @Nullable String method, Map<String, String> variables) {
         UserFunction function = FunctionLoader.load(type, method);
-        EventFormat format = format(variables.get(EVENT_VARIABLE), function);
+        Variables given = new Variables(variables);
+        String shape = given.find(EVENT_VARIABLE);
+        EventFormat format = shape == null
+                ? EventClasses.formatOf(TypeArguments.rawClass(function.inputType()))
+                : EventFormat.parse(EVENT_VARIABLE, shape);
         log.info("{} takes requests as {} events", type.getName(), format.text());
         ClassLoader own = type.getClassLoader();
         return new FunctionHandler(
                 function,
                 own == null ? ClassLoader.getSystemClassLoader() : own,
                 format,
-                maxBodyBytes(variables.get(MAX_BODY_VARIABLE)),
+                given.number(DEFAULT_MAX_BODY_BYTES, 0, MOST_BODY_BYTES, MAX_BODY_VARIABLE),
                 FunctionFacts.of(variables));
-    }
-
-    private static EventFormat format(@Nullable String value, UserFunction function) {
-        if (value == null || value.isBlank()) {
-            return EventClasses.formatOf(TypeArguments.rawClass(function.inputType()));
-        }
-        return EventFormat.parse(EVENT_VARIABLE, value);
-    }
-
-    private static int maxBodyBytes(@Nullable String value) {
-        if (value == null || value.isBlank()) {
-            return DEFAULT_MAX_BODY_BYTES;
-        }
-        try {
-            int bytes = Integer.parseInt(value.trim());
-            if (bytes >= 0 && bytes <= MOST_BODY_BYTES) {
-                return bytes;
-            }
-        } catch (NumberFormatException e) {
-            // As bad as one out of range.
-        }
-        throw new IllegalArgumentException(
-                MAX_BODY_VARIABLE + " is '" + value + "', expected octets, 0 to " + MOST_BODY_BYTES);
     }
 
     /** The invoke that this worker is: from now on requests have its function, its ARN and its log stream. */
@@ -127,35 +108,5 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> void rethrow(Throwable cause) throws E {
         throw (E) cause;
-    }
-
-    // For the calls.
-
-    UserFunction function() {
-        return function;
-    }
-
-    ClassLoader classLoader() {
-        return classLoader;
-    }
-
-    EventWriter events() {
-        return events;
-    }
-
-    ResponseReader responses() {
-        return responses;
-    }
-
-    int maxBodyBytes() {
-        return maxBodyBytes;
-    }
-
-    FunctionFacts facts() {
-        return facts;
-    }
-
-    Executor threads() {
-        return HandlerThreads.shared();
     }
 }

@@ -171,10 +171,11 @@ final class RuntimeChild implements ChildListener {
         all.forEach(invocation -> invocation.endFailed(Failure.CHILD_FAILED, name + " died: " + end));
     }
 
-    private void kill() {
+    /** Kills that process, unless another has taken its place. */
+    private void kill(long failed) {
         Child child = process;
         if (child != null) {
-            child.kill(pid);
+            child.kill(failed);
         }
     }
 
@@ -214,14 +215,7 @@ final class RuntimeChild implements ChildListener {
         if (!pool.onStartFailed("the runtime cannot start: " + type + " " + shown)) {
             log.warn("{} cannot start: {} {}", name, type, shown);
             long failed = pid;
-            loop.schedule(
-                    () -> {
-                        if (pid == failed) {
-                            kill();
-                        }
-                    },
-                    INIT_ERROR_EXIT_MILLIS,
-                    TimeUnit.MILLISECONDS);
+            loop.schedule(() -> kill(failed), INIT_ERROR_EXIT_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
@@ -276,7 +270,7 @@ final class RuntimeChild implements ChildListener {
         if ((hanging >= config.concurrency() || hangingSweeps >= MOST_HANGING_SWEEPS) && phase == Phase.SERVING) {
             log.warn("{} is killed: it has not answered before the deadline", name);
             phase = Phase.GONE;
-            kill();
+            kill(pid);
         }
     }
 }

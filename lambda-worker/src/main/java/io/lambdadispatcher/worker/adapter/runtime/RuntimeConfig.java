@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.internal.child.ChildCommand;
+import io.lambdadispatcher.worker.internal.exchange.Variables;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -71,47 +72,25 @@ record RuntimeConfig(
 
     /** @throws IllegalArgumentException names the variable, its value and what was expected */
     static RuntimeConfig read(Map<String, String> variables) {
-        String commandLine = variables.getOrDefault(COMMAND, "");
-        if (commandLine.isBlank()) {
-            throw bad(COMMAND, commandLine, "the command line of a Lambda runtime");
+        Variables given = new Variables(variables);
+        String commandLine = given.find(COMMAND);
+        if (commandLine == null) {
+            throw given.bad("the command line of a Lambda runtime", COMMAND);
         }
-        int concurrency = number(variables, CONCURRENCY, 1, MOST_CONCURRENCY, 1);
+        String shape = given.find(EVENT);
+        int concurrency = given.number(1, 1, MOST_CONCURRENCY, CONCURRENCY);
         int processors = Runtime.getRuntime().availableProcessors();
         int children = concurrency > 1 ? 1 : processors * CHILDREN_PER_PROCESSOR;
         return new RuntimeConfig(
                 commandLine,
                 variables.get(HANDLER),
-                format(variables.get(EVENT)),
-                number(variables, CHILDREN, 1, MOST_CHILDREN, children),
+                shape == null ? EventFormat.HTTP_API_V2 : EventFormat.parse(EVENT, shape),
+                given.number(children, 1, MOST_CHILDREN, CHILDREN),
                 concurrency,
-                number(variables, QUEUE, 0, MOST_QUEUE, DEFAULT_QUEUE),
-                number(variables, QUEUE_BYTES, 0, Integer.MAX_VALUE, DEFAULT_QUEUE_BYTES),
-                number(variables, MAX_BYTES, 1, Integer.MAX_VALUE / 2, DEFAULT_MAX_BYTES),
+                given.number(DEFAULT_QUEUE, 0, MOST_QUEUE, QUEUE),
+                given.number(DEFAULT_QUEUE_BYTES, 0, Integer.MAX_VALUE, QUEUE_BYTES),
+                given.number(DEFAULT_MAX_BYTES, 1, Integer.MAX_VALUE / 2, MAX_BYTES),
                 Map.copyOf(variables));
-    }
-
-    private static EventFormat format(@Nullable String text) {
-        return text == null || text.isBlank() ? EventFormat.HTTP_API_V2 : EventFormat.parse(EVENT, text);
-    }
-
-    private static int number(Map<String, String> variables, String name, int least, int most, int otherwise) {
-        String text = variables.get(name);
-        if (text == null || text.isBlank()) {
-            return otherwise;
-        }
-        try {
-            int value = Integer.parseInt(text.trim());
-            if (value >= least && value <= most) {
-                return value;
-            }
-        } catch (NumberFormatException e) {
-            // As bad as a number out of range.
-        }
-        throw bad(name, text, least + " to " + most);
-    }
-
-    private static IllegalArgumentException bad(String name, String value, String expected) {
-        return new IllegalArgumentException(name + " is '" + value + "', expected " + expected);
     }
 
     private String variable(String name, String otherwise) {

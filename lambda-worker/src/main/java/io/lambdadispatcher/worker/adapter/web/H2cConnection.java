@@ -90,14 +90,14 @@ final class H2cConnection extends Http2Client.Owner {
         if (http2.connection().numActiveStreams() > 0) {
             return false;
         }
-        long wallMillis = upstream.clocks().wallMillis() - idleSinceMillis;
-        return Math.max(upstream.clocks().nanos() - idleSinceNanos, TimeUnit.MILLISECONDS.toNanos(wallMillis))
+        long wallMillis = upstream.clocks.wallMillis() - idleSinceMillis;
+        return Math.max(upstream.clocks.nanos() - idleSinceNanos, TimeUnit.MILLISECONDS.toNanos(wallMillis))
                 >= limitNanos;
     }
 
     private void noteIdle() {
-        idleSinceNanos = upstream.clocks().nanos();
-        idleSinceMillis = upstream.clocks().wallMillis();
+        idleSinceNanos = upstream.clocks.nanos();
+        idleSinceMillis = upstream.clocks.wallMillis();
     }
 
     /** @return {@code null} if the connection takes no more streams after all */

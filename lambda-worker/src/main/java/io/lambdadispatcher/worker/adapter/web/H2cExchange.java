@@ -8,12 +8,12 @@ import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
-import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
@@ -34,28 +34,14 @@ import org.jspecify.annotations.Nullable;
  * the application's window. A request that the application has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section
  * 8.7) is sent once more, whatever its method, if nothing of its body has been sent. Event loop only.
  */
-final class H2cExchange implements BodyReader, DataOutlet.Listener {
-    private enum State {
-        WAITING,
-        REQUESTED,
-        RESPONDING,
-        ENDED
-    }
-
+final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     /** Of the request's body, waiting for window. */
     private static final int HIGH_WATER_BYTES = 256 * 1024;
 
     private static final int LOW_WATER_BYTES = 64 * 1024;
 
-    private static final AsciiString HTTP = AsciiString.cached("http");
-
     private final H2cUpstream upstream;
-    private final Request request;
-    private final Response response;
-    private final Origin origin;
-    private final boolean bodyless;
 
-    private State state = State.WAITING;
     private boolean repeated;
     private @Nullable H2cConnection connection;
     private @Nullable Http2Stream stream;
@@ -68,28 +54,15 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
     private int untakenBytes;
 
     H2cExchange(H2cUpstream upstream, Request request, Response response, Origin origin) {
+        super(upstream.config, request, response, origin);
         this.upstream = upstream;
-        this.request = request;
-        this.response = response;
-        this.origin = origin;
-        this.bodyless = request.body().isEmpty();
     }
 
     // ---- the request
 
-    void start() {
-        request.onCancel(this::onCancelled);
-        response.onWritable(this::onClientWritable);
-        if (RequestTarget.isConnect(request.headers()) && !RequestTarget.isWebSocket(request.headers())) {
-            answer(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served, but for a WebSocket");
-        } else if (state == State.WAITING) {
-            upstream.acquire(this);
-        }
-    }
-
-    /** Not, if it has been cancelled meanwhile. */
-    boolean isWaiting() {
-        return state == State.WAITING;
+    @Override
+    void acquire() {
+        upstream.acquire(this);
     }
 
     void onConnected(H2cConnection to) {
@@ -133,21 +106,16 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         }
     }
 
-    void onUnreachable(Throwable cause) {
-        if (state == State.WAITING) {
-            answer(
-                    HttpResponseStatus.BAD_GATEWAY,
-                    "no connection to the app at " + upstream.config().address() + ": " + cause.getMessage());
-        }
-    }
-
     private Http2Headers translate(Http2Headers from) throws BadMessageException {
-        RequestTarget target = RequestTarget.of(from, upstream.config());
+        RequestTarget target = RequestTarget.of(from, config);
         if (!RequestTarget.isConnect(from)) {
             AppHeaders.expectBody(requestLength, from, bodyless);
         }
         FlatHeaders to = new FlatHeaders();
-        to.method(target.method()).scheme(HTTP).authority(target.authority()).path(target.path());
+        to.method(target.method())
+                .scheme(HttpScheme.HTTP.name())
+                .authority(target.authority())
+                .path(target.path());
         for (Map.Entry<CharSequence, CharSequence> field : from) {
             if (!AppHeaders.isPseudo(field.getKey())) {
                 copy(field.getKey(), field.getValue(), to);
@@ -160,7 +128,7 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
 
     private void copy(CharSequence name, CharSequence value, FlatHeaders to) throws BadMessageException {
         AppHeaders.verify(name, value);
-        AsciiString source = upstream.config().authorizationSource();
+        AsciiString source = config.authorizationSource;
         if (HopByHop.isDroppedFromRequest(name, value)
                 || AsciiString.contentEquals(name, HttpHeaderNames.HOST)
                 || !origin.mayHave(name)) {
@@ -233,19 +201,6 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         }
     }
 
-    @Override
-    public void onFailed(ErrorCode code) {
-        if (code != ErrorCode.NOT_NEEDED) {
-            onCancelled(code);
-        }
-    }
-
-    private void onCancelled(ErrorCode code) {
-        if (state != State.ENDED) {
-            end();
-        }
-    }
-
     // ---- the response
 
     void onHeaders(Http2Headers head, boolean end) {
@@ -311,7 +266,8 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         return 0;
     }
 
-    private void onClientWritable() {
+    @Override
+    void onClientWritable() {
         int bytes = untakenBytes;
         untakenBytes = 0;
         if (connection != null && stream != null) {
@@ -321,12 +277,9 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
 
     /** An application that answers without having read all of the request is told that no more will come. */
     private void onResponseEnded() {
-        state = State.ENDED;
         H2cConnection from = connection;
         Http2Stream on = stream;
-        onClientWritable();
-        detach();
-        dropRest();
+        leave();
         if (!requestEnded && from != null && on != null) {
             // Within the frame that ends the response the stream cannot be reset yet.
             request.eventLoop().execute(() -> from.reset(on, Http2Error.CANCEL));
@@ -385,46 +338,22 @@ final class H2cExchange implements BodyReader, DataOutlet.Listener {
         });
     }
 
-    private void breakOff(ErrorCode code, String why) {
-        breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
-    }
-
-    /** The request's fault. */
-    private void refuse(String why) {
-        breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, why);
-    }
-
-    /** @param status for a client that has not seen the head */
-    private void breakOff(HttpResponseStatus status, ErrorCode code, String why) {
-        boolean headSent = state == State.RESPONDING;
-        end();
-        if (headSent || code == ErrorCode.REFUSED) {
-            response.fail(code, why);
-        } else {
-            origin.answer(request, response, status, why);
-        }
-    }
-
-    private void answer(HttpResponseStatus status, @Nullable String detail) {
-        end();
-        origin.answer(request, response, status, String.valueOf(detail));
-    }
-
-    private void end() {
-        state = State.ENDED;
+    @Override
+    void end() {
         H2cConnection from = connection;
         Http2Stream on = stream;
-        onClientWritable();
-        detach();
-        dropRest();
+        leave();
         if (from != null && on != null) {
             from.reset(on, Http2Error.CANCEL);
         }
     }
 
-    /** Of a tunnel's request: what a pause of ours holds would hold up the worker stream. */
-    private void dropRest() {
+    private void leave() {
+        state = State.ENDED;
+        onClientWritable();
+        detach();
         if (paused) {
+            // The rest of a tunnel's request is dropped: what a pause of ours holds would hold up the worker stream.
             paused = false;
             request.body().resume();
         }

@@ -19,8 +19,8 @@ import java.util.List;
  * application does not offer RFC 8441. Event loop only.
  */
 final class H2cUpstream implements Upstream {
-    private final WebConfig config;
-    private final FreezeClocks clocks;
+    final WebConfig config;
+    final FreezeClocks clocks;
     private final Bootstrap bootstrap;
     private final Http1Upstream http1;
     private final List<H2cConnection> connections = new ArrayList<>(2);
@@ -33,14 +33,6 @@ final class H2cUpstream implements Upstream {
         this.bootstrap =
                 Http1Upstream.bootstrap(loop).channel(ClientTransport.best().channelType());
         this.http1 = new Http1Upstream(loop, config, clocks);
-    }
-
-    WebConfig config() {
-        return config;
-    }
-
-    FreezeClocks clocks() {
-        return clocks;
     }
 
     @Override
@@ -57,7 +49,7 @@ final class H2cUpstream implements Upstream {
     void acquire(H2cExchange exchange) {
         for (int i = connections.size() - 1; i >= 0; i--) {
             H2cConnection connection = connections.get(i);
-            if (connection.isStale(config.idleLimit().toNanos())) {
+            if (connection.isStale(config.idleLimit.toNanos())) {
                 connection.close();
             } else if (connection.hasRoom()) {
                 exchange.onConnected(connection);
@@ -86,7 +78,7 @@ final class H2cUpstream implements Upstream {
                         channel.pipeline().addLast(connection.http2());
                     }
                 })
-                .connect(config.address())
+                .connect(config.address)
                 .addListener(connected -> {
                     if (!connected.isSuccess()) {
                         onNotReady(connected.cause());

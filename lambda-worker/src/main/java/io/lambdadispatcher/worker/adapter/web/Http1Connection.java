@@ -66,8 +66,8 @@ final class Http1Connection extends ChannelDuplexHandler {
 
     /** By whichever clock says more; for ever if the application has said that it keeps connections for less. */
     long idleNanos() {
-        long nanos = upstream.clocks().nanos() - idleSinceNanos;
-        long wallNanos = TimeUnit.MILLISECONDS.toNanos(upstream.clocks().wallMillis() - idleSinceMillis);
+        long nanos = upstream.clocks.nanos() - idleSinceNanos;
+        long wallNanos = TimeUnit.MILLISECONDS.toNanos(upstream.clocks.wallMillis() - idleSinceMillis);
         long age = Math.max(nanos, wallNanos);
         return age < appLimitNanos ? age : Long.MAX_VALUE;
     }
@@ -160,8 +160,8 @@ final class Http1Connection extends ChannelDuplexHandler {
     }
 
     private void noteIdle() {
-        idleSinceNanos = upstream.clocks().nanos();
-        idleSinceMillis = upstream.clocks().wallMillis();
+        idleSinceNanos = upstream.clocks.nanos();
+        idleSinceMillis = upstream.clocks.wallMillis();
     }
 
     private void offer() {

@@ -2,8 +2,8 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.worker.ErrorCode;
-import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * One request to the application and its response, over one HTTP/1.1 connection.
  *
  * <pre>
- *   CONNECTING ──connection──▶ REQUESTED ──head──▶ RESPONDING ──end──▶ ENDED
+ *   WAITING ─────connection──▶ REQUESTED ──head──▶ RESPONDING ──end──▶ ENDED
  *       ▲                        │   └──101──▶ TUNNELLING ──either end──▶ ENDED
  *       └──stale connection──────┘        any ──cancelled, failed──▶ ENDED
  * </pre>
@@ -34,15 +34,7 @@ import org.jspecify.annotations.Nullable;
  * method, RFC 9110 section 9.2.2, and no body) and met a connection that the application had just closed is sent once more on a new one
  * (RFC 9112 section 9.3.1). Event loop only.
  */
-final class Http1Exchange implements BodyReader {
-    private enum State {
-        CONNECTING,
-        REQUESTED,
-        RESPONDING,
-        TUNNELLING,
-        ENDED
-    }
-
+final class Http1Exchange extends AppExchange {
     private static final int HEAD_BYTES = 1024;
     private static final int CHUNK_HEADER_BYTES = 16;
 
@@ -54,14 +46,9 @@ final class Http1Exchange implements BodyReader {
     private static final String TIMEOUT_PARAMETER = "timeout=";
 
     private final Http1Upstream upstream;
-    private final Request request;
-    private final Response response;
-    private final Origin origin;
-    private final boolean bodyless;
     private final boolean replayable;
     private final @Nullable WebSocketKey key;
 
-    private State state = State.CONNECTING;
     private @Nullable Http1Connection connection;
     private boolean replayed;
 
@@ -81,11 +68,8 @@ final class Http1Exchange implements BodyReader {
     private boolean interim;
 
     Http1Exchange(Http1Upstream upstream, Request request, Response response, Origin origin) {
+        super(upstream.config, request, response, origin);
         this.upstream = upstream;
-        this.request = request;
-        this.response = response;
-        this.origin = origin;
-        this.bodyless = request.body().isEmpty();
         this.key = RequestTarget.isWebSocket(request.headers()) ? WebSocketKey.random() : null;
         this.replayable = bodyless && Methods.isIdempotent(request.method());
     }
@@ -96,24 +80,19 @@ final class Http1Exchange implements BodyReader {
 
     // ---- the request
 
-    void start() {
-        request.onCancel(this::onCancelled);
-        response.onWritable(this::onClientWritable);
-        if (key == null && RequestTarget.isConnect(request.headers())) {
-            answer(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served, but for a WebSocket");
-        } else if (state == State.CONNECTING) {
-            upstream.acquire(this);
-        }
+    @Override
+    void acquire() {
+        upstream.acquire(this);
     }
 
     void onConnected(Http1Connection to) {
-        if (state != State.CONNECTING) {
+        if (state != State.WAITING) {
             to.giveBack();
             return;
         }
         ByteBuf text = to.newBuffer(HEAD_BYTES);
-        Http1RequestHead head = new Http1RequestHead(
-                text, request.headers(), origin, upstream.config(), key == null ? null : key.text());
+        Http1RequestHead head =
+                new Http1RequestHead(text, request.headers(), origin, config, key == null ? null : key.text());
         try {
             head.write(bodyless);
         } catch (BadMessageException e) {
@@ -133,14 +112,6 @@ final class Http1Exchange implements BodyReader {
             awaitContinue();
         } else if (!bodyless && key == null) {
             readBody();
-        }
-    }
-
-    void onUnreachable(Throwable cause) {
-        if (state == State.CONNECTING) {
-            answer(
-                    HttpResponseStatus.BAD_GATEWAY,
-                    "no connection to the app at " + upstream.config().address() + ": " + cause.getMessage());
         }
     }
 
@@ -241,23 +212,9 @@ final class Http1Exchange implements BodyReader {
         to.write(end);
     }
 
-    /** With NOT_NEEDED the response is unharmed, and its end closes the connection that lacks the request's. */
-    @Override
-    public void onFailed(ErrorCode code) {
-        if (code != ErrorCode.NOT_NEEDED) {
-            onCancelled(code);
-        }
-    }
-
     void onAppWritable() {
         if (bodyReading && state != State.ENDED) {
             request.body().resume();
-        }
-    }
-
-    private void onCancelled(ErrorCode code) {
-        if (state != State.ENDED) {
-            end();
         }
     }
 
@@ -421,7 +378,8 @@ final class Http1Exchange implements BodyReader {
         releaseHead();
     }
 
-    private void onClientWritable() {
+    @Override
+    void onClientWritable() {
         if (connection != null) {
             connection.setReading(true);
         }
@@ -436,7 +394,7 @@ final class Http1Exchange implements BodyReader {
         boolean stale = closed != null && closed.isUsed() && !octetsRead;
         if (state == State.REQUESTED && stale && replayable && !replayed) {
             replayed = true;
-            state = State.CONNECTING;
+            state = State.WAITING;
             upstream.connect(this);
         } else if (state == State.TUNNELLING && cause == null) {
             end();
@@ -449,33 +407,13 @@ final class Http1Exchange implements BodyReader {
         }
     }
 
-    /** The application's fault. */
-    private void breakOff(ErrorCode code, @Nullable String why) {
-        breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
+    @Override
+    boolean isHeadSent() {
+        return heldHead == null && super.isHeadSent();
     }
 
-    /** The request's fault. */
-    private void refuse(String why) {
-        breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, why);
-    }
-
-    /** @param status for a client that has not seen the head */
-    private void breakOff(HttpResponseStatus status, ErrorCode code, @Nullable String why) {
-        boolean headSent = state == State.TUNNELLING || state == State.RESPONDING && heldHead == null;
-        end();
-        if (headSent) {
-            response.fail(code, String.valueOf(why));
-        } else {
-            origin.answer(request, response, status, String.valueOf(why));
-        }
-    }
-
-    private void answer(HttpResponseStatus status, @Nullable String detail) {
-        end();
-        origin.answer(request, response, status, String.valueOf(detail));
-    }
-
-    private void end() {
+    @Override
+    void end() {
         state = State.ENDED;
         stopWaiting();
         heldHead = null;

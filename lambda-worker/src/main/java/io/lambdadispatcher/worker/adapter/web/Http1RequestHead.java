@@ -152,7 +152,7 @@ final class Http1RequestHead {
     }
 
     private void writeOther(CharSequence name, CharSequence value) {
-        AsciiString source = config.authorizationSource();
+        AsciiString source = config.authorizationSource;
         if (source == null || !head.contains(source)) {
             line(name, value);
         } else if (is(name, source)) {

@@ -21,16 +21,16 @@ final class Http1Upstream implements Upstream {
 
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(64 * 1024, 256 * 1024);
 
-    private final WebConfig config;
+    final WebConfig config;
     private final Bootstrap bootstrap;
-    private final FreezeClocks clocks;
+    final FreezeClocks clocks;
     private final IdleRule rule;
     private final ArrayDeque<Http1Connection> idle = new ArrayDeque<>();
 
     Http1Upstream(EventLoop loop, WebConfig config, FreezeClocks clocks) {
         this.config = config;
         this.clocks = clocks;
-        this.rule = new IdleRule(config.idleLimit().toNanos());
+        this.rule = new IdleRule(config.idleLimit.toNanos());
         this.bootstrap = bootstrap(loop);
     }
 
@@ -42,14 +42,6 @@ final class Http1Upstream implements Upstream {
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
                 // An application that refuses a body answers and closes: its answer must still be read.
                 .option(ChannelOption.AUTO_CLOSE, false);
-    }
-
-    WebConfig config() {
-        return config;
-    }
-
-    FreezeClocks clocks() {
-        return clocks;
     }
 
     @Override
@@ -90,7 +82,7 @@ final class Http1Upstream implements Upstream {
                         channel.pipeline().addLast(connection.decoder(), connection);
                     }
                 })
-                .connect(config.address())
+                .connect(config.address)
                 .addListener(connected -> {
                     if (connected.isSuccess()) {
                         exchange.onConnected(connection);

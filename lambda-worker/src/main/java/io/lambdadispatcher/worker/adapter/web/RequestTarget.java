@@ -25,7 +25,7 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
     static RequestTarget of(Http2Headers head, WebConfig config) throws BadMessageException {
         CharSequence method = head.method();
         CharSequence path = head.path();
-        CharSequence authority = authority(head, config.address());
+        CharSequence authority = authority(head, config.address);
         if (method == null || !HeaderSyntax.isToken(method)) {
             throw new BadMessageException("malformed method");
         }
@@ -35,7 +35,7 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
         if (!HeaderSyntax.isAuthority(authority)) {
             throw new BadMessageException("malformed authority");
         }
-        return new RequestTarget(method, withoutBase(path, config.basePath()), authority);
+        return new RequestTarget(method, withoutBase(path, config.basePath), authority);
     }
 
     /** An HTTP/1.0 client need not say it, nor an event. */

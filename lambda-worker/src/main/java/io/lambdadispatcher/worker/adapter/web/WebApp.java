@@ -34,13 +34,13 @@ final class WebApp implements ChildListener {
 
     WebApp(WebConfig config) {
         this.config = config;
-        String command = config.command();
+        String command = config.command;
         this.child = command == null ? null : new Child(command(command), this);
     }
 
     /** It listens where we look for it, and does not get what is ours: secrets and tokens are among it. */
     private ChildCommand command(String line) {
-        String port = Integer.toString(config.address().getPort());
+        String port = Integer.toString(config.address.getPort());
         ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
         for (String name : System.getenv().keySet()) {
             if (name.startsWith(WorkerConfig.VARIABLE_PREFIX)) {
@@ -87,7 +87,7 @@ final class WebApp implements ChildListener {
     }
 
     private IllegalStateException stoppedAlready() {
-        String name = config.command() == null ? "at " + config.address() : "'" + config.command() + "'";
+        String name = config.command == null ? "at " + config.address : "'" + config.command + "'";
         return new IllegalStateException("the app " + name + " has been stopped");
     }
 
@@ -100,7 +100,7 @@ final class WebApp implements ChildListener {
     public void onDied(String how) {
         if (!ready.isDone() && ++earlyDeaths == MOST_EARLY_DEATHS) {
             ready.completeExceptionally(new IllegalStateException(
-                    "the app '" + config.command() + "' died " + earlyDeaths + " times before it was ready: " + how));
+                    "the app '" + config.command + "' died " + earlyDeaths + " times before it was ready: " + how));
         }
     }
 
@@ -109,8 +109,7 @@ final class WebApp implements ChildListener {
         if (stopped || probe != null && !probe.isDone()) {
             return;
         }
-        CompletableFuture<Void> started =
-                ReadinessProbe.start(config.readiness(), config.address().getHostString());
+        CompletableFuture<Void> started = ReadinessProbe.start(config.readiness, config.address.getHostString());
         probe = started;
         started.whenComplete((nothing, failure) -> {
             if (failure != null) {

@@ -30,14 +30,39 @@ public final class WebConfig {
         TCP
     }
 
-    /** Never changed any more. */
-    private final Builder values;
+    final InetSocketAddress address;
+    final AppProtocol protocol;
 
-    private final ReadinessCheck readiness;
+    /** Empty if there is none. */
+    final String basePath;
 
-    private WebConfig(Builder values, ReadinessCheck readiness) {
-        this.values = values;
-        this.readiness = readiness;
+    /** In lower case; {@code null} if there is none. */
+    final @Nullable AsciiString authorizationSource;
+
+    final Duration idleLimit;
+    final @Nullable String command;
+    final String passThroughPath;
+    final StatusCodes errorStatusCodes;
+    final @Nullable String drainPath;
+    final ReadinessCheck readiness;
+
+    private WebConfig(Builder from) {
+        address = from.address;
+        protocol = from.protocol;
+        basePath = from.basePath;
+        authorizationSource = from.authorizationSource;
+        idleLimit = from.idleLimit;
+        command = from.command;
+        passThroughPath = from.passThroughPath;
+        errorStatusCodes = from.errorStatusCodes;
+        drainPath = from.drainPath;
+        readiness = new ReadinessCheck(
+                from.probe,
+                from.readinessPort,
+                from.readinessPath,
+                from.healthyStatusCodes,
+                from.readinessInterval,
+                from.readinessLimit);
     }
 
     /** For an application on 127.0.0.1. */
@@ -48,51 +73,6 @@ public final class WebConfig {
     /** @param address of the application, resolved */
     public static Builder builder(InetSocketAddress address) {
         return new Builder(address);
-    }
-
-    InetSocketAddress address() {
-        return values.address;
-    }
-
-    AppProtocol protocol() {
-        return values.protocol;
-    }
-
-    /** Empty if there is none. */
-    String basePath() {
-        return values.basePath;
-    }
-
-    /** In lower case; {@code null} if there is none. */
-    @Nullable
-    AsciiString authorizationSource() {
-        return values.authorizationSource;
-    }
-
-    Duration idleLimit() {
-        return values.idleLimit;
-    }
-
-    ReadinessCheck readiness() {
-        return readiness;
-    }
-
-    @Nullable
-    String command() {
-        return values.command;
-    }
-
-    String passThroughPath() {
-        return values.passThroughPath;
-    }
-
-    StatusCodes errorStatusCodes() {
-        return values.errorStatusCodes;
-    }
-
-    @Nullable
-    String drainPath() {
-        return values.drainPath;
     }
 
     /** Not thread-safe. */
@@ -116,24 +96,6 @@ public final class WebConfig {
         private Builder(InetSocketAddress address) {
             this.address = address;
             this.readinessPort = address.getPort();
-        }
-
-        private Builder(Builder other) {
-            address = other.address;
-            protocol = other.protocol;
-            basePath = other.basePath;
-            authorizationSource = other.authorizationSource;
-            idleLimit = other.idleLimit;
-            command = other.command;
-            passThroughPath = other.passThroughPath;
-            errorStatusCodes = other.errorStatusCodes;
-            drainPath = other.drainPath;
-            probe = other.probe;
-            readinessPort = other.readinessPort;
-            readinessPath = other.readinessPath;
-            healthyStatusCodes = other.healthyStatusCodes;
-            readinessInterval = other.readinessInterval;
-            readinessLimit = other.readinessLimit;
         }
 
         /** Sets what the application speaks. Default: HTTP/1.1. */
@@ -266,15 +228,7 @@ public final class WebConfig {
             if (idleLimit.isNegative()) {
                 throw new IllegalArgumentException("idle limit is " + idleLimit + ", expected zero or more");
             }
-            return new WebConfig(
-                    new Builder(this),
-                    new ReadinessCheck(
-                            probe,
-                            readinessPort,
-                            readinessPath,
-                            healthyStatusCodes,
-                            readinessInterval,
-                            readinessLimit));
+            return new WebConfig(this);
         }
 
         private static void requirePath(String what, @Nullable String path) {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
+import io.lambdadispatcher.worker.internal.exchange.Variables;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -23,34 +24,24 @@ final class WebEnvironment {
     static final String ADAPTER_PREFIX = "AWS_LWA_";
 
     private static final String PLAIN_PORT = "PORT";
-    private static final String DEFAULT_PORT = "8080";
     private static final String OLD_PREFIX_OF_CHECKS = "READINESS_CHECK_";
     private static final String LEAST_UNHEALTHY = "READINESS_CHECK_MIN_UNHEALTHY_STATUS";
 
     private static final Logger log = LoggerFactory.getLogger(WebEnvironment.class);
 
-    private final Map<String, String> variables;
+    private final Variables variables;
 
     private WebEnvironment(Map<String, String> variables) {
-        this.variables = variables;
+        this.variables = new Variables(variables);
     }
 
     static @Nullable String chosenBy(Map<String, String> variables) {
-        for (String name : List.of(PORT_VARIABLE, PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT")) {
-            if (has(variables, name)) {
-                return name;
-            }
-        }
-        return null;
+        List<String> set = new Variables(variables).allSet(PORT_VARIABLE, PREFIX + "COMMAND", ADAPTER_PREFIX + "PORT");
+        return set.isEmpty() ? null : set.get(0);
     }
 
     static boolean isPortGiven(Map<String, String> variables) {
-        return has(variables, PLAIN_PORT);
-    }
-
-    private static boolean has(Map<String, String> variables, String name) {
-        String value = variables.get(name);
-        return value != null && !value.isBlank();
+        return new Variables(variables).find(PLAIN_PORT) != null;
     }
 
     /** @throws IllegalArgumentException names the variable, its value and what was expected */
@@ -59,34 +50,34 @@ final class WebEnvironment {
     }
 
     private WebConfig read() {
-        int port = port(DEFAULT_PORT, PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT);
+        int port = port(8080, PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT);
         AppProtocol protocol = protocol();
         sayWhatDiffers();
         return WebConfig.builder(address(port))
                 .protocol(protocol)
-                .command(find(PREFIX + "COMMAND"))
+                .command(variables.find(PREFIX + "COMMAND"))
                 .drainPath(drainPath())
                 .basePath(basePath())
-                .authorizationSource(find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
-                .idleLimit(millis("IDLE_MILLIS", Duration.ofSeconds(4)))
+                .authorizationSource(
+                        variables.find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
+                .idleLimit(millis("IDLE_MILLIS", 4_000))
                 .passThroughPath(path("/events", PREFIX + "EVENT_PATH", ADAPTER_PREFIX + "PASS_THROUGH_PATH"))
                 .errorStatusCodes(
                         codes(StatusCodes.NONE, PREFIX + "ERROR_STATUS_CODES", ADAPTER_PREFIX + "ERROR_STATUS_CODES"))
                 .readinessProbe(probe(protocol))
-                .readinessPort(port(Integer.toString(port), names("PORT")))
+                .readinessPort(port(port, names("PORT")))
                 .readinessPath(path("/", names("PATH")))
                 .healthyStatusCodes(healthy())
-                .readinessInterval(millis("READINESS_INTERVAL_MILLIS", Duration.ofMillis(10)))
-                .readinessLimit(millis("READINESS_LIMIT_MILLIS", Duration.ofMinutes(5)))
+                .readinessInterval(millis("READINESS_INTERVAL_MILLIS", 10))
+                .readinessLimit(millis("READINESS_LIMIT_MILLIS", 300_000))
                 .build();
     }
 
     private AppProtocol protocol() {
-        String value = text("http1", PREFIX + "PROTOCOL").toLowerCase(Locale.ROOT);
-        return switch (value) {
+        return switch (variables.text("http1", PREFIX + "PROTOCOL").toLowerCase(Locale.ROOT)) {
             case "http1" -> AppProtocol.HTTP1;
             case "h2c" -> AppProtocol.H2C;
-            default -> throw bad(PREFIX + "PROTOCOL", value, "http1 or h2c");
+            default -> throw variables.bad("http1 or h2c", PREFIX + "PROTOCOL");
         };
     }
 
@@ -102,137 +93,79 @@ final class WebEnvironment {
     /** An application that speaks nothing but HTTP/2 does not understand the check's HTTP/1.1. */
     private Probe probe(AppProtocol protocol) {
         String fallback = protocol == AppProtocol.H2C ? "tcp" : "http";
-        String value = text(fallback, names("PROTOCOL")).toLowerCase(Locale.ROOT);
-        return switch (value) {
+        return switch (variables.text(fallback, names("PROTOCOL")).toLowerCase(Locale.ROOT)) {
             case "http" -> Probe.HTTP;
             case "tcp" -> Probe.TCP;
-            default -> throw bad(nameSet(names("PROTOCOL")), value, "http or tcp");
+            default -> throw variables.bad("http or tcp", names("PROTOCOL"));
         };
     }
 
     private StatusCodes healthy() {
-        String[] names = {ADAPTER_PREFIX + LEAST_UNHEALTHY, LEAST_UNHEALTHY};
-        String least = find(names);
-        if (least == null) {
-            return codes(StatusCodes.ALL_BUT_SERVER_ERRORS, names("HEALTHY_STATUS"));
-        }
-        int unhealthy = number(nameSet(names), least);
-        if (unhealthy < 101 || unhealthy > 1000) {
-            throw bad(nameSet(names), least, "a status code, 101 to 1000");
-        }
+        int unhealthy = variables.number(500, 101, 1000, ADAPTER_PREFIX + LEAST_UNHEALTHY, LEAST_UNHEALTHY);
         return codes(StatusCodes.parse("100-" + (unhealthy - 1)), names("HEALTHY_STATUS"));
     }
 
     private String basePath() {
-        String path = text("", PREFIX + "BASE_PATH", ADAPTER_PREFIX + "REMOVE_BASE_PATH", "REMOVE_BASE_PATH");
+        String path = variables.text("", PREFIX + "BASE_PATH", ADAPTER_PREFIX + "REMOVE_BASE_PATH", "REMOVE_BASE_PATH");
         String trimmed = path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
         return trimmed.isEmpty() || trimmed.startsWith("/") ? trimmed : "/" + trimmed;
     }
 
     private @Nullable String drainPath() {
         String name = PREFIX + "DRAIN_PATH";
-        String path = find(name);
-        if (path != null && !path.startsWith("/")) {
-            throw bad(name, path, "a path that begins with /");
-        }
-        return path;
+        return variables.find(name) == null ? null : path("/", name);
     }
 
     private void sayWhatDiffers() {
-        String mode = find(ADAPTER_PREFIX + "INVOKE_MODE");
+        String mode = variables.find(ADAPTER_PREFIX + "INVOKE_MODE");
         if (mode != null) {
             log.info(
                     "{}INVOKE_MODE={} changes nothing: responses to the dispatcher always stream, those to ordinary invocations never do",
                     ADAPTER_PREFIX,
                     mode);
         }
-        if ("true".equals(find(ADAPTER_PREFIX + "ENABLE_COMPRESSION"))) {
+        if ("true".equals(variables.find(ADAPTER_PREFIX + "ENABLE_COMPRESSION"))) {
             log.warn(
                     "{}ENABLE_COMPRESSION=true is not supported: responses pass as the app makes them; let the app compress",
                     ADAPTER_PREFIX);
         }
     }
 
-    private @Nullable String find(String... names) {
-        String value = variables.get(nameSet(names));
-        return value == null || value.isBlank() ? null : value.trim();
-    }
-
-    /** @return the one of these that is set, which is what an error names; the first if none is */
-    private String nameSet(String... names) {
-        for (String name : names) {
-            if (has(variables, name)) {
-                return name;
-            }
-        }
-        return names[0];
-    }
-
-    private String text(String otherwise, String... names) {
-        String value = find(names);
-        return value == null ? otherwise : value;
-    }
-
-    private int port(String otherwise, String... names) {
-        String value = text(otherwise, names);
-        int port = number(nameSet(names), value);
-        if (port < 1 || port > 65_535) {
-            throw bad(nameSet(names), value, "a port, 1 to 65535");
-        }
-        return port;
+    private int port(int otherwise, String... names) {
+        return variables.number(otherwise, 1, 65_535, names);
     }
 
     private InetSocketAddress address(int port) {
         String[] names = {PREFIX + "HOST", ADAPTER_PREFIX + "HOST"};
-        String host = text("127.0.0.1", names);
+        String host = variables.text("127.0.0.1", names);
         InetSocketAddress address = new InetSocketAddress(host, port);
         if (address.isUnresolved()) {
-            throw bad(nameSet(names), host, "a host that is known here");
+            throw variables.bad("a host that is known here", names);
         }
         return address;
     }
 
     private String path(String otherwise, String... names) {
-        String value = text(otherwise, names);
+        String value = variables.text(otherwise, names);
         if (!value.startsWith("/")) {
-            throw bad(nameSet(names), value, "a path that begins with /");
+            throw variables.bad("a path that begins with /", names);
         }
         return value;
     }
 
-    private static int number(String name, String value) {
-        try {
-            return Integer.parseInt(value);
-        } catch (NumberFormatException e) {
-            throw bad(name, value, "a number");
-        }
-    }
-
-    private Duration millis(String name, Duration otherwise) {
-        String value = find(PREFIX + name);
-        if (value == null) {
-            return otherwise;
-        }
-        int millis = number(PREFIX + name, value);
-        if (millis < 0) {
-            throw bad(PREFIX + name, value, "milliseconds, zero or more");
-        }
-        return Duration.ofMillis(millis);
+    private Duration millis(String name, int otherwise) {
+        return Duration.ofMillis(variables.number(otherwise, 0, Integer.MAX_VALUE, PREFIX + name));
     }
 
     private StatusCodes codes(StatusCodes otherwise, String... names) {
-        String value = find(names);
+        String value = variables.find(names);
         if (value == null) {
             return otherwise;
         }
         try {
             return StatusCodes.parse(value);
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(nameSet(names) + " is '" + value + "': " + e.getMessage(), e);
+            throw variables.bad("codes and ranges such as 200,301-399", names);
         }
-    }
-
-    private static IllegalArgumentException bad(String name, String value, String expected) {
-        return new IllegalArgumentException(name + " is '" + value + "', expected " + expected);
     }
 }

@@ -71,7 +71,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     }
 
     private static WebEvent passThrough(byte[] json, WebConfig config) {
-        Http2Headers head = head("POST", config.passThroughPath());
+        Http2Headers head = head("POST", config.passThroughPath);
         head.add(HttpHeaderNames.CONTENT_TYPE, JSON_TYPE);
         return new WebEvent(Kind.PASS_THROUGH, head, json).counted();
     }

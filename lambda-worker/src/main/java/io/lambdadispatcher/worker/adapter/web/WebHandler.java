@@ -83,7 +83,7 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
     /** Passes it on to the application, where it has a path for that. */
     @Override
     public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
-        String path = config.drainPath();
+        String path = config.drainPath;
         if (path == null) {
             return CompletableFuture.completedFuture(null);
         }
@@ -114,7 +114,7 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
     }
 
     private void relayUnclaimed(Request request, Response response, Origin origin) {
-        if (config.drainPath() != null && DrainNotice.isClaimedBy(request.headers())) {
+        if (config.drainPath != null && DrainNotice.isClaimedBy(request.headers())) {
             origin.answer(
                     request,
                     response,
@@ -132,7 +132,7 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
     private Upstream upstream(EventLoop loop) {
         Upstream known = upstreams.get();
         if (known == null) {
-            known = config.protocol() == AppProtocol.H2C
+            known = config.protocol == AppProtocol.H2C
                     ? new H2cUpstream(loop, config, clocks)
                     : new Http1Upstream(loop, config, clocks);
             upstreams.set(known);

@@ -110,7 +110,7 @@ final class WebInvocations implements RequestStreamHandler {
 
     private byte[] written(WebEvent event, Answer answer) throws IOException {
         int status = StatusCode.parse(answer.head().status());
-        if (config.errorStatusCodes().contains(status)) {
+        if (config.errorStatusCodes.contains(status)) {
             throw new IOException(Json.write(
                     Map.of("statusCode", status, "body", new String(answer.body(), StandardCharsets.UTF_8))));
         }

@@ -80,16 +80,15 @@ public final class Child {
         Children.THREAD.execute(() -> waitMillis = firstWaitMillis);
     }
 
-    /** Ends the process at once, by KILL, if it runs; to the listener it has died. */
-    public void kill() {
-        Children.THREAD.execute(this::onKill);
-    }
-
-    /** KILL, unless the process has been replaced since. @param pid as {@link ChildListener#onStarted} gave it */
+    /**
+     * Ends the process at once, by KILL, unless it has been replaced since; to the listener it has died.
+     *
+     * @param pid as {@link ChildListener#onStarted} gave it
+     */
     public void kill(long pid) {
         Children.THREAD.execute(() -> {
             if (process != null && process.pid() == pid) {
-                onKill();
+                family(process).forEach(ProcessHandle::destroyForcibly);
             }
         });
     }
@@ -166,13 +165,6 @@ public final class Child {
             news.run();
         } catch (RuntimeException e) {
             log.error("what listens to {} failed", command.name(), e);
-        }
-    }
-
-    private void onKill() {
-        if (process != null) {
-            List<ProcessHandle> all = family(process);
-            all.forEach(ProcessHandle::destroyForcibly);
         }
     }
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -21,7 +22,9 @@ import io.lambdadispatcher.worker.internal.relay.StreamHost;
 import io.lambdadispatcher.worker.internal.transport.Http2Client;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
@@ -30,7 +33,6 @@ import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,11 +55,6 @@ import org.slf4j.LoggerFactory;
  * when the channel does, when the peer is silent, or when the control stream breaks.
  */
 final class DispatcherConnection extends Http2Client.Owner implements StreamHost, ControlStream.Listener {
-    private static final AsciiString HTTP = AsciiString.cached("http");
-    private static final AsciiString HTTPS = AsciiString.cached("https");
-    private static final AsciiString AUTHORIZATION = AsciiString.cached("authorization");
-    private static final AsciiString CONTENT_TYPE = AsciiString.cached("content-type");
-
     private static final long GREETING_TIMEOUT_MILLIS = 10_000;
     private static final long REPLACE_DELAY_MILLIS = 1_000;
     private static final long PARTING_TIMEOUT_MILLIS = 2_000;
@@ -118,8 +115,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void openControl(String token) {
-        Http2Stream stream =
-                open(request(Endpoints.CONTROL_PATH).set(AUTHORIZATION, AsciiString.of(Endpoints.BEARER + token)));
+        Http2Stream stream = open(request(Endpoints.CONTROL_PATH)
+                .set(HttpHeaderNames.AUTHORIZATION, AsciiString.of(Endpoints.BEARER + token)));
         if (stream == null) {
             return;
         }
@@ -135,10 +132,10 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private Http2Headers request(AsciiString path) {
         return new DefaultHttp2Headers(false)
                 .method(HttpMethod.POST.asciiName())
-                .scheme(settings.tls() ? HTTPS : HTTP)
+                .scheme((settings.tls() ? HttpScheme.HTTPS : HttpScheme.HTTP).name())
                 .authority(settings.authority())
                 .path(path)
-                .set(CONTENT_TYPE, Endpoints.MEDIA_TYPE);
+                .set(HttpHeaderNames.CONTENT_TYPE, Endpoints.MEDIA_TYPE);
     }
 
     private @Nullable Http2Stream open(Http2Headers head) {
@@ -178,7 +175,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 welcome.pingIntervalMillis(),
                 welcome.pingTimeoutMillis(),
                 silentMillis -> close("the dispatcher has been silent for " + silentMillis + " ms"));
-        for (int i = 0; i < settings.streams() && state == State.SERVING; i++) {
+        for (int i = 0; i < settings.streams(); i++) {
             openStream();
         }
         if (state == State.SERVING) {
@@ -190,6 +187,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void openStream() {
+        if (state != State.SERVING) {
+            return;
+        }
         Http2Stream stream = open(request(Endpoints.STREAM_PATH));
         if (stream != null) {
             ServedStream worker = new ServedStream(this, handler, stream);
@@ -249,9 +249,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private void onGraceOver() {
         admitting = false;
-        for (ServedStream stream : new ArrayList<>(streams.values())) {
-            stream.abort(ErrorCode.GOING_AWAY, "the worker's grace is over");
-        }
+        List.copyOf(streams.values())
+                .forEach(stream -> stream.abort(ErrorCode.GOING_AWAY, "the worker's grace is over"));
         graceOver = true;
         checkDrained();
     }
@@ -348,11 +347,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void onRefused(@Nullable CharSequence status) {
-        try {
-            refusal = status == null ? 0 : Integer.parseInt(status.toString());
-        } catch (NumberFormatException e) {
-            log.debug("control stream answered with status '{}'", status);
-        }
+        refusal = Math.max(0, StatusCode.parse(status));
         close("the dispatcher refused the worker with status " + status);
     }
 
@@ -460,14 +455,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 long delayMillis = lost.hasServed() ? 0 : REPLACE_DELAY_MILLIS;
                 http2.ctx()
                         .executor()
-                        .schedule(
-                                () -> {
-                                    if (state == State.SERVING) {
-                                        openStream();
-                                    }
-                                },
-                                delayMillis,
-                                TimeUnit.MILLISECONDS);
+                        .schedule(DispatcherConnection.this::openStream, delayMillis, TimeUnit.MILLISECONDS);
             }
         }
     }

@@ -1,7 +1,7 @@
 /**
  * What stands between handlers and whoever serves with them: requests and responses that come by no
- * worker stream, the life of a handler, the threads of blocking ones, and the log of their
- * failures.
+ * worker stream, the variables that configure handlers, their life, the threads of blocking ones,
+ * and the log of their failures.
  */
 @NullMarked
 package io.lambdadispatcher.worker.internal.exchange;

@@ -1,12 +1,12 @@
 package io.lambdadispatcher.worker.internal.relay;
 
+import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.Optional;
@@ -26,7 +26,6 @@ import org.jspecify.annotations.Nullable;
  * deadline bounds them.
  */
 final class ServedExchange {
-    private static final AsciiString CONNECT = AsciiString.cached("CONNECT");
 
     /** {@link #deadlineNanos} where the dispatcher waits for ever. */
     private static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -47,7 +46,7 @@ final class ServedExchange {
     ServedExchange(ServedStream stream, Http2Headers head, boolean requestEnded, long timeoutNanos) {
         this.stream = stream;
         this.deadlineNanos = timeoutNanos == 0 ? NO_DEADLINE : stream.nowNanos() + timeoutNanos;
-        this.tunnelAsked = CONNECT.contentEquals(head.method());
+        this.tunnelAsked = Methods.isConnect(head.method());
         this.request = new RequestSide(this, head, requestEnded);
         this.response = new ResponseSide(this, stream);
     }

@@ -167,7 +167,7 @@ class FunctionHandlerTest {
             stream.data(new byte[4_001], false);
             ScriptedStream.Gathered refused = stream.gather();
             assertThat(refused.status()).isEqualTo("413");
-            assertThat(refused.text()).contains("10000 octets");
+            assertThat(refused.text()).contains("10000 bytes");
             stream.data(new byte[9], true);
 
             stream.request(post("/"), 0, false);
@@ -253,7 +253,7 @@ class FunctionHandlerTest {
     @ValueSource(strings = {"64MB", "-1", "1073741825", "99999999999"})
     void should_name_a_limit_that_cannot_be(String value) {
         assertThatThrownBy(() -> handler(Mixed.class, FunctionHandler.MAX_BODY_VARIABLE, value))
-                .hasMessage(
-                        "LAMBDA_DISPATCHER_EVENT_MAX_BODY_BYTES is '" + value + "', expected octets, 0 to 1073741824");
+                .hasMessage("LAMBDA_DISPATCHER_EVENT_MAX_BODY_BYTES is '" + value
+                        + "', expected a number, 0 to 1073741824");
     }
 }

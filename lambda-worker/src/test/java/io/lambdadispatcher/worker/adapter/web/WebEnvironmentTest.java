@@ -13,13 +13,13 @@ class WebEnvironmentTest {
     @Test
     void should_have_the_adapters_defaults() {
         WebConfig config = WebEnvironment.read(Map.of());
-        assertThat(config.address().getPort()).isEqualTo(8080);
-        assertThat(config.address().getHostString()).isEqualTo("127.0.0.1");
-        assertThat(config.protocol()).isEqualTo(AppProtocol.HTTP1);
-        assertThat(config.basePath()).isEmpty();
-        assertThat(config.passThroughPath()).isEqualTo("/events");
-        assertThat(config.drainPath()).isNull();
-        ReadinessCheck check = config.readiness();
+        assertThat(config.address.getPort()).isEqualTo(8080);
+        assertThat(config.address.getHostString()).isEqualTo("127.0.0.1");
+        assertThat(config.protocol).isEqualTo(AppProtocol.HTTP1);
+        assertThat(config.basePath).isEmpty();
+        assertThat(config.passThroughPath).isEqualTo("/events");
+        assertThat(config.drainPath).isNull();
+        ReadinessCheck check = config.readiness;
         assertThat(check.port()).isEqualTo(8080);
         assertThat(check.path()).isEqualTo("/");
         assertThat(check.probe()).isEqualTo(Probe.HTTP);
@@ -41,13 +41,13 @@ class WebEnvironmentTest {
                 "AWS_LWA_AUTHORIZATION_SOURCE", "X-Auth",
                 "AWS_LWA_ERROR_STATUS_CODES", "500,502-504",
                 "AWS_LWA_INVOKE_MODE", "response_stream"));
-        assertThat(config.address().getPort()).isEqualTo(7000);
-        assertThat(config.basePath()).isEqualTo("/orders");
-        assertThat(config.passThroughPath()).isEqualTo("/queue");
-        assertThat(String.valueOf(config.authorizationSource())).isEqualTo("x-auth");
-        assertThat(config.errorStatusCodes().contains(503)).isTrue();
-        assertThat(config.errorStatusCodes().contains(501)).isFalse();
-        ReadinessCheck check = config.readiness();
+        assertThat(config.address.getPort()).isEqualTo(7000);
+        assertThat(config.basePath).isEqualTo("/orders");
+        assertThat(config.passThroughPath).isEqualTo("/queue");
+        assertThat(String.valueOf(config.authorizationSource)).isEqualTo("x-auth");
+        assertThat(config.errorStatusCodes.contains(503)).isTrue();
+        assertThat(config.errorStatusCodes.contains(501)).isFalse();
+        ReadinessCheck check = config.readiness;
         assertThat(check.port()).isEqualTo(7001);
         assertThat(check.path()).isEqualTo("/health");
         assertThat(check.probe()).isEqualTo(Probe.TCP);
@@ -63,12 +63,12 @@ class WebEnvironmentTest {
                 "READINESS_CHECK_PORT", "7002",
                 "REMOVE_BASE_PATH", "v1",
                 "AWS_LWA_READINESS_CHECK_MIN_UNHEALTHY_STATUS", "400"));
-        assertThat(config.address().getPort()).isEqualTo(7000);
-        assertThat(config.readiness().path()).isEqualTo("/old");
-        assertThat(config.readiness().port()).isEqualTo(7002);
-        assertThat(config.basePath()).isEqualTo("/v1");
-        assertThat(config.readiness().healthy().contains(399)).isTrue();
-        assertThat(config.readiness().healthy().contains(400)).isFalse();
+        assertThat(config.address.getPort()).isEqualTo(7000);
+        assertThat(config.readiness.path()).isEqualTo("/old");
+        assertThat(config.readiness.port()).isEqualTo(7002);
+        assertThat(config.basePath).isEqualTo("/v1");
+        assertThat(config.readiness.healthy().contains(399)).isTrue();
+        assertThat(config.readiness.healthy().contains(400)).isFalse();
     }
 
     @Test
@@ -82,13 +82,13 @@ class WebEnvironmentTest {
                 "LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "250",
                 "LAMBDA_DISPATCHER_WEB_DRAIN_PATH", "/going",
                 "LAMBDA_DISPATCHER_WEB_READINESS_LIMIT_MILLIS", "5000"));
-        assertThat(config.address().getPort()).isEqualTo(9000);
-        assertThat(config.protocol()).isEqualTo(AppProtocol.H2C);
-        assertThat(config.readiness().probe()).isEqualTo(Probe.TCP);
-        assertThat(config.readiness().limit()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(config.command()).isEqualTo("node app.js");
-        assertThat(config.drainPath()).isEqualTo("/going");
-        assertThat(config.idleLimit()).isEqualTo(Duration.ofMillis(250));
+        assertThat(config.address.getPort()).isEqualTo(9000);
+        assertThat(config.protocol).isEqualTo(AppProtocol.H2C);
+        assertThat(config.readiness.probe()).isEqualTo(Probe.TCP);
+        assertThat(config.readiness.limit()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(config.command).isEqualTo("node app.js");
+        assertThat(config.drainPath).isEqualTo("/going");
+        assertThat(config.idleLimit).isEqualTo(Duration.ofMillis(250));
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;

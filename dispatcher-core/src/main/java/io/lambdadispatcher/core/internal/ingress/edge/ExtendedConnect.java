@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.wire.http.Methods;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
@@ -10,12 +11,6 @@ import io.netty.util.AsciiString;
  * acceptance belong to one hop only and go no further.
  */
 public final class ExtendedConnect {
-    /** The value of {@code :protocol}, and of HTTP/1.1's {@code upgrade}. */
-    public static final AsciiString WEBSOCKET = AsciiString.cached("websocket");
-
-    public static final AsciiString KEY = AsciiString.cached("sec-websocket-key");
-    public static final AsciiString ACCEPT = AsciiString.cached("sec-websocket-accept");
-
     private ExtendedConnect() {}
 
     /** Changes the head of a client's request into the one that its worker gets. */
@@ -25,9 +20,9 @@ public final class ExtendedConnect {
         head.remove(protocol);
         head.remove(HttpHeaderNames.CONTENT_LENGTH);
         head.remove(HttpHeaderNames.EXPECT);
-        head.remove(KEY);
-        head.remove(ACCEPT);
+        head.remove(HttpHeaderNames.SEC_WEBSOCKET_KEY);
+        head.remove(HttpHeaderNames.SEC_WEBSOCKET_ACCEPT);
         rules.request(head);
-        head.set(protocol, WEBSOCKET);
+        head.set(protocol, HttpHeaderValues.WEBSOCKET);
     }
 }

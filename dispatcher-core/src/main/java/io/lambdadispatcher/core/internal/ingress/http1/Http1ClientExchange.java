@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.TextAnswer;
+import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -130,7 +131,7 @@ final class Http1ClientExchange implements ResponseSink {
         keepAlive = false;
         WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
         if (refusal == null) {
-            openWebSocket(head, WebSocketHandshake.of(from));
+            openWebSocket(head, WebSocketHandshake.key(from));
         } else {
             upgradeRequired = refusal.status().equals(HttpResponseStatus.UPGRADE_REQUIRED);
             answer(refusal.status(), refusal.detail(), false);
@@ -138,10 +139,10 @@ final class Http1ClientExchange implements ResponseSink {
         return true;
     }
 
-    private void openWebSocket(Http2Headers head, WebSocketHandshake handshake) {
+    private void openWebSocket(Http2Headers head, WebSocketKey key) {
         bodyEnded = true;
         ExtendedConnect.toConnect(head, connection.rules());
-        request = connection.context().opener().open(head, false, new Http1Tunnel(this, connection, handshake));
+        request = connection.context().opener().open(head, false, new Http1Tunnel(this, connection, key));
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -344,7 +345,7 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     /** RFC 6455 section 4.2.2. */
-    HttpResponse switching(Http2Headers head, WebSocketHandshake handshake) {
+    HttpResponse switching(Http2Headers head, WebSocketKey key) {
         connection.rules().response(head);
         head.remove(HttpHeaderNames.CONTENT_LENGTH);
         HttpResponse response = new DefaultFullHttpResponse(
@@ -356,8 +357,8 @@ final class Http1ClientExchange implements ResponseSink {
         copy(head, response.headers());
         response.headers()
                 .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE)
-                .set(HttpHeaderNames.UPGRADE, ExtendedConnect.WEBSOCKET)
-                .set(ExtendedConnect.ACCEPT, handshake.accept());
+                .set(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET)
+                .set(HttpHeaderNames.SEC_WEBSOCKET_ACCEPT, key.accept());
         return response;
     }
 
@@ -467,8 +468,8 @@ final class Http1ClientExchange implements ResponseSink {
         if (upgradeRequired) {
             // RFC 6455 section 4.4, RFC 9110 section 15.5.22.
             response.headers()
-                    .set(WebSocketHandshake.VERSION, WebSocketHandshake.SUPPORTED_VERSION)
-                    .set(HttpHeaderNames.UPGRADE, ExtendedConnect.WEBSOCKET)
+                    .set(HttpHeaderNames.SEC_WEBSOCKET_VERSION, WebSocketHandshake.SUPPORTED_VERSION)
+                    .set(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET)
                     .add(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE);
         }
         connection.write(response);

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -54,7 +55,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
     private final Http1ClientExchange exchange;
     private final Http1ClientConnection connection;
     private final IngressContext context;
-    private final WebSocketHandshake handshake;
+    private final WebSocketKey key;
     private final int windowBytes;
 
     private State state = State.ASKED;
@@ -73,11 +74,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
     private long stillSinceNanos;
     private long stuckSinceNanos;
 
-    Http1Tunnel(Http1ClientExchange exchange, Http1ClientConnection connection, WebSocketHandshake handshake) {
+    Http1Tunnel(Http1ClientExchange exchange, Http1ClientConnection connection, WebSocketKey key) {
         this.exchange = exchange;
         this.connection = connection;
         this.context = connection.context();
-        this.handshake = handshake;
+        this.key = key;
         this.windowBytes = context.limits().streamWindowBytes();
     }
 
@@ -101,7 +102,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
         }
         request = sink;
         state = State.OPEN;
-        connection.become(this, exchange.switching(head, handshake));
+        connection.become(this, exchange.switching(head, key));
         if (end) {
             onWorkerEnded();
         }

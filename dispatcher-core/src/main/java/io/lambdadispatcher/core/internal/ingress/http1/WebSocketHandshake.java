@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.http1;
 
-import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
+import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -10,9 +10,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.AsciiString;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -22,17 +19,9 @@ import org.jspecify.annotations.Nullable;
  * what the two ends agree on, subprotocol and extensions, is theirs. Immutable.
  */
 final class WebSocketHandshake {
-    static final AsciiString VERSION = AsciiString.cached("sec-websocket-version");
     static final AsciiString SUPPORTED_VERSION = AsciiString.cached("13");
 
-    private static final String GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    private static final int KEY_OCTETS = 16;
-
-    private final String key;
-
-    private WebSocketHandshake(String key) {
-        this.key = key;
-    }
+    private WebSocketHandshake() {}
 
     /** Why there will be no WebSocket. */
     record Refusal(HttpResponseStatus status, String detail) {}
@@ -42,7 +31,7 @@ final class WebSocketHandshake {
         HttpHeaders fields = request.headers();
         return fields.contains(HttpHeaderNames.UPGRADE)
                 && request.protocolVersion().equals(HttpVersion.HTTP_1_1)
-                && fields.containsValue(HttpHeaderNames.UPGRADE, ExtendedConnect.WEBSOCKET, true)
+                && fields.containsValue(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true)
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true);
     }
 
@@ -60,21 +49,22 @@ final class WebSocketHandshake {
         if (hasBody(request)) {
             return bad("WebSocket handshake with a body, expected none");
         }
-        List<String> versions = fields.getAll(VERSION);
+        List<String> versions = fields.getAll(HttpHeaderNames.SEC_WEBSOCKET_VERSION);
         if (versions.size() != 1 || !SUPPORTED_VERSION.contentEquals(versions.get(0))) {
             return new Refusal(
-                    HttpResponseStatus.UPGRADE_REQUIRED, VERSION + " " + versions + ", expected " + SUPPORTED_VERSION);
+                    HttpResponseStatus.UPGRADE_REQUIRED,
+                    HttpHeaderNames.SEC_WEBSOCKET_VERSION + " " + versions + ", expected " + SUPPORTED_VERSION);
         }
-        List<String> keys = fields.getAll(ExtendedConnect.KEY);
+        List<String> keys = fields.getAll(HttpHeaderNames.SEC_WEBSOCKET_KEY);
         return keys.size() == 1 && isKey(keys.get(0))
                 ? null
-                : bad("WebSocket handshake with " + ExtendedConnect.KEY + " " + keys + ", expected " + KEY_OCTETS
-                        + " octets in base64");
+                : bad("WebSocket handshake with " + HttpHeaderNames.SEC_WEBSOCKET_KEY + " " + keys + ", expected "
+                        + WebSocketKey.BYTES + " octets in base64");
     }
 
     private static boolean isKey(String text) {
         try {
-            return Base64.getDecoder().decode(text).length == KEY_OCTETS && text.length() % 4 == 0;
+            return Base64.getDecoder().decode(text).length == WebSocketKey.BYTES && text.length() % 4 == 0;
         } catch (IllegalArgumentException e) {
             return false;
         }
@@ -85,17 +75,7 @@ final class WebSocketHandshake {
     }
 
     /** Of a request that {@link #verify} has nothing against. */
-    static WebSocketHandshake of(HttpRequest request) {
-        return new WebSocketHandshake(request.headers().get(ExtendedConnect.KEY));
-    }
-
-    /** RFC 6455 section 4.2.2: proof that somebody has read the key who knows what it is for. */
-    String accept() {
-        try {
-            MessageDigest sha1 = MessageDigest.getInstance("SHA-1");
-            return Base64.getEncoder().encodeToString(sha1.digest((key + GUID).getBytes(StandardCharsets.US_ASCII)));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-1", e);
-        }
+    static WebSocketKey key(HttpRequest request) {
+        return new WebSocketKey(request.headers().get(HttpHeaderNames.SEC_WEBSOCKET_KEY));
     }
 }

@@ -114,12 +114,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
         if (tunnel) {
             CharSequence protocol = head.get(PROTOCOL);
-            if (protocol == null || !ExtendedConnect.WEBSOCKET.contentEquals(protocol)) {
+            if (protocol == null || !HttpHeaderValues.WEBSOCKET.contentEquals(protocol)) {
                 return new Rejection(
                         HttpResponseStatus.NOT_IMPLEMENTED,
                         protocol == null
                                 ? "CONNECT is not served without :protocol"
-                                : ":protocol " + protocol + ", expected " + ExtendedConnect.WEBSOCKET);
+                                : ":protocol " + protocol + ", expected " + HttpHeaderValues.WEBSOCKET);
             }
         }
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
@@ -229,7 +229,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (tunnel) {
             head.status(HttpResponseStatus.OK.codeAsText());
             head.remove(HttpHeaderNames.CONTENT_LENGTH);
-            head.remove(ExtendedConnect.ACCEPT);
+            head.remove(HttpHeaderNames.SEC_WEBSOCKET_ACCEPT);
         }
     }
 

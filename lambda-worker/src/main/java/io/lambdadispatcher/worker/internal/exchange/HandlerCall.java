@@ -1,0 +1,80 @@
+package io.lambdadispatcher.worker.internal.exchange;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on a handler's thread, which is interrupted when nobody wants the response any more.
+ * Started on the event loop; the call itself is on the thread.
+ */
+public abstract class HandlerCall implements Runnable {
+    protected final Request request;
+    protected final Response response;
+
+    /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
+    private final Object threadLock = new Object();
+
+    private @Nullable Thread thread;
+
+    protected HandlerCall(Request request, Response response) {
+        this.request = request;
+        this.response = response;
+    }
+
+    /** Calls the user's code, unless the request has been cancelled before its turn. */
+    protected abstract void call();
+
+    /** Releases what the call holds: it has ended, or there is no thread for it. */
+    protected abstract void release();
+
+    protected final void execute(Executor threads) {
+        try {
+            threads.execute(this);
+        } catch (RejectedExecutionException e) {
+            release();
+            response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
+        }
+    }
+
+    /** To be called when the request is cancelled. */
+    protected final void interrupt(ErrorCode code) {
+        synchronized (threadLock) {
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+    }
+
+    @Override
+    public final void run() {
+        setThread(Thread.currentThread());
+        try {
+            if (request.cancellation() == null) {
+                call();
+            }
+        } finally {
+            setThread(null);
+            // An interrupt that was meant for this request ends with it.
+            Thread.interrupted();
+            release();
+        }
+    }
+
+    private void setThread(@Nullable Thread current) {
+        synchronized (threadLock) {
+            thread = current;
+        }
+    }
+
+    /** @param text gets as far as the client, the message of {@code cause} only into the log */
+    protected final void fail(String what, Throwable cause, String text) {
+        if (request.cancellation() == null) {
+            FailureLog.report(what, request, cause);
+            response.fail(ErrorCode.HANDLER_FAILED, text);
+        }
+    }
+}
