@@ -60,6 +60,23 @@ public final class HopByHop {
         return NAMES.contains(name) || HttpHeaderNames.TE.contentEquals(name);
     }
 
+    /**
+     * Returns one bit for the first letter of each header that a request may lose, and of {@code others}, for a quick test
+     * with {@link #firstLetter}. Letters that share a bit with a digit or a colon do no harm.
+     */
+    public static long firstLetters(CharSequence... others) {
+        long letters = NAMES.firstLetters() | firstLetter(HttpHeaderNames.TE) | firstLetter(OWN_PREFIX);
+        for (CharSequence other : others) {
+            letters |= firstLetter(other);
+        }
+        return letters;
+    }
+
+    /** Returns the bit for the first letter of a name. */
+    public static long firstLetter(CharSequence name) {
+        return 1L << name.charAt(0);
+    }
+
     /** Removes what a request must not pass on, with what its {@code connection} nominates. */
     public static void removeFromRequest(Http2Headers head) {
         List<CharSequence> dropped = null;

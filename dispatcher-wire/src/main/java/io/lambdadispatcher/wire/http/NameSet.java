@@ -2,6 +2,7 @@ package io.lambdadispatcher.wire.http;
 
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -25,6 +26,13 @@ final class NameSet {
         }
         return new NameSet(
                 byLength.stream().map(same -> same.toArray(new AsciiString[0])).toArray(AsciiString[][]::new));
+    }
+
+    long firstLetters() {
+        return Arrays.stream(byLength)
+                .flatMap(Arrays::stream)
+                .mapToLong(HopByHop::firstLetter)
+                .reduce(0, (some, other) -> some | other);
     }
 
     /** Whether the set holds {@code name}, which is compared as it is: in lower case. */

@@ -35,6 +35,12 @@ public final class HeadRules {
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
 
+    /** No other pseudo-header has as many letters. */
+    private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
+
+    private static final long FIRST_LETTERS =
+            HopByHop.firstLetters(X_FORWARDED, FORWARDED, HttpHeaderNames.COOKIE, PROTOCOL);
+
     private final ForwardingPolicy policy;
     private final AsciiString scheme;
     private final AsciiString client;
@@ -85,14 +91,10 @@ public final class HeadRules {
         return !strangeProtocol;
     }
 
-    /** A look at the first letter spares most fields the rest. */
+    /** A look at the first letter spares most headers the rest. */
     private static boolean mayMatter(CharSequence name) {
-        return switch (name.charAt(0)) {
-            case 'c', 'k', 'p', 't', 'u', 'h', 'x', 'f', 'l' -> true;
-            // Of the pseudo-header fields only :protocol has nine letters.
-            case ':' -> name.length() == 9;
-            default -> false;
-        };
+        return (HopByHop.firstLetter(name) & FIRST_LETTERS) != 0
+                && (name.charAt(0) != ':' || name.length() == PROTOCOL.length());
     }
 
     private boolean isUnwantedInRequest(CharSequence name, CharSequence value) {
