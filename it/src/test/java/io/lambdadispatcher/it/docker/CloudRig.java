@@ -9,15 +9,22 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -86,16 +93,30 @@ final class CloudRig implements AutoCloseable {
         return client.sendAsync(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofString());
     }
 
-    /** Over HTTP/2: an echo answers while the request is still coming, and the JDK's HTTP/1.1 client does not listen until it has gone. */
-    HttpResponse<byte[]> post(String path, byte[] body) throws Exception {
-        HttpClient duplex =
-                HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
-        duplex.send(HttpRequest.newBuilder(uri("/ping")).build(), BodyHandlers.discarding());
-        return duplex.send(
-                HttpRequest.newBuilder(uri(path))
-                        .POST(HttpRequest.BodyPublishers.ofByteArray(body))
-                        .build(),
-                BodyHandlers.ofByteArray());
+    /** What came back for a request with a body. */
+    record Echo(String statusLine, byte[] body) {}
+
+    /** By hand, because an echo answers while the request is still coming, and the JDK's HTTP/1.1 client reads only when it has sent everything. */
+    Echo post(String path, byte[] body) throws Exception {
+        try (Socket socket = new Socket("127.0.0.1", uri(path).getPort())) {
+            socket.setSoTimeout(120_000);
+            OutputStream out = socket.getOutputStream();
+            CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> {
+                try {
+                    out.write(("POST " + path + " HTTP/1.0\r\nContent-Length: " + body.length + "\r\n\r\n")
+                            .getBytes(StandardCharsets.US_ASCII));
+                    out.write(body);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            byte[] response = socket.getInputStream().readAllBytes();
+            sent.get(10, TimeUnit.SECONDS);
+            String text = new String(response, StandardCharsets.ISO_8859_1);
+            int end = text.indexOf("\r\n\r\n") + 4;
+            return new Echo(
+                    text.substring(0, text.indexOf("\r\n")), Arrays.copyOfRange(response, end, response.length));
+        }
     }
 
     PoolSnapshot pool() {
