@@ -19,8 +19,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * the loops wait until {@link #settle}.
  */
 final class StressedPool {
-    private static final FunctionOptions OPTIONS =
-            FunctionOptions.of("f").withPending(10, Duration.ofHours(1)).withRequestTimeout(Duration.ofHours(1));
+    private static final FunctionOptions OPTIONS = FunctionOptions.builder("f")
+            .pending(10, Duration.ofHours(1))
+            .requestTimeout(Duration.ofHours(1))
+            .build();
     private static final Http2Headers HEAD = new DefaultHttp2Headers()
             .method("GET")
             .scheme("http")
