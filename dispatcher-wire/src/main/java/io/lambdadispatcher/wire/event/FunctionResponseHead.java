@@ -45,7 +45,7 @@ final class FunctionResponseHead {
         }
         listBytes += lower.length() + trimmed.length() + FlatHeaders.HEADER_OVERHEAD_BYTES;
         if (listBytes > FlatHeaders.MAX_LIST_BYTES) {
-            throw new BadResponseException("headers of more than " + FlatHeaders.MAX_LIST_BYTES + " octets");
+            throw new BadResponseException("headers of more than " + FlatHeaders.MAX_LIST_BYTES + " bytes");
         }
         if (HttpHeaderNames.CONNECTION.contentEquals(lower)) {
             connection.add(trimmed);

@@ -42,6 +42,8 @@ public final class HopByHop {
             HttpHeaderNames.PROXY_AUTHENTICATE,
             HttpHeaderNames.PROXY_AUTHORIZATION);
 
+    private static final long RESPONSE_LETTERS = firstLetters(HttpHeaderNames.CONTENT_LENGTH);
+
     private HopByHop() {}
 
     /** Whether no message keeps this header. The answer for {@code te} depends on the message. */
@@ -97,14 +99,18 @@ public final class HopByHop {
         List<CharSequence> dropped = null;
         for (Map.Entry<CharSequence, CharSequence> header : head) {
             CharSequence name = header.getKey();
-            if (isDroppedFromResponse(name)
-                    || HttpHeaderNames.CONTENT_LENGTH.contentEquals(name)
-                            && !StatusCode.mayHaveLength(StatusCode.parse(head.status()))) {
+            if ((firstLetter(name) & RESPONSE_LETTERS) != 0 && isUnwantedInResponse(head, name)) {
                 dropped = dropped == null ? new ArrayList<>(4) : dropped;
                 dropped.add(name);
             }
         }
         removeAll(head, dropped);
+    }
+
+    private static boolean isUnwantedInResponse(Http2Headers head, CharSequence name) {
+        return isDroppedFromResponse(name)
+                || HttpHeaderNames.CONTENT_LENGTH.contentEquals(name)
+                        && !StatusCode.mayHaveLength(StatusCode.parse(head.status()));
     }
 
     /** Removes these headers. If {@code connection} is among them, removes what it nominates, too. */

@@ -179,8 +179,8 @@ class ResponseReaderTest {
 
         assertThat(read(shape, one.formatted(values.substring(1))).head().get("a"))
                 .hasSize(256 * 1024 - 33);
-        assertThatThrownBy(() -> read(shape, one.formatted(values))).hasMessage("headers of more than 262144 octets");
-        assertThatThrownBy(() -> read(shape, many.formatted(fields))).hasMessage("headers of more than 262144 octets");
+        assertThatThrownBy(() -> read(shape, one.formatted(values))).hasMessage("headers of more than 262144 bytes");
+        assertThatThrownBy(() -> read(shape, many.formatted(fields))).hasMessage("headers of more than 262144 bytes");
     }
 
     /** An exception of another kind would be lost on the thread that brought the result. */

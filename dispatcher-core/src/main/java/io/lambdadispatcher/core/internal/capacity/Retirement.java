@@ -14,7 +14,7 @@ final class Retirement {
     private static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
     private static final int SERVICE_TIMES_KEPT = 20_000;
 
-    /** Our worker library drains by itself so long before its deadline, or a tenth of its life if that is less. */
+    /** Time before its deadline at which a worker drains by itself, or a tenth of its life if that is shorter. */
     private static final long WORKERS_OWN_MARGIN_NANOS = 10 * SECOND;
 
     /** At most this share of the workers leaves in one second, even if far fewer are needed. */

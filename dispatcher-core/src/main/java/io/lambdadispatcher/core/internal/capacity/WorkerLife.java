@@ -29,7 +29,7 @@ final class WorkerLife {
 
     static final long NEVER = Long.MAX_VALUE;
 
-    /** A worker that has lost its connections still counts as capacity for so long. */
+    /** Time for which a worker that has lost its connections still counts as capacity. */
     private static final long REDIAL_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;

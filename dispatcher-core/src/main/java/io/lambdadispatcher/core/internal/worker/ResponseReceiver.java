@@ -186,7 +186,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         return new Failure(kind, text.isEmpty() ? what : what + ": " + text);
     }
 
-    /** The response is malformed: the exchange fails, the stream goes on. */
+    /** The response is malformed. The exchange fails, and the stream stays usable. */
     private void fail(Attempt to, boolean end, String detail) {
         Failure failure = new Failure(Failure.Kind.BAD_RESPONSE, detail);
         if (end) {

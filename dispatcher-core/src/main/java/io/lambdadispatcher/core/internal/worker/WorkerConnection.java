@@ -288,7 +288,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         shard.onStreamClosed(pooled, stream, wasFree);
     }
 
-    /** The worker owes something without which the stream cannot go on: the end of a response, or to take bytes. */
+    /** The stream waits for the worker, which must end a response or take bytes. */
     void expectFromWorker(WorkerStream stream) {
         expected.add(stream, nanoTime());
     }

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An HTTP/1.1 connection whose client has asked for a WebSocket. The worker's head decides: with 2xx this takes the connection's HTTP out of the pipeline and
- * carries octets both ways; with any other status the answer is an ordinary response, {@link Http1ClientExchange}'s business. Event loop only; buffers pass through
+ * carries bytes both ways; with any other status the answer is an ordinary response, {@link Http1ClientExchange}'s business. Event loop only; buffers pass through
  * by reference.
  *
  * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker with END, which becomes the same. An open tunnel may be silent for

@@ -59,7 +59,7 @@ final class WebSocketHandshake {
         return keys.size() == 1 && isKey(keys.get(0))
                 ? null
                 : bad("WebSocket handshake with " + HttpHeaderNames.SEC_WEBSOCKET_KEY + " " + keys + ", expected "
-                        + WebSocketKey.BYTES + " octets in base64");
+                        + WebSocketKey.BYTES + " bytes in base64");
     }
 
     private static boolean isKey(String text) {

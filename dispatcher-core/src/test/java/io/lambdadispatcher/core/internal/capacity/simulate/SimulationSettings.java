@@ -54,7 +54,7 @@ final class SimulationSettings {
         return Duration.ofNanos(nanos(seconds));
     }
 
-    /** @param trafficNanos how long there has been traffic; @return executions at once */
+    /** @param trafficNanos how long there has been traffic; @return concurrent executions */
     double accountLimit(long trafficNanos) {
         double limit = get(SimulationSetting.ACCOUNT_LIMIT);
         return limit == 0 || trafficNanos >= get(SimulationSetting.ACCOUNT_LIMIT_SECONDS) * 1e9
