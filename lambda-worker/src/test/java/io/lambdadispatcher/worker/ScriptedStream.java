@@ -103,6 +103,18 @@ public final class ScriptedStream implements FrameReader.Listener {
         link.write(id, out);
     }
 
+    /** Head and body in one write: the worker has read both before anyone can answer the head alone. */
+    public void request(Http2Headers head, byte[] body, boolean end) {
+        ByteBuf out = link.ctx.alloc().buffer();
+        try {
+            FrameWriter.writeRequestHead(out, encoder, head, 0, false);
+        } catch (WireException e) {
+            throw new AssertionError(e);
+        }
+        FrameWriter.writeDataHeader(out, body.length, end);
+        link.write(id, out.writeBytes(body));
+    }
+
     public void data(byte[] octets, boolean end) {
         link.write(id, dataFrame(octets, end));
     }

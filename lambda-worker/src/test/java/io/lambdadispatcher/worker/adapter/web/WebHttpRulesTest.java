@@ -252,8 +252,7 @@ class WebHttpRulesTest {
 
     private Seen exchange(ScriptedStream on, Http2Headers head, @Nullable Http2Headers trailers)
             throws InterruptedException {
-        on.request(head, 0, false);
-        on.data(HttpRules.BODY.getBytes(StandardCharsets.US_ASCII), trailers == null);
+        on.request(head, HttpRules.BODY.getBytes(StandardCharsets.US_ASCII), trailers == null);
         if (trailers != null) {
             on.trailers(trailers);
         }
