@@ -158,6 +158,18 @@ public final class ScriptedStream implements FrameReader.Listener {
         link.write(id, out);
     }
 
+    /** Request and CANCEL in one write: the worker has read both before it can answer. */
+    public void requestAndCancel(Http2Headers head) {
+        ByteBuf out = link.ctx.alloc().buffer();
+        try {
+            FrameWriter.writeRequestHead(out, encoder, head, 0, true);
+        } catch (WireException e) {
+            throw new AssertionError(e);
+        }
+        FrameWriter.writeCancel(out, ErrorCode.CANCELLED);
+        link.write(id, out);
+    }
+
     public void raw(int... octets) {
         ByteBuf out = Unpooled.buffer();
         for (int octet : octets) {

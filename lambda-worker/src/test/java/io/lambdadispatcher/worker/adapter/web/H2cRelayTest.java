@@ -180,8 +180,7 @@ class H2cRelayTest {
                         c -> c.connections(1).streams(3))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             ScriptedStream gone = link.takeStream();
-            gone.request(get("/"), 0, true);
-            gone.cancel(ErrorCode.CANCELLED);
+            gone.requestAndCancel(get("/"));
             gone.take(ScriptedStream.Reset.class);
             for (int i = 0; i < 2; i++) {
                 Gathered answer = link.takeStream().exchange(post("/"));
