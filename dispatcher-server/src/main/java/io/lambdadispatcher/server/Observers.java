@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
 import java.net.SocketAddress;
 import java.util.List;
 
@@ -45,6 +46,11 @@ record Observers(List<DispatcherObserver> all) implements DispatcherObserver {
     @Override
     public void onWorkerLoad(String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {
         all.forEach(observer -> observer.onWorkerLoad(function, workerId, cpuPermille, memoryPermille, loopLagMicros));
+    }
+
+    @Override
+    public void onProtection(Protection protection) {
+        all.forEach(observer -> observer.onProtection(protection));
     }
 
     @Override

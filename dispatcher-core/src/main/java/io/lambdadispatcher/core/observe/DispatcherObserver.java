@@ -78,6 +78,9 @@ public interface DispatcherObserver {
 
     default void onLaunch(String function, String workerId) {}
 
+    /** The dispatcher has limited a client or a worker. Called on an event loop, once for each request, stream or connection concerned. */
+    default void onProtection(Protection protection) {}
+
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
 
     /** @return whether {@link #onExchangeEnd} is worth its allocation; asked once, at start */

@@ -17,6 +17,7 @@ enum Meters {
     RESPONSE_BYTES("response.body", "bytes", "Octets of response bodies"),
     CLIENT_CONNECTIONS("client.connections", null, "Client connections now"),
     CLIENT_CONNECTIONS_ACCEPTED("client.connections.accepted", null, "Client connections accepted"),
+    PROTECTIONS("protections", null, "Times the dispatcher has limited a client or a worker, by what it did"),
     WORKERS("workers", null, "Workers dialled in"),
     WORKERS_READY("workers.ready", null, "Workers that take requests"),
     WORKER_STREAMS("worker.streams", null, "Worker streams"),

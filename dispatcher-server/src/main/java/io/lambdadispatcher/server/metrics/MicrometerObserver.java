@@ -1,11 +1,14 @@
 package io.lambdadispatcher.server.metrics;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
+import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
@@ -20,12 +23,21 @@ public final class MicrometerObserver implements DispatcherObserver {
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
     private final Counter workerRejects;
+    private final Map<Protection, Counter> protections = new EnumMap<>(Protection.class);
 
     public MicrometerObserver(MeterRegistry registry) {
         this.registry = registry;
         workerRejects = Counter.builder(Meters.WORKER_REJECTS.title())
                 .description(Meters.WORKER_REJECTS.description())
                 .register(registry);
+        for (Protection protection : Protection.values()) {
+            protections.put(
+                    protection,
+                    Counter.builder(Meters.PROTECTIONS.title())
+                            .description(Meters.PROTECTIONS.description())
+                            .tag("protection", protection.name().toLowerCase(Locale.ROOT))
+                            .register(registry));
+        }
         FunctionCounter.builder(Meters.CLIENT_CONNECTIONS_ACCEPTED.title(), clientsConnected, LongAdder::sum)
                 .description(Meters.CLIENT_CONNECTIONS_ACCEPTED.description())
                 .register(registry);
@@ -79,6 +91,11 @@ public final class MicrometerObserver implements DispatcherObserver {
     @Override
     public void onWorkerLoad(String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {
         meters(function).workerLoad(cpuPermille, memoryPermille, loopLagMicros);
+    }
+
+    @Override
+    public void onProtection(Protection protection) {
+        protections.get(protection).increment();
     }
 
     @Override

@@ -62,7 +62,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
         ExchangeOpener opener = openers.apply(channel.eventLoop());
-        IngressContext context = new IngressContext(limits, forwarding, opener, drain, scheme);
+        IngressContext context = new IngressContext(limits, forwarding, opener, drain, scheme, observer);
         if (tls == null) {
             channel.pipeline().addLast(new ProtocolDetector(context));
             return;

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -59,7 +60,12 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
     IngressContext context() {
         return new IngressContext(
-                HttpLimits.defaults(), ForwardingPolicy.defaults(), this::open, new IngressDrain(), "http");
+                HttpLimits.defaults(),
+                ForwardingPolicy.defaults(),
+                this::open,
+                new IngressDrain(),
+                "http",
+                DispatcherObserver.NONE);
     }
 
     /** Sends one with the pseudo-headers that it needs, with a body unless {@code body} is empty. */

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 
@@ -11,4 +12,9 @@ import io.lambdadispatcher.core.options.HttpLimits;
  * @param scheme {@code http} or {@code https}
  */
 public record IngressContext(
-        HttpLimits limits, ForwardingPolicy forwarding, ExchangeOpener opener, IngressDrain drain, String scheme) {}
+        HttpLimits limits,
+        ForwardingPolicy forwarding,
+        ExchangeOpener opener,
+        IngressDrain drain,
+        String scheme,
+        DispatcherObserver observer) {}

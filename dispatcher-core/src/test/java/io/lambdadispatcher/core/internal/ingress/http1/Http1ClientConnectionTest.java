@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.buffer.ByteBuf;
@@ -71,7 +72,13 @@ class Http1ClientConnectionTest {
         channel.freezeTime();
         Http1ClientConnection.install(
                 channel.pipeline(),
-                new IngressContext(HttpLimits.defaults(), ForwardingPolicy.defaults(), this::open, drain, "http"));
+                new IngressContext(
+                        HttpLimits.defaults(),
+                        ForwardingPolicy.defaults(),
+                        this::open,
+                        drain,
+                        "http",
+                        DispatcherObserver.NONE));
     }
 
     @AfterEach

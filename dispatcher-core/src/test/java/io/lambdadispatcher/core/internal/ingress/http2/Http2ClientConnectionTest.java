@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.buffer.ByteBuf;
@@ -84,7 +85,13 @@ class Http2ClientConnectionTest {
         pass(Duration.ofHours(1));
         Http2ClientConnection.install(
                 channel.pipeline(),
-                new IngressContext(HttpLimits.defaults(), ForwardingPolicy.defaults(), this::open, drain, "http"));
+                new IngressContext(
+                        HttpLimits.defaults(),
+                        ForwardingPolicy.defaults(),
+                        this::open,
+                        drain,
+                        "http",
+                        DispatcherObserver.NONE));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         read(NO_WINDOW);
         sent(0);
