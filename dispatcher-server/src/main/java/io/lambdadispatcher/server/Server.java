@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.access.AccessLog;
+import io.lambdadispatcher.server.admin.AdminAccess;
+import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
@@ -124,7 +126,11 @@ final class Server {
         }
         InetSocketAddress address = new InetSocketAddress(configuration.get(Settings.ADMIN_HOST), port.getAsInt());
         try {
-            admin = new AdminServer(address, readiness, launching, metrics::scrape);
+            admin = new AdminServer(
+                    address,
+                    new AdminPages(readiness, launching, metrics::scrape),
+                    new AdminAccess(configuration.get(Settings.ADMIN_HOSTS), configuration.adminToken()),
+                    metrics.observer()::onProtection);
         } catch (IOException e) {
             throw new StartException(
                     "cannot listen on " + address.getHostString() + ":" + address.getPort() + " (admin.port): "

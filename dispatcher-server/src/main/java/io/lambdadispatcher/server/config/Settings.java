@@ -7,6 +7,7 @@ import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.file;
 import static io.lambdadispatcher.server.config.ValueType.host;
+import static io.lambdadispatcher.server.config.ValueType.hostNames;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
@@ -34,6 +35,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
@@ -275,6 +277,17 @@ public final class Settings {
     public static final Setting<OptionalInt> ADMIN_PORT = OBSERVING
             .setting("admin.port", portOrOff(), "9901")
             .doc("Port for /health, /ready, /metrics, and /launching, which pauses and resumes launching.");
+    public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
+            .setting("admin.hosts", hostNames(), "")
+            .doc(
+                    "Host names under which you ask the admin port. IP addresses, localhost, /health and /ready need none.");
+    public static final Setting<byte[]> ADMIN_TOKEN = OBSERVING
+            .setting("admin.token", ValueType.secret())
+            .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If it is not set,"
+                    + " changes are allowed only from the same machine.");
+    public static final Setting<byte[]> ADMIN_TOKEN_FILE = OBSERVING
+            .setting("admin.token-file", ValueType.secretFile())
+            .doc("File that holds the token, instead of admin.token. A line break at its end is ignored.");
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");

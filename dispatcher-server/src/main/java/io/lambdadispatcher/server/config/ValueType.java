@@ -16,7 +16,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -256,6 +258,23 @@ public record ValueType<T>(
 
     static ValueType<String> host() {
         return single("HOST", "a host such as www.example.org or *.example.org, without a port", Route::parseHost);
+    }
+
+    /** In lower case. */
+    static ValueType<Set<String>> hostNames() {
+        return new ValueType<>(
+                "HOST...",
+                "host names such as admin.example.org, without ports",
+                items -> {
+                    Set<String> hosts = new TreeSet<>();
+                    for (String item : items) {
+                        String host = Route.parseHost(item);
+                        require(!host.startsWith("*"));
+                        hosts.add(host);
+                    }
+                    return Set.copyOf(hosts);
+                },
+                COMMAS);
     }
 
     static ValueType<Route.Header> header() {

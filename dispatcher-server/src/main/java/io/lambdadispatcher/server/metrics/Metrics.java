@@ -32,6 +32,7 @@ public final class Metrics implements AutoCloseable {
     private final MicrometerObserver observer = new MicrometerObserver(registry);
     private final JvmGcMetrics garbageCollection = new JvmGcMetrics();
     private volatile @Nullable PoolGauges pools;
+    private volatile @Nullable CapacityGauges capacity;
 
     public Metrics() {
         new JvmMemoryMetrics().bindTo(registry);
@@ -55,7 +56,7 @@ public final class Metrics implements AutoCloseable {
     }
 
     public void watchCapacity(List<String> functions, Supplier<List<CapacitySnapshot>> source) {
-        new CapacityGauges(registry, functions, source);
+        capacity = new CapacityGauges(registry, functions, source);
     }
 
     public void watchReadiness(BooleanSupplier ready) {
@@ -76,6 +77,10 @@ public final class Metrics implements AutoCloseable {
         PoolGauges gauges = pools;
         if (gauges != null) {
             gauges.refresh();
+        }
+        CapacityGauges launching = capacity;
+        if (launching != null) {
+            launching.refresh();
         }
         return registry.scrape();
     }

@@ -89,6 +89,19 @@ class ValueTypeTest {
         assertThatThrownBy(() -> parse(ValueType.addresses(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
+    @Test
+    void should_read_host_names() {
+        assertThat(parse(ValueType.hostNames(), "Admin.example.org, b"))
+                .containsExactlyInAnyOrder("admin.example.org", "b");
+        assertThat(parse(ValueType.hostNames(), "")).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"*.example.org", "a:80", "http://a", "-"})
+    void should_refuse_what_is_no_host_name(String text) {
+        assertThatThrownBy(() -> parse(ValueType.hostNames(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
     @ParameterizedTest
     @CsvSource({"auto, AUTO", "io_uring, IO_URING", "epoll, EPOLL", "nio, NIO"})
     void should_read_a_transport(String text, TransportKind expected) {
