@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * anywhere: the latest snapshot.
  */
 public final class LaunchSupervisor {
-    /** A token that is not used by then is void. */
+    /** A token that no worker has been let in with by then is void. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
@@ -243,6 +243,7 @@ public final class LaunchSupervisor {
         private void onExit(String workerId, WorkerExit exit) {
             long now = now();
             launched.remove(workerId);
+            registry.onEnded(workerId);
             observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
             if (exit.failed() && !closed) {
                 log.warn("worker {} of {} ended ({}): {}", workerId, function.name(), exit.cause(), exit.detail());
@@ -275,6 +276,7 @@ public final class LaunchSupervisor {
         public String launch() {
             String id = UUID.randomUUID().toString();
             String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
+            registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
             LaunchedWorker worker = ask(new LaunchRequest(
                     function.name(),

@@ -24,7 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every connected worker, and those that have left while their token was still valid, so that no token is used twice.
+ * Every worker that is connected, every launched worker that has not ended, and those that have ended while their token was still valid.
+ *
+ * <p>A launch token lets one worker in, for as long as that worker lives. Its expiry limits only the first dial-in: a launched worker
+ * that has lost its connections comes back with the same token. Once it has said goodbye, or its launcher says that it has ended or is
+ * given up, the token is void. A worker that comes later than that is rejected and ends, because nobody would count, drain or replace it.
  *
  * <p><i>Threading:</i> any thread. Events are rare (a few in a worker's life), so the registry's own lock guards all its state. Supervisors and
  * connections are called without the lock.
@@ -51,6 +55,11 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private final Map<String, Worker> workers = new LinkedHashMap<>();
 
+    /** The launched workers that have not ended, by id. {@code true}: it was let in before, so that its token's expiry no longer counts. */
+    @GuardedBy("this")
+    private final Map<String, Boolean> launched = new HashMap<>();
+
+    /** The workers that have ended, with the time at which their token has certainly expired. */
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
@@ -69,6 +78,18 @@ public final class WorkerRegistry implements WorkerEvents {
         LaunchSupervisor supervisor = supervisors.get(function);
         if (supervisor != null) {
             news.accept(supervisor);
+        }
+    }
+
+    /** The worker is about to be launched. */
+    synchronized void onLaunched(String workerId) {
+        launched.put(workerId, false);
+    }
+
+    /** Its launcher says that the worker has ended. It is not let in again, even if it is still connected. */
+    synchronized void onEnded(String workerId) {
+        if (launched.remove(workerId) != null) {
+            retire(workerId);
         }
     }
 
@@ -97,6 +118,7 @@ public final class WorkerRegistry implements WorkerEvents {
             workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
                     .connections
                     .put(connection, false);
+            launched.computeIfPresent(token.workerId(), (id, before) -> true);
         }
         if (first) {
             tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
@@ -113,12 +135,12 @@ public final class WorkerRegistry implements WorkerEvents {
         if (worker != null) {
             return refusalOfOneMore(token, worker);
         }
-        if (expired) {
+        if (expired && !launched.getOrDefault(token.workerId(), false)) {
             return "launch token of worker " + token.workerId() + " expired at " + token.expiry();
         }
         forgetExpired();
         return retired.containsKey(token.workerId())
-                ? "launch token of worker " + token.workerId() + " was used before"
+                ? "worker " + token.workerId() + " has ended, or its launch was given up"
                 : null;
     }
 
@@ -186,6 +208,7 @@ public final class WorkerRegistry implements WorkerEvents {
             }
             workers.remove(connection.workerId());
             if (clean) {
+                launched.remove(connection.workerId());
                 retire(connection.workerId());
             }
             function = worker.function;

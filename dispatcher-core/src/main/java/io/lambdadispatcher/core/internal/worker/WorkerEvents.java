@@ -7,7 +7,12 @@ import org.jspecify.annotations.Nullable;
 
 /** Who may dial in, and who wants to know how workers fare. Called on event loops of worker connections, thread-safe. */
 public interface WorkerEvents {
-    /** @return {@code null} to let the connection in, else why not, in one line */
+    /**
+     * Decides whether a worker may open one more connection. Its token has a good signature.
+     *
+     * @param expired the token has expired, which counts only if no worker was let in with it yet
+     * @return {@code null} to let the connection in; otherwise the reason why not, in one line
+     */
     @Nullable
     String admit(LaunchToken token, WorkerConnection connection, boolean expired);
 

@@ -54,7 +54,11 @@ final class ScriptedWorker implements AutoCloseable {
 
     ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String function, String id, byte[] secret)
             throws Exception {
-        token = new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(secret);
+        this(loops, dispatcher, new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(secret));
+    }
+
+    ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String token) throws Exception {
+        this.token = token;
         codec = new ControlCodec(ControlCodec.Role.WORKER, token);
         channel = new Bootstrap()
                 .group(loops)
