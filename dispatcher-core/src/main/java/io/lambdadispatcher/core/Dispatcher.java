@@ -78,15 +78,16 @@ public final class Dispatcher implements AutoCloseable {
         launchers = from.allLaunchers();
         invoker = from.invoker;
         byte[] secret = from.secretOrRandom();
+        Map<String, DirectFunction> direct = from.directFunctions();
         engine = new Engine(
                 from.transport,
                 from.eventLoopGroup,
                 from.eventLoops,
                 from.functions,
-                from.directFunctions(),
+                direct,
                 from.routerOrFirst(),
                 observer);
-        superviseLaunches(from, secret, workerListener.tls() != null);
+        superviseLaunches(from, direct, secret, workerListener.tls() != null);
         List<Channel> bound = new ArrayList<>();
         try {
             bound.add(engine.listen(workerListener, workerPort(from, workerListener, secret)));
@@ -104,14 +105,22 @@ public final class Dispatcher implements AutoCloseable {
         supervisors.values().forEach(supervisor -> supervisor.start(dialBack));
     }
 
-    private void superviseLaunches(Builder from, byte[] secret, boolean tls) {
+    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, byte[] secret, boolean tls) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
             if (launcher != null && pool.options().capacity().maxWorkers() > 0) {
                 supervisors.put(
                         function,
-                        new LaunchSupervisor(pool, launcher, registry, engine.anyLoop(), secret, tls, observer));
+                        new LaunchSupervisor(
+                                pool,
+                                launcher,
+                                registry,
+                                engine.anyLoop(),
+                                secret,
+                                tls,
+                                direct.get(function),
+                                observer));
             }
         });
     }

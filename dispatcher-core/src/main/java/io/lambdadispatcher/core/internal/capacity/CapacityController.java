@@ -169,6 +169,11 @@ public final class CapacityController {
         }
     }
 
+    /** Requests that overflowed have kept the function busy for this time, in sum, since the last call. */
+    public void onOverflow(long nanos) {
+        target.spend().addInvocations(nanos);
+    }
+
     // What follows from it.
 
     /** Looks at everything and acts. To be called every second with a demand that names workers, and soon after requests have begun to wait. */
@@ -267,6 +272,11 @@ public final class CapacityController {
 
     private void tellToDrain(long nowNanos, WorkerLife worker, DrainReason reason) {
         actions.drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker));
+    }
+
+    /** Returns whether requests may overflow: the kill switch and the spending limit hold for them, but not the pause after a failed launch. */
+    public boolean permitsOverflow() {
+        return !guard.isStopped() && target.spend().isWithinCeiling();
     }
 
     /** Returns the state after the latest {@link #evaluate}. */

@@ -58,6 +58,10 @@ final class LaunchGuard {
         stopped = value;
     }
 
+    boolean isStopped() {
+        return stopped;
+    }
+
     /**
      * @param starting launched before and not ready yet
      * @return how many of {@code wanted} launches may go out now; those that do are told by {@link #onLaunched}

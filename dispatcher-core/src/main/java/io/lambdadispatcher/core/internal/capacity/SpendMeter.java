@@ -3,7 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * GB-seconds of the last hour, by the minute, against a ceiling. Each worker must find a minute's worth left, so that their number falls
+ * GB-seconds of the last hour, by the minute, against a ceiling: those of workers and those of overflowing requests. Each worker must find a minute's worth left, so that their number falls
  * smoothly as the ceiling comes near and it is not passed.
  */
 final class SpendMeter {
@@ -46,6 +46,19 @@ final class SpendMeter {
         for (double each : minutes) {
             lastHour += each;
         }
+    }
+
+    /** A direct invocation has run for this time. It counts in the current minute, because it is known only when it ends. */
+    void addInvocations(long nanos) {
+        double spent = workerGb * (nanos / NANOS_PER_SECOND);
+        total += spent;
+        minutes[minute] += spent;
+        lastHour += spent;
+    }
+
+    /** Returns whether anything of the ceiling is left. */
+    boolean isWithinCeiling() {
+        return ceilingGbSeconds == 0 || lastHour < ceilingGbSeconds;
     }
 
     /** Workers that the ceiling allows now. */

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -60,11 +61,13 @@ public final class LaunchSupervisor {
     private final EventExecutor executor;
     private final byte[] secret;
     private final boolean tls;
+    private final @Nullable DirectFunction direct;
     private final DispatcherObserver observer;
     private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
     private volatile CapacitySnapshot snapshot;
 
+    /** @param direct takes the requests that overflow; {@code null} = none do */
     public LaunchSupervisor(
             FunctionPool pool,
             WorkerLauncher launcher,
@@ -72,6 +75,7 @@ public final class LaunchSupervisor {
             EventExecutor executor,
             byte[] secret,
             boolean tls,
+            @Nullable DirectFunction direct,
             DispatcherObserver observer) {
         this.pool = pool;
         this.function = pool.options();
@@ -80,6 +84,7 @@ public final class LaunchSupervisor {
         this.executor = executor;
         this.secret = secret;
         this.tls = tls;
+        this.direct = direct;
         this.observer = observer;
         this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null);
         this.confined = new Confined();
@@ -165,6 +170,7 @@ public final class LaunchSupervisor {
         private final List<Future<?>> timers = new ArrayList<>();
         private List<InetSocketAddress> dialBack = List.of();
         private @Nullable String obstacle;
+        private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
 
@@ -203,6 +209,7 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             switchedOff = !value;
             controller.setLaunching(value);
+            permitOverflow();
             look(true);
         }
 
@@ -259,7 +266,9 @@ public final class LaunchSupervisor {
                 return;
             }
             long now = now();
+            meterOverflow();
             controller.evaluate(now, demand);
+            permitOverflow();
             CapacitySnapshot seen = controller.status(now);
             snapshot = seen;
             if (!Objects.equals(obstacle, seen.obstacle())) {
@@ -269,6 +278,21 @@ public final class LaunchSupervisor {
                 } else {
                     log.warn("function {}: {}", function.name(), obstacle);
                 }
+            }
+        }
+
+        private void meterOverflow() {
+            if (direct != null) {
+                long invokedNanos = direct.invokedNanos();
+                controller.onOverflow(invokedNanos - meteredNanos);
+                meteredNanos = invokedNanos;
+            }
+        }
+
+        /** The switch and the spending limit are about money, which overflowing requests cost as well. */
+        private void permitOverflow() {
+            if (direct != null) {
+                direct.permitOverflow(controller.permitsOverflow());
             }
         }
 

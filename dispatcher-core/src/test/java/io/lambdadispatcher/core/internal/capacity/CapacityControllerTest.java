@@ -688,6 +688,30 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_count_what_overflows_against_the_ceiling() {
+        controller = controller(function()
+                .capacity(CapacityPolicy.between(0, 10))
+                .launching(LaunchLimits.builder()
+                        .gbSecondsPerHour(1000)
+                        .workerMegabytes(2048)
+                        .build())
+                .build());
+        look();
+        controller.onOverflow(499 * SECOND);
+        look();
+        assertThat(controller.permitsOverflow()).isTrue();
+        assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(998);
+
+        controller.onOverflow(SECOND);
+        look();
+        assertThat(controller.permitsOverflow()).isFalse();
+        assertThat(controller.status(now).obstacle()).contains("1000 GB-seconds");
+
+        pass(Duration.ofMinutes(62));
+        assertThat(controller.permitsOverflow()).isTrue();
+    }
+
+    @Test
     void should_not_spend_more_in_an_hour_than_the_ceiling() {
         // Ten workers of 1 GB would spend 36,000 GB-seconds in an hour.
         controller = controller(function()
