@@ -293,6 +293,9 @@ public final class Settings {
             .doc("How sockets are served. auto means epoll if it loads, and nio if not.");
     public static final Setting<Integer> EVENT_LOOPS = PROCESS.setting("event-loops", numberOrAuto(1, 1024), "auto")
             .doc("Number of threads that serve sockets. auto means one for each processor.");
+    public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
+            .doc("File in which launch rate, spending and kill switch of each function survive a restart. Each"
+                    + " dispatcher needs its own. If it is not set, a restart forgets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
             .doc("Keeps serving for this time after SIGTERM while /ready answers 503, for load balancers to notice.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "25s")

@@ -58,6 +58,13 @@ final class LaunchGuard {
         stopped = value;
     }
 
+    /** So many workers were launched at that time, by a dispatcher that has ended. */
+    void restore(int count, long launchedNanos) {
+        for (int i = 0; i < count; i++) {
+            launches.addLast(launchedNanos);
+        }
+    }
+
     boolean isStopped() {
         return stopped;
     }

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -42,10 +44,39 @@ final class SpendMeter {
             minute = (minute + 1) % minutes.length;
             minutes[minute] = 0;
         }
+        sum();
+    }
+
+    private void sum() {
         lastHour = 0;
         for (double each : minutes) {
             lastHour += each;
         }
+    }
+
+    /** Returns what each minute of the last hour has cost, the current one first. */
+    List<Double> byMinute() {
+        List<Double> all = new ArrayList<>(minutes.length);
+        for (int age = 0; age < minutes.length; age++) {
+            all.add(minutes[indexOf(age)]);
+        }
+        return all;
+    }
+
+    /** Adds what {@link #byMinute} has returned {@code minutesAgo}. */
+    void restore(List<Double> byMinute, long minutesAgo) {
+        long age = minutesAgo;
+        for (double gbSeconds : byMinute) {
+            if (age < minutes.length) {
+                minutes[indexOf((int) age)] += gbSeconds;
+            }
+            age++;
+        }
+        sum();
+    }
+
+    private int indexOf(int minutesAgo) {
+        return Math.floorMod(minute - minutesAgo, minutes.length);
     }
 
     /** A direct invocation has run for this time. It counts in the current minute, because it is known only when it ends. */

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -66,6 +67,7 @@ public final class LaunchSupervisor {
     private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
     private volatile CapacitySnapshot snapshot;
+    private volatile LaunchHistory history;
 
     /** @param direct takes the requests that overflow; {@code null} = none do */
     public LaunchSupervisor(
@@ -87,7 +89,15 @@ public final class LaunchSupervisor {
         this.direct = direct;
         this.observer = observer;
         this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null);
+        this.history = new LaunchHistory(function.name(), true, 0, List.of());
         this.confined = new Confined();
+    }
+
+    /** Before {@link #start}: continues where an earlier dispatcher left off at {@code taken}. */
+    public void restore(LaunchHistory earlier, Instant taken) {
+        history = earlier;
+        long agoMillis = Math.max(0, Duration.between(taken, Instant.now()).toMillis());
+        executor.execute(() -> confined.restore(earlier, agoMillis));
     }
 
     /** @param dialBack where launched workers dial in */
@@ -114,6 +124,11 @@ public final class LaunchSupervisor {
     /** Returns what the last look found. */
     public CapacitySnapshot snapshot() {
         return snapshot;
+    }
+
+    /** Returns what a dispatcher that replaces this one should know, as the last look found it. */
+    public LaunchHistory history() {
+        return history;
     }
 
     // News of workers, from the registry.
@@ -183,6 +198,13 @@ public final class LaunchSupervisor {
                 timers.add(executor.scheduleAtFixedRate(
                         () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
             }
+        }
+
+        void restore(LaunchHistory earlier, long agoMillis) {
+            assert executor.inEventLoop();
+            switchedOff = !earlier.launching();
+            controller.restore(now(), earlier, TimeUnit.MILLISECONDS.toNanos(agoMillis));
+            permitOverflow();
         }
 
         private void warmUp(int environments) {
@@ -271,6 +293,7 @@ public final class LaunchSupervisor {
             permitOverflow();
             CapacitySnapshot seen = controller.status(now);
             snapshot = seen;
+            history = controller.history(now);
             if (!Objects.equals(obstacle, seen.obstacle())) {
                 obstacle = seen.obstacle();
                 if (obstacle == null) {
