@@ -157,7 +157,7 @@ public final class Settings {
             .doc("Handler class of local workers. It must be on their class path.");
     public static final Setting<Integer> FUNCTION_CONNECTIONS = LAUNCHING
             .setting("function.connections", number(1, 64), "1")
-            .doc("Number of connections that each launched worker opens.");
+            .doc("Number of connections that each launched worker opens, and the maximum for a self-launched worker.");
     public static final Setting<Integer> FUNCTION_STREAMS = LAUNCHING
             .setting("function.streams", number(1, 1000), "100")
             .doc("Maximum number of requests in flight on each connection of a worker.");

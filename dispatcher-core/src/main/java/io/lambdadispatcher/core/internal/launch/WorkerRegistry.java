@@ -1,5 +1,9 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
+import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
+import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
+
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
@@ -8,7 +12,6 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.LaunchToken;
-import io.lambdadispatcher.wire.worker.WireLimits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -107,11 +110,11 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public @Nullable String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+    public @Nullable Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
         boolean first;
         synchronized (this) {
             first = !workers.containsKey(token.workerId());
-            String refusal = refusal(token, expired);
+            Refusal refusal = refusal(token, connection, expired);
             if (refusal != null) {
                 return refusal;
             }
@@ -127,29 +130,34 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private @Nullable String refusal(LaunchToken token, boolean expired) {
+    private @Nullable Refusal refusal(LaunchToken token, WorkerConnection connection, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
-            return "the dispatcher is shutting down";
+            return new Refusal(FORBIDDEN, "the dispatcher is shutting down");
         }
         if (worker != null) {
-            return refusalOfOneMore(token, worker);
+            return refusalOfOneMore(token, worker, connection.pool().options().connectionsPerWorker());
         }
         if (expired && !launched.getOrDefault(token.workerId(), false)) {
-            return "launch token of worker " + token.workerId() + " expired at " + token.expiry();
+            return new Refusal(
+                    UNAUTHORIZED, "launch token of worker " + token.workerId() + " expired at " + token.expiry());
         }
         forgetExpired();
         return retired.containsKey(token.workerId())
-                ? "worker " + token.workerId() + " has ended, or its launch was given up"
+                ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has ended, or its launch was given up")
                 : null;
     }
 
-    private static @Nullable String refusalOfOneMore(LaunchToken token, Worker worker) {
+    private static @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
         if (!worker.function.equals(token.function())) {
-            return "launch token of worker " + token.workerId() + " for another function than its first";
+            return new Refusal(
+                    FORBIDDEN, "launch token of worker " + token.workerId() + " for another function than its first");
         }
-        return worker.connections.size() == WireLimits.MAX_CONNECTIONS_PER_WORKER
-                ? "worker " + token.workerId() + " has " + worker.connections.size() + " connections already"
+        // It may try again: one of its connections may be lost without our having noticed yet.
+        return worker.connections.size() >= limit
+                ? new Refusal(
+                        TOO_MANY_REQUESTS,
+                        "worker " + token.workerId() + " has the " + limit + " connections that it may have")
                 : null;
     }
 

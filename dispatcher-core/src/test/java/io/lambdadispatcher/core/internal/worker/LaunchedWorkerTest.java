@@ -154,6 +154,8 @@ class LaunchedWorkerTest {
         String id = request.workerId();
         ScriptedWorker worker = dial(request.token()).ready(1);
         worker.say(new ControlMessage.Goodbye("done"));
+        // Closing before GOODBYE has been read could lose it.
+        worker.awaitRead(5);
         worker.close();
         assertThat(next(partings)).isEqualTo(id);
 

@@ -107,6 +107,17 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> http2.encoder().writeHeaders(ctx, id, head(Endpoints.STREAM_PATH), 0, false, ctx.newPromise()));
     }
 
+    /** The most streams that the dispatcher has allowed so far. */
+    int maxStreams() throws Exception {
+        BlockingQueue<Integer> found = new LinkedBlockingQueue<>();
+        run(() -> found.add(http2.connection().local().maxActiveStreams()));
+        return found.take();
+    }
+
+    void ignoreMaxStreams() throws Exception {
+        run(() -> http2.connection().local().maxActiveStreams(Integer.MAX_VALUE));
+    }
+
     /** Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO announced is refused in its turn. */
     void awaitRead(int unannouncedId) throws Exception {
         openStream(unannouncedId);
