@@ -19,6 +19,7 @@ import io.lambdadispatcher.server.transport.TransportChoice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,6 +45,7 @@ final class Server {
     private final Metrics metrics = new Metrics();
     private @Nullable AccessLog accessLog;
     private @Nullable AdminServer admin;
+    private @Nullable StateFile state;
     private @Nullable Dispatcher dispatcher;
     private List<String> publicUrls = List.of();
 
@@ -93,9 +95,18 @@ final class Server {
         log.info("TLS by {}", TlsProvider.description());
         openAccessLog();
         openAdmin();
+        StateFile remembered = readState();
         DispatcherAssembly assembly = new DispatcherAssembly(configuration);
-        Dispatcher started = assembly.builder(transport.transport(), observer()).start();
+        Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
+        if (remembered != null) {
+            builder.launchHistory(
+                    remembered.earlier().taken(), remembered.earlier().functions());
+        }
+        Dispatcher started = builder.start();
         dispatcher = started;
+        if (remembered != null) {
+            remembered.keep(started::launchHistory);
+        }
         publicUrls = urls(assembly.publicListeners(), started.publicAddresses());
         List<FunctionConfiguration> functions = configuration.functions();
         metrics.watchPools(functions.stream().map(f -> f.options().name()).toList(), started::pools);
@@ -107,6 +118,17 @@ final class Server {
                         .collect(Collectors.toMap(
                                 f -> f.options().name(),
                                 f -> f.options().capacity().minWorkers())));
+    }
+
+    private @Nullable StateFile readState() throws StartException {
+        Path file = configuration.find(Settings.STATE_FILE);
+        if (file != null) {
+            state = StateFile.read(file);
+        } else if (configuration.functions().stream()
+                .anyMatch(f -> f.options().launching().gbSecondsPerHour() > 0)) {
+            log.info("state.file is not set: after a restart, function.spending-limit begins at zero");
+        }
+        return state;
     }
 
     private void openAccessLog() {
@@ -231,6 +253,9 @@ final class Server {
     private void closeParts() {
         if (dispatcher != null) {
             dispatcher.close();
+        }
+        if (state != null) {
+            state.close();
         }
         if (accessLog != null) {
             accessLog.close();

@@ -18,6 +18,8 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -145,6 +147,43 @@ class ServerTest {
 
             assertThat(server.publicUrls()).hasSize(2);
             assertThat(server.publicUrls().get(1)).startsWith("https://127.0.0.1:");
+        }
+    }
+
+    @Test
+    void should_stay_switched_off_after_a_restart(@TempDir Path directory) throws Exception {
+        Map<Setting<?>, String> settings = Map.of(
+                Settings.STATE_FILE,
+                directory.resolve("state.json").toString(),
+                Settings.FUNCTION_LAUNCHER,
+                "local",
+                Settings.LOCAL_COMMAND,
+                "sleep 60",
+                Settings.FUNCTION_MAX_WORKERS,
+                "1");
+        start(settings);
+        assertThat(post(server.adminUrl() + "/launching?to=off").statusCode()).isEqualTo(200);
+        // Shown as soon as the supervisor has done it.
+        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is switched off"));
+        server.stop();
+
+        start(settings);
+        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is switched off"));
+    }
+
+    private HttpResponse<String> post(String url) throws Exception {
+        return client.send(
+                HttpRequest.newBuilder(URI.create(url))
+                        .POST(HttpRequest.BodyPublishers.noBody())
+                        .build(),
+                BodyHandlers.ofString());
+    }
+
+    private static void await(Callable<Boolean> condition) throws Exception {
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.call()) {
+            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
+            Thread.sleep(10);
         }
     }
 

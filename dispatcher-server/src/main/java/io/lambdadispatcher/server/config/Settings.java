@@ -159,7 +159,7 @@ public final class Settings {
             .doc("Handler class of local workers. It must be on their class path.");
     public static final Setting<Integer> FUNCTION_CONNECTIONS = LAUNCHING
             .setting("function.connections", number(1, 64), "1")
-            .doc("Number of connections that each launched worker opens.");
+            .doc("Number of connections that each launched worker opens, and the maximum for a self-launched worker.");
     public static final Setting<Integer> FUNCTION_STREAMS = LAUNCHING
             .setting("function.streams", number(1, 1000), "100")
             .doc("Maximum number of requests in flight on each connection of a worker.");
@@ -306,6 +306,9 @@ public final class Settings {
             .doc("How sockets are served. auto means epoll if it loads, and nio if not.");
     public static final Setting<Integer> EVENT_LOOPS = PROCESS.setting("event-loops", numberOrAuto(1, 1024), "auto")
             .doc("Number of threads that serve sockets. auto means one for each processor.");
+    public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
+            .doc("File in which launch rate, spending and kill switch of each function survive a restart. Each"
+                    + " dispatcher needs its own. If it is not set, a restart forgets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
             .doc("Keeps serving for this time after SIGTERM while /ready answers 503, for load balancers to notice.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "25s")

@@ -44,6 +44,7 @@ final class DirectCall implements Carrier, RequestSink {
     private @Nullable Attempt attempt;
     private @Nullable BodyBuffer body;
     private @Nullable CompletionStage<InvokeResult> invocation;
+    private long invokedNanos;
     private int untakenBytes;
 
     /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
@@ -142,6 +143,7 @@ final class DirectCall implements Carrier, RequestSink {
         } finally {
             whole.release();
         }
+        invokedNanos = home.ticker().nanoTime();
         CompletionStage<InvokeResult> begun;
         try {
             begun = function.invoker().invoke(function.name(), event);
@@ -155,6 +157,7 @@ final class DirectCall implements Carrier, RequestSink {
 
     /** Any thread. */
     private void onCompleted(@Nullable InvokeResult result, @Nullable Throwable error) {
+        function.onInvocationEnd(home.ticker().nanoTime() - invokedNanos);
         if (result == null) {
             Throwable cause = error == null ? new CancellationException("no result") : error;
             home.execute(() -> onError(cause));
