@@ -111,7 +111,7 @@ public final class HttpLimits {
         private int maxHeadBytes = 64 * KIB;
         private int maxHeadFields = 200;
         private int maxRequestLineBytes = 16 * KIB;
-        private int maxConcurrentStreams = 1000;
+        private int maxConcurrentStreams = 100;
         private int streamWindowBytes = 256 * KIB;
         private int connectionWindowBytes = MIB;
         private Duration headTimeout = Duration.ofSeconds(10);
@@ -147,7 +147,7 @@ public final class HttpLimits {
             return this;
         }
 
-        /** Sets the maximum number of streams of an HTTP/2 connection. 1 to 1,000,000. Default: 1,000. */
+        /** Sets the maximum number of streams of an HTTP/2 connection. 1 to 1,000,000. Default: 100. */
         public Builder maxConcurrentStreams(int streams) {
             maxConcurrentStreams = streams;
             return this;

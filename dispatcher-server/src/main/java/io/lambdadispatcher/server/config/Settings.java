@@ -238,7 +238,7 @@ public final class Settings {
                     "http.max-request-line", size(256, 256 * 1024), "16KiB")
             .doc("Maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.");
     public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS = HTTP.setting(
-                    "http.max-concurrent-streams", number(1, 1_000_000), "1000")
+                    "http.max-concurrent-streams", number(1, 1_000_000), "100")
             .doc("Maximum number of requests in flight on an HTTP/2 connection.");
     public static final Setting<Integer> HTTP_STREAM_WINDOW = HTTP.setting(
                     "http.stream-window", size(64 * 1024, 64 << 20), "256KiB")
