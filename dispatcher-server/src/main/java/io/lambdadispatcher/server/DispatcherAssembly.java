@@ -264,7 +264,9 @@ final class DispatcherAssembly {
                 .connectionWindowBytes(configuration.get(Settings.HTTP_CONNECTION_WINDOW))
                 .headTimeout(configuration.get(Settings.HTTP_HEAD_TIMEOUT))
                 .idleTimeout(configuration.get(Settings.HTTP_IDLE_TIMEOUT))
+                .bodyTimeout(configuration.get(Settings.HTTP_BODY_TIMEOUT))
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
+                .minRate(configuration.get(Settings.HTTP_MIN_RATE))
                 .maxResetsPerWindow(configuration.get(Settings.HTTP_MAX_RESETS))
                 .build();
     }

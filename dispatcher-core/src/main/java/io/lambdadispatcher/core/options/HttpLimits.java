@@ -18,7 +18,9 @@ public final class HttpLimits {
     private final int connectionWindowBytes;
     private final Duration headTimeout;
     private final Duration idleTimeout;
+    private final Duration bodyTimeout;
     private final Duration writeTimeout;
+    private final int minRate;
     private final int maxResetsPerWindow;
 
     private HttpLimits(Builder from) {
@@ -30,7 +32,9 @@ public final class HttpLimits {
         connectionWindowBytes = from.connectionWindowBytes;
         headTimeout = from.headTimeout;
         idleTimeout = from.idleTimeout;
+        bodyTimeout = from.bodyTimeout;
         writeTimeout = from.writeTimeout;
+        minRate = from.minRate;
         maxResetsPerWindow = from.maxResetsPerWindow;
         Check.range("maxHeadBytes", maxHeadBytes, KIB, 256 * KIB);
         Check.range("maxHeadFields", maxHeadFields, 8, 10_000);
@@ -40,7 +44,9 @@ public final class HttpLimits {
         Check.range("connectionWindowBytes", connectionWindowBytes, MIN_WINDOW_BYTES, 512 * MIB);
         Check.positive("headTimeout", headTimeout);
         Check.positive("idleTimeout", idleTimeout);
+        Check.positive("bodyTimeout", bodyTimeout);
         Check.positive("writeTimeout", writeTimeout);
+        Check.range("minRate", minRate, 0, MIB);
         Check.range("maxResetsPerWindow", maxResetsPerWindow, 1, 1_000_000);
     }
 
@@ -84,8 +90,16 @@ public final class HttpLimits {
         return idleTimeout;
     }
 
+    public Duration bodyTimeout() {
+        return bodyTimeout;
+    }
+
     public Duration writeTimeout() {
         return writeTimeout;
+    }
+
+    public int minRate() {
+        return minRate;
     }
 
     public int maxResetsPerWindow() {
@@ -97,12 +111,14 @@ public final class HttpLimits {
         private int maxHeadBytes = 64 * KIB;
         private int maxHeadFields = 200;
         private int maxRequestLineBytes = 16 * KIB;
-        private int maxConcurrentStreams = 1000;
+        private int maxConcurrentStreams = 100;
         private int streamWindowBytes = 256 * KIB;
         private int connectionWindowBytes = MIB;
         private Duration headTimeout = Duration.ofSeconds(10);
         private Duration idleTimeout = Duration.ofMinutes(5);
-        private Duration writeTimeout = Duration.ofMinutes(2);
+        private Duration bodyTimeout = Duration.ofSeconds(20);
+        private Duration writeTimeout = Duration.ofSeconds(30);
+        private int minRate = 240;
         private int maxResetsPerWindow = 400;
 
         private Builder() {}
@@ -131,7 +147,7 @@ public final class HttpLimits {
             return this;
         }
 
-        /** Sets the maximum number of streams of an HTTP/2 connection. 1 to 1,000,000. Default: 1,000. */
+        /** Sets the maximum number of streams of an HTTP/2 connection. 1 to 1,000,000. Default: 100. */
         public Builder maxConcurrentStreams(int streams) {
             maxConcurrentStreams = streams;
             return this;
@@ -164,18 +180,42 @@ public final class HttpLimits {
             return this;
         }
 
-        /** Sets the time without a request after which a connection is closed. More than 0. Default: 5 minutes. */
+        /**
+         * Sets the time without a request after which a connection is closed. It also ends a request whose client goes on
+         * sending after the headers of the response, and a WebSocket of which one side has ended, if no byte moves in either
+         * direction for this time. More than 0. Default: 5 minutes.
+         */
         public Builder idleTimeout(Duration timeout) {
             idleTimeout = timeout;
             return this;
         }
 
         /**
-         * Sets the time after which a connection is closed that takes no byte of a waiting response. More than 0. Default:
-         * 2 minutes.
+         * Sets the maximum time without a byte of a request's body while the client may send, until the headers of the
+         * response have been sent. A request that takes longer gets 408. More than 0. Default: 20 s.
+         */
+        public Builder bodyTimeout(Duration timeout) {
+            bodyTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the maximum time in which a client takes no byte of a waiting response. After it, an HTTP/2 stream is reset,
+         * or the connection is closed if it takes nothing at all. More than 0. Default: 30 s.
          */
         public Builder writeTimeout(Duration timeout) {
             writeTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the minimum rate, in bytes per second, at which a client sends a request's body and takes a response. Only
+         * the time in which the client is waited for counts. A client is first judged after 10 s, and later by its rate
+         * over the last 30 s or less. A request whose body is slower gets 408, a response that is taken more slowly is cut
+         * off. WebSockets are exempt. 0 to 1 MiB, 0 allows any rate. Default: 240.
+         */
+        public Builder minRate(int bytesPerSecond) {
+            minRate = bytesPerSecond;
             return this;
         }
 

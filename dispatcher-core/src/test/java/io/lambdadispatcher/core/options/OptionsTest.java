@@ -84,6 +84,8 @@ class OptionsTest {
                 .headTimeout(Duration.ofSeconds(5))
                 .idleTimeout(Duration.ofSeconds(6))
                 .writeTimeout(Duration.ofSeconds(7))
+                .bodyTimeout(Duration.ofSeconds(8))
+                .minRate(9)
                 .maxResetsPerWindow(8)
                 .build();
         DirectOptions direct = DirectOptions.builder(EventFormat.ALB)
@@ -104,6 +106,8 @@ class OptionsTest {
                         limits.headTimeout(),
                         limits.idleTimeout(),
                         limits.writeTimeout(),
+                        limits.bodyTimeout(),
+                        limits.minRate(),
                         limits.maxResetsPerWindow()))
                 .containsExactly(
                         2000,
@@ -115,6 +119,8 @@ class OptionsTest {
                         Duration.ofSeconds(5),
                         Duration.ofSeconds(6),
                         Duration.ofSeconds(7),
+                        Duration.ofSeconds(8),
+                        9,
                         8);
         assertThat(List.of(
                         direct.shape(),

@@ -240,7 +240,7 @@ public final class Settings {
                     "http.max-request-line", size(256, 256 * 1024), "16KiB")
             .doc("Maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.");
     public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS = HTTP.setting(
-                    "http.max-concurrent-streams", number(1, 1_000_000), "1000")
+                    "http.max-concurrent-streams", number(1, 1_000_000), "100")
             .doc("Maximum number of requests in flight on an HTTP/2 connection.");
     public static final Setting<Integer> HTTP_STREAM_WINDOW = HTTP.setting(
                     "http.stream-window", size(64 * 1024, 64 << 20), "256KiB")
@@ -253,10 +253,20 @@ public final class Settings {
             .doc("Maximum time for a TLS handshake, for all headers of a request, and for a worker's HELLO to arrive.");
     public static final Setting<Duration> HTTP_IDLE_TIMEOUT = HTTP.setting(
                     "http.idle-timeout", positiveDuration(), "5m")
-            .doc("Closes a client connection after this time without a request.");
+            .doc("Closes a client connection after this time without a request. Also ends a request whose client keeps"
+                    + " sending after the headers of the response, if no byte moves for this time.");
+    public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
+                    "http.body-timeout", positiveDuration(), "20s")
+            .doc("Maximum time without a byte of a request's body, until the headers of the response have been sent. A"
+                    + " request that takes longer gets 408.");
     public static final Setting<Duration> HTTP_WRITE_TIMEOUT = HTTP.setting(
-                    "http.write-timeout", positiveDuration(), "2m")
-            .doc("Closes a client connection that takes no byte of a waiting response for this time.");
+                    "http.write-timeout", positiveDuration(), "30s")
+            .doc(
+                    "Maximum time in which a client takes no byte of a waiting response. After it, the response is cut off.");
+    public static final Setting<Integer> HTTP_MIN_RATE = HTTP.setting("http.min-rate", number(0, 1 << 20), "240")
+            .doc(
+                    "Minimum rate in bytes per second at which a client must send a request's body and take a response. Only"
+                            + " the time in which the client is waited for counts, and the first 10 s are free. 0 allows any rate.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
             .doc("Maximum number of RST_STREAM frames on a client connection in 30 s. More of them close it.");
 

@@ -1,59 +1,80 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
-import io.netty.buffer.Unpooled;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out that a client's socket takes nothing, however the octets came to wait for it: looks at the channel's own queue, behind TLS and all protocols. A
- * single octet that is taken between two looks counts. Costs nothing but at a look. Event loop only.
+ * Finds out that a client's socket takes bytes too slowly, whatever wrote them: looks at the channel's own queue, behind
+ * TLS and all protocols. What is written is counted only from a look that finds bytes waiting to one that does not, so a
+ * client that keeps up costs nothing but the look. Event loop only.
  */
 public final class WriteWatch {
     private final Channel channel;
-
-    /** What the socket is to take next, at the last look. Compared only: it may have been released since. */
-    private @Nullable Object first;
-
-    private long takenOfFirst;
-
-    /** Done when all has been taken that waited at an earlier look: a buffer that is first then may be the same one, in use again. */
-    private ChannelFuture mark;
-
-    private long stillSinceNanos;
+    private @Nullable Counter counter;
 
     public WriteWatch(Channel channel) {
         this.channel = channel;
-        this.mark = channel.newSucceededFuture();
     }
 
-    /** Looks. The time in which nothing is taken begins at the first look that finds something waiting. */
-    public boolean isStuck(long nowNanos, long timeoutNanos) {
+    /** Counts what comes to the channel's queue, which was not empty when this was made. */
+    private static final class Counter extends ChannelOutboundHandlerAdapter {
+        private final Pace pace = new Pace();
+        private long bytes;
+
+        Counter(long waitingBytes) {
+            bytes = waitingBytes;
+        }
+
+        @Override
+        public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+            bytes += message instanceof ByteBuf some ? some.readableBytes() : 0;
+            ctx.write(message, promise);
+        }
+    }
+
+    /**
+     * Looks. The client is waited for from the first look on that finds something waiting.
+     *
+     * @param timeoutNanos maximum time in which the socket takes no byte
+     * @param minRate bytes per second, 0 for any rate
+     */
+    public boolean isTooSlow(long nowNanos, long timeoutNanos, int minRate) {
         ChannelOutboundBuffer queue = channel.unsafe().outboundBuffer();
-        Object next = queue == null ? null : queue.current();
-        if (queue == null || next == null) {
-            first = null;
+        if (queue == null || queue.isEmpty()) {
+            stop();
             return false;
         }
-        if (next == first && queue.currentProgress() == takenOfFirst && !mark.isDone()) {
-            return nowNanos - stillSinceNanos > timeoutNanos;
+        long waiting = waitingBytes(queue);
+        if (counter == null) {
+            counter = new Counter(waiting);
+            channel.pipeline().addFirst(counter);
         }
-        if (mark.isDone()) {
-            mark = mark();
-        }
-        first = queue.current();
-        takenOfFirst = queue.currentProgress();
-        stillSinceNanos = nowNanos;
-        return false;
+        return counter.pace.isTooSlow(nowNanos, true, counter.bytes - waiting, timeoutNanos, minRate);
     }
 
-    /** Past the pipeline, where an empty buffer could become a record of TLS. */
-    private ChannelFuture mark() {
-        ChannelPromise reached = channel.newPromise();
-        channel.unsafe().write(Unpooled.EMPTY_BUFFER, reached);
-        channel.unsafe().flush();
-        return reached;
+    private static long waitingBytes(ChannelOutboundBuffer queue) {
+        long[] bytes = new long[1];
+        try {
+            queue.forEachFlushedMessage(message -> {
+                bytes[0] += message instanceof ByteBuf some ? some.readableBytes() : 0;
+                return true;
+            });
+        } catch (Exception e) {
+            throw new IllegalStateException("the queue of a channel cannot be read", e);
+        }
+        return bytes[0];
+    }
+
+    /** Nobody looks any more, or not soon. */
+    public void stop() {
+        if (counter != null && channel.pipeline().context(counter) != null) {
+            channel.pipeline().remove(counter);
+        }
+        counter = null;
     }
 }

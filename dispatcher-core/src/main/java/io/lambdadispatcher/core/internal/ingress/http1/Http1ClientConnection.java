@@ -4,7 +4,10 @@ import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.netty.buffer.Unpooled;
@@ -28,7 +31,6 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.netty.util.ReferenceCountUtil;
-import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Objects;
@@ -41,7 +43,8 @@ import org.slf4j.LoggerFactory;
  * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile wait undecided, and reading stops
  * until their turn. Ends the connection when it is idle, stuck, hostile or drained. Event loop only.
  */
-public final class Http1ClientConnection extends ChannelDuplexHandler implements IngressDrain.Drainable {
+public final class Http1ClientConnection extends ChannelDuplexHandler
+        implements IngressDrain.Drainable, LoopWatch.Watched {
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
     /**
@@ -71,15 +74,19 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
     private @Nullable Http1ClientExchange exchange;
     private boolean requestEnded;
     private boolean draining;
-    private boolean headSlow;
     private boolean heardLingering;
     private long idleSinceNanos;
+
+    /** At the last look: the client owed the rest of a head. */
+    private boolean insideHead;
+
+    private long insideHeadSinceNanos;
 
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable CoalescedFlush flush;
     private @Nullable HeadRules rules;
     private @Nullable WriteWatch writes;
-    private @Nullable Future<?> watch;
+    private @Nullable LoopWatch watch;
 
     private Http1ClientConnection(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
         this.context = context;
@@ -112,8 +119,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
                 context.forwarding(), context.scheme(), added.channel().remoteAddress());
         idleSinceNanos = now();
         writes = new WriteWatch(added.channel());
-        long period = context.limits().headTimeout().toNanos();
-        watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
+        watch = LoopWatch.of(added.executor());
+        watch.add(this);
         context.drain().register(added.channel(), this);
     }
 
@@ -132,8 +139,9 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
             return;
         }
         state = State.CLOSED;
-        if (watch != null) {
-            watch.cancel(false);
+        if (watch != null && writes != null) {
+            watch.remove(this);
+            writes.stop();
         }
         dropEarly();
         if (exchange != null) {
@@ -193,7 +201,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
     private void onRequest(HttpRequest request) {
         state = State.EXCHANGE;
         requestEnded = false;
-        headSlow = false;
+        insideHead = false;
         encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
         Http1ClientExchange next =
                 new Http1ClientExchange(this, request, context.limits().streamWindowBytes());
@@ -412,33 +420,46 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
         return draining;
     }
 
-    // Once every head time-out.
-    private void onWatch() {
-        if (writes != null
-                && writes.isStuck(now(), context.limits().writeTimeout().toNanos())) {
+    @Override
+    public void look(long now) {
+        HttpLimits limits = context.limits();
+        if (writes != null && writes.isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
+            context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cut();
         } else if (state == State.IDLE) {
-            watchIdle();
-        } else {
-            headSlow = false;
+            lookAtIdle(now);
+        } else if (state == State.EXCHANGE && exchange != null && !requestEnded) {
+            exchange.look(now, isReading(), waitingBytes() == 0);
         }
     }
 
-    private void watchIdle() {
+    private void lookAtIdle(long now) {
         boolean reading = early.isEmpty() && waitingBytes() == 0;
         boolean inside = reading && decoder.isInsideHead();
         if (!reading) {
-            idleSinceNanos = now();
+            idleSinceNanos = now;
         }
-        if (inside && headSlow) {
+        if (!inside || !insideHead) {
+            insideHeadSinceNanos = now;
+        }
+        insideHead = inside;
+        if (now - insideHeadSinceNanos > context.limits().headTimeout().toNanos()) {
             reject(
                     HttpResponseStatus.REQUEST_TIMEOUT,
                     "no whole head within " + context.limits().headTimeout().toMillis() + " ms");
         } else if (!inside
-                && now() - idleSinceNanos > context.limits().idleTimeout().toNanos()) {
+                && now - idleSinceNanos > context.limits().idleTimeout().toNanos()) {
             ctx().close();
         }
-        headSlow = inside;
+    }
+
+    private boolean isReading() {
+        return ctx().channel().config().isAutoRead();
+    }
+
+    void onBodyTooSlow() {
+        context.observer().onProtection(Protection.BODY_TOO_SLOW);
+        reject(HttpResponseStatus.REQUEST_TIMEOUT, "the body of the request comes too slowly");
     }
 
     /** Written, and not taken by the socket; also of exchanges that are over for everybody else. */

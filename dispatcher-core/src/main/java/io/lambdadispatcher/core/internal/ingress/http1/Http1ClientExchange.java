@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
+import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -62,6 +64,11 @@ final class Http1ClientExchange implements ResponseSink {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private int requestUntaken;
+    private long received;
+    private long taken;
+
+    /** Made by the first look that finds the client waited for. */
+    private @Nullable Pace pace;
 
     Http1ClientExchange(Http1ClientConnection connection, HttpRequest head, int windowBytes) {
         this.connection = connection;
@@ -270,6 +277,7 @@ final class Http1ClientExchange implements ResponseSink {
             content.release();
             return;
         }
+        received += bytes;
         requestUntaken += bytes;
         if (requestUntaken > windowBytes) {
             connection.setReading(false);
@@ -282,6 +290,30 @@ final class Http1ClientExchange implements ResponseSink {
         }
         if (withTrailers) {
             to.trailers(translate(trailers));
+        }
+    }
+
+    /**
+     * Looks at a request whose end has not been decoded yet.
+     *
+     * @param reading whether the client may send
+     * @param allTaken whether the client has taken all of the response so far
+     */
+    void look(long now, boolean reading, boolean allTaken) {
+        HttpLimits limits = connection.context().limits();
+        boolean answered = state != State.REQUESTED;
+        boolean waitedFor = !bodyEnded && (answered ? allTaken : reading);
+        pace = pace == null && waitedFor ? new Pace() : pace;
+        if (pace == null) {
+            return;
+        }
+        if (!answered) {
+            if (pace.isTooSlow(now, waitedFor, received, limits.bodyTimeout().toNanos(), limits.minRate())) {
+                connection.onBodyTooSlow();
+            }
+        } else if (pace.isTooSlow(
+                now, waitedFor, received + taken, limits.idleTimeout().toNanos(), 0)) {
+            connection.cut();
         }
     }
 
@@ -436,6 +468,7 @@ final class Http1ClientExchange implements ResponseSink {
 
     /** The socket has the octets, or will never have them. */
     void onWritten(int bytes) {
+        taken += bytes;
         if (request != null && bytes > 0) {
             request.responseTaken(bytes);
         }

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -20,9 +21,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
-import io.netty.util.concurrent.Future;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker with END, which becomes the same. An open tunnel may be silent for
  * ever, but not one with an ended direction, nor one whose client is not read because the handler does not read: there one of the two may have gone unnoticed.
  */
-final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
+final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, LoopWatch.Watched {
 
     private static final Logger log = LoggerFactory.getLogger(Http1Tunnel.class);
 
@@ -62,7 +61,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
     private @Nullable RequestSink request;
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable CoalescedFlush flush;
-    private @Nullable Future<?> watch;
+    private @Nullable LoopWatch watch;
 
     private int requestUntaken;
     private long received;
@@ -122,8 +121,8 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
         }
         channel.config().setAutoRead(true);
         stillSinceNanos = stuckSinceNanos = now();
-        long period = context.limits().headTimeout().toNanos();
-        watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
+        watch = LoopWatch.of(added.executor());
+        watch.add(this);
         context.drain().leave(channel);
     }
 
@@ -169,7 +168,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
     @Override
     public void channelInactive(ChannelHandlerContext inactive) {
         if (watch != null) {
-            watch.cancel(false);
+            watch.remove(this);
         }
         if (state != State.CLOSED) {
             state = State.CLOSED;
@@ -278,9 +277,8 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink {
         }
     }
 
-    // Once every head time-out.
-    private void onWatch() {
-        long now = now();
+    @Override
+    public void look(long now) {
         if (written == taken || taken != takenAtWatch) {
             takenAtWatch = taken;
             stuckSinceNanos = now;

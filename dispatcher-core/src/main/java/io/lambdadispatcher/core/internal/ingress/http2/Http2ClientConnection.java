@@ -4,7 +4,10 @@ import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
+import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -22,7 +25,6 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -34,7 +36,8 @@ import org.slf4j.LoggerFactory;
  * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they belong to, and ends the connection when it
  * is idle, stuck, hostile or drained. Event loop only.
  */
-public final class Http2ClientConnection extends CoalescingHttp2Handler implements IngressDrain.Drainable {
+public final class Http2ClientConnection extends CoalescingHttp2Handler
+        implements IngressDrain.Drainable, LoopWatch.Watched {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
@@ -50,12 +53,23 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler implemen
     private @Nullable Frames frames;
     private @Nullable HeadRules rules;
     private @Nullable WriteWatch writes;
-    private @Nullable Future<?> watch;
+    private @Nullable LoopWatch watch;
     private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
 
-    /** At the last look; -1 if nothing was unfinished, for what is so at the next may have begun a moment before. */
-    private long finishedAtWatch;
+    /** At the last look: what the reader had finished, or -1 if it was not inside a frame. */
+    private long finishedAtLook = -1;
+
+    private long unfinishedSinceNanos;
+
+    /** How fast the client takes responses when it is the connection's window that they wait for. */
+    private @Nullable Pace responsePace;
+
+    /** Bytes of response bodies, over all streams. */
+    private long taken;
+
+    /** Seen by the current look: some response waits. */
+    private boolean responsesWait;
 
     private boolean draining;
     private int streamErrors;
@@ -113,15 +127,15 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler implemen
         }
         idleSinceNanos = now(ctx);
         writes = new WriteWatch(ctx.channel());
-        long period = context.limits().headTimeout().toNanos();
-        watch = ctx.executor().scheduleAtFixedRate(() -> onWatch(ctx), period, period, TimeUnit.NANOSECONDS);
+        watch = LoopWatch.of(ctx.executor());
+        watch.add(this);
         context.drain().register(ctx.channel(), this);
     }
 
     @Override
     public void channelInactive(ChannelHandlerContext ctx) throws Exception {
         if (watch != null) {
-            watch.cancel(false);
+            watch.remove(this);
         }
         super.channelInactive(ctx);
     }
@@ -188,63 +202,87 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler implemen
         ctx.channel().close();
     }
 
-    // Once every head time-out.
-    private void onWatch(ChannelHandlerContext ctx) {
-        if (takesNothing(ctx)) {
-            // A stream's reset would wait behind all that the client does not take, and the stream stay open.
-            log.debug(
-                    "client {}: took nothing within the write time-out",
-                    ctx.channel().remoteAddress());
-            AbruptClose.of(ctx.channel());
-            return;
-        }
+    @Override
+    public void look(long now) {
+        ChannelHandlerContext ctx = ctx();
+        HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
-        if (!active && (!decoder().prefaceReceived() || isIdleTooLong(ctx))) {
+        if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
+            // A stream's reset would wait behind all that the client does not take, and the stream stay open.
+            log.debug("client {}: takes its responses too slowly", ctx.channel().remoteAddress());
+            context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
+            AbruptClose.of(ctx.channel());
+        } else if (!active && now - idleSinceNanos > idleNanos()) {
             ctx.channel().close();
-        } else if (isHeadStuck()) {
-            onError(
-                    ctx,
-                    false,
-                    Http2Exception.connectionError(
-                            Http2Error.ENHANCE_YOUR_CALM,
-                            "a head took longer than %d ms",
-                            context.limits().headTimeout().toMillis()));
+        } else if (isHeadSlow(now)) {
+            calmDown("a head took longer than " + limits.headTimeout().toMillis() + " ms");
         } else if (active) {
-            cutStuckStreams(ctx);
+            lookAtStreams(now);
         }
-        finishedAtWatch = reader.isUnfinished() ? reader.finished() : -1;
-        streamErrors = 0;
     }
 
-    private boolean takesNothing(ChannelHandlerContext ctx) {
-        return Objects.requireNonNull(writes)
-                .isStuck(now(ctx), context.limits().writeTimeout().toNanos());
+    private long idleNanos() {
+        HttpLimits limits = context.limits();
+        return (decoder().prefaceReceived() ? limits.idleTimeout() : limits.headTimeout()).toNanos();
     }
 
-    private boolean isIdleTooLong(ChannelHandlerContext ctx) {
-        return now(ctx) - idleSinceNanos > context.limits().idleTimeout().toNanos();
+    private boolean isHeadSlow(long now) {
+        long finished = reader.isUnfinished() ? reader.finished() : -1;
+        if (finished != finishedAtLook) {
+            finishedAtLook = finished;
+            unfinishedSinceNanos = now;
+        }
+        return finished >= 0
+                && now - unfinishedSinceNanos > context.limits().headTimeout().toNanos();
     }
 
-    private boolean isHeadStuck() {
-        return reader.isUnfinished() && reader.finished() == finishedAtWatch;
-    }
-
-    private void cutStuckStreams(ChannelHandlerContext ctx) {
-        long now = now(ctx);
+    private void lookAtStreams(long now) {
+        responsesWait = false;
+        boolean windowOpen = isExpectingBody(connection().connectionStream());
         try {
             connection().forEachActiveStream(stream -> {
                 Http2ClientStream client = stream.getProperty(streamKey);
                 if (client != null) {
-                    client.cutIfStuck(
-                            now,
-                            context.limits().writeTimeout().toNanos(),
-                            context.limits().idleTimeout().toNanos());
+                    responsesWait |= client.look(now, windowOpen);
                 }
                 return true;
             });
         } catch (Http2Exception e) {
-            onError(ctx, true, e);
+            onError(ctx(), true, e);
         }
+        lookAtWindow(now);
+    }
+
+    /** All streams are behind its window, so it is the rate of all that counts. */
+    private void lookAtWindow(long now) {
+        HttpLimits limits = context.limits();
+        boolean waitedFor = responsesWait && isWindowClosed(connection().connectionStream());
+        responsePace = responsePace == null && waitedFor ? new Pace() : responsePace;
+        if (responsePace != null
+                && responsePace.isTooSlow(
+                        now, waitedFor, taken, limits.writeTimeout().toNanos(), limits.minRate())) {
+            context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
+            calmDown("the window of the connection opened too slowly");
+        }
+    }
+
+    /** Nothing more of a response may be sent, whatever room the connection has. */
+    boolean isWindowClosed(Http2Stream stream) {
+        return encoder().flowController().windowSize(stream) <= 0;
+    }
+
+    /** The client may send more of a request's body, as far as this stream is concerned. */
+    boolean isExpectingBody(Http2Stream stream) {
+        return connection().local().flowController().windowSize(stream) > 0;
+    }
+
+    /** Bytes of a response's body have left the queue of their stream. */
+    void onTaken(int bytes) {
+        taken += bytes;
+    }
+
+    private void calmDown(String reason) {
+        onError(ctx(), false, Http2Exception.connectionError(Http2Error.ENHANCE_YOUR_CALM, reason));
     }
 
     private static long now(ChannelHandlerContext ctx) {

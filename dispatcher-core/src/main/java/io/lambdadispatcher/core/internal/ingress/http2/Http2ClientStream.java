@@ -4,6 +4,9 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
+import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -51,14 +54,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /** Asked for, and not refused so far: the two directions end apart. */
     private boolean tunnel;
 
-    private boolean clientEnded;
     private long received;
     private long taken;
 
-    /** At the last look; -1 before the first, which is where the time begins in which nothing moves. */
-    private long movedAtWatch = -1;
-
-    private long stillSinceNanos;
+    // Made by the first look that finds the client waited for.
+    private @Nullable Pace requestPace;
+    private @Nullable Pace responsePace;
 
     Http2ClientStream(Http2ClientConnection connection, ChannelHandlerContext ctx, Http2Stream stream) {
         this.connection = connection;
@@ -98,7 +99,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void openTunnel(Http2Headers head, boolean end) {
         ExtendedConnect.toConnect(head, connection.rules());
-        clientEnded = end;
         request = connection.context().opener().open(head, end, this);
     }
 
@@ -152,7 +152,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             return data.readableBytes();
         }
         received += data.readableBytes();
-        clientEnded = end;
         to.data(data.readRetainedSlice(data.readableBytes()), end);
         return 0;
     }
@@ -186,20 +185,60 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * Called now and then: a client that takes nothing for long loses the stream, for it holds a worker's; and so does a tunnel with an ended direction over which
-     * nothing moves, which one of its two ends may have forgotten.
+     * Looks for what takes too long: a client that is too slow holds a worker's stream.
+     *
+     * @param windowOpen whether the window of the connection lets the client send
+     * @return whether a part of the response waits
      */
-    void cutIfStuck(long now, long stuckNanos, long idleNanos) {
+    boolean look(long now, boolean windowOpen) {
+        HttpLimits limits = connection.context().limits();
         boolean pending = outlet.pendingBytes() > 0;
-        boolean ending = tunnel && (clientEnded || state == State.RESPONDED);
-        long moved = pending ? taken : taken + received;
-        if (moved != movedAtWatch || !pending && !ending) {
-            movedAtWatch = moved;
-            stillSinceNanos = now;
-        } else if (now - stillSinceNanos > (pending ? stuckNanos : idleNanos)) {
-            connection.reset(stream, Http2Error.CANCEL);
-            onClosed();
+        boolean toTake = pending && connection.isWindowClosed(stream);
+        responsePace = responsePace == null && toTake ? new Pace() : responsePace;
+        if (responsePace != null
+                && responsePace.isTooSlow(
+                        now, toTake, taken, limits.writeTimeout().toNanos(), tunnel ? 0 : limits.minRate())) {
+            connection.context().observer().onProtection(Protection.RESPONSE_TOO_SLOW);
+            cutOff();
+        } else if (state == State.REQUESTED && !tunnel) {
+            lookAtBody(now, windowOpen && stream.state().remoteSideOpen() && connection.isExpectingBody(stream));
+        } else {
+            lookAtSilence(now, !pending && mayBeForgotten());
         }
+        return pending;
+    }
+
+    private void lookAtBody(long now, boolean toSend) {
+        HttpLimits limits = connection.context().limits();
+        requestPace = requestPace == null && toSend ? new Pace() : requestPace;
+        if (requestPace != null
+                && requestPace.isTooSlow(
+                        now, toSend, received, limits.bodyTimeout().toNanos(), limits.minRate())) {
+            connection.context().observer().onProtection(Protection.BODY_TOO_SLOW);
+            if (request != null) {
+                request.cancel(ErrorCode.CANCELLED);
+            }
+            answer(HttpResponseStatus.REQUEST_TIMEOUT, "the body of the request comes too slowly", false);
+        }
+    }
+
+    /** Each end may wait for the other without knowing that it is gone: no timeout of a request need apply any more. */
+    private boolean mayBeForgotten() {
+        boolean clientEnded = !stream.state().remoteSideOpen();
+        return tunnel ? clientEnded || state == State.RESPONDED : !clientEnded && state == State.RESPONDING;
+    }
+
+    private void lookAtSilence(long now, boolean silent) {
+        requestPace = requestPace == null && silent ? new Pace() : requestPace;
+        long timeout = connection.context().limits().idleTimeout().toNanos();
+        if (requestPace != null && requestPace.isTooSlow(now, silent, received + taken, timeout, 0)) {
+            cutOff();
+        }
+    }
+
+    private void cutOff() {
+        connection.reset(stream, Http2Error.CANCEL);
+        onClosed();
     }
 
     // From the dispatcher.
@@ -296,6 +335,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public void onTaken(int bodyBytes) {
         taken += bodyBytes;
+        connection.onTaken(bodyBytes);
         if (request != null) {
             request.responseTaken(bodyBytes);
         }

@@ -8,8 +8,10 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -19,28 +21,37 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Slow heads, by a clock that the test sets: the handler looks once every head time-out, and what it sees may have begun a moment before. */
+/** What is slow, by a clock that the test sets: the handler looks once a second. */
 class Http1ClientConnectionTest {
-    private static final Duration LOOK = HttpLimits.defaults().headTimeout();
-    private static final Duration MOMENT = Duration.ofMillis(1);
+    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration HEAD_TIMEOUT = HttpLimits.defaults().headTimeout();
+    private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
+    private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
+    private static final int MIN_RATE = HttpLimits.defaults().minRate();
 
     private static final String BEGUN = "GET / HTTP/1.1\r\nho";
     private static final String REST = "st: a\r\n\r\n";
 
     private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
+
     private static final Duration LINGER = Duration.ofMillis(500);
     private static final String GET_BODY = "GET /body HTTP/1.1\r\nhost: a\r\nconnection: %s\r\n\r\n";
     private static final String REFUSED = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n";
 
     private EmbeddedChannel channel = channel();
     private boolean full;
+    private boolean taking = true;
     private int opened;
+    private boolean cancelled;
+    private ResponseSink waiting;
+    private final List<Protection> protections = new ArrayList<>();
     private final IngressDrain drain = new IngressDrain();
 
     private void connectAnew() {
@@ -78,7 +89,12 @@ class Http1ClientConnectionTest {
                         this::open,
                         drain,
                         "http",
-                        DispatcherObserver.NONE));
+                        new DispatcherObserver() {
+                            @Override
+                            public void onProtection(Protection protection) {
+                                protections.add(protection);
+                            }
+                        }));
     }
 
     @AfterEach
@@ -92,15 +108,33 @@ class Http1ClientConnectionTest {
         if (AsciiString.contentEquals(head.path(), "/body")) {
             response.onHead(new DefaultHttp2Headers().status("200"), false);
             response.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), true);
+        } else if (AsciiString.contentEquals(head.path(), "/wait")) {
+            waiting = response;
         } else {
             response.onHead(new DefaultHttp2Headers().status("204"), true);
         }
-        return new DiscardingSink();
+        return new DiscardingSink() {
+            @Override
+            public void data(ByteBuf data, boolean last) {
+                int bytes = data.readableBytes();
+                data.release();
+                if (taking) {
+                    response.onRequestTaken(bytes);
+                }
+            }
+
+            @Override
+            public void cancel(ErrorCode code) {
+                cancelled = true;
+            }
+        };
     }
 
     private void pass(Duration time) {
-        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
-        channel.runPendingTasks();
+        for (long left = time.toNanos(); left > 0; left -= LOOK.toNanos()) {
+            channel.advanceTimeBy(Math.min(left, LOOK.toNanos()), TimeUnit.NANOSECONDS);
+            channel.runPendingTasks();
+        }
     }
 
     private Duration untilClosed() {
@@ -127,25 +161,109 @@ class Http1ClientConnectionTest {
     }
 
     @Test
-    void should_leave_each_head_its_time_when_it_begins_just_before_a_look() {
-        pass(LOOK.minus(MOMENT));
+    void should_leave_each_head_its_time() {
         for (int i = 0; i < 3; i++) {
             read(BEGUN);
-            pass(MOMENT);
+            pass(HEAD_TIMEOUT);
             assertThat(sent()).isEmpty();
             read(REST);
             assertThat(sent()).startsWith("HTTP/1.1 204 ");
-            pass(LOOK.minus(MOMENT));
         }
     }
 
     @Test
-    void should_answer_408_to_a_head_that_has_taken_longer_than_a_look() {
+    void should_answer_408_to_a_head_that_takes_longer_than_its_timeout() {
         read(BEGUN);
-        pass(LOOK);
+        pass(HEAD_TIMEOUT);
         assertThat(sent()).isEmpty();
-        pass(LOOK);
+        pass(LOOK.multipliedBy(2));
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
+    }
+
+    private static final String UPLOAD = "POST /wait HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
+
+    @Test
+    void should_answer_408_to_a_request_without_a_byte_of_its_body_for_the_body_timeout() {
+        read(UPLOAD + "x".repeat(MIN_RATE * 20));
+        pass(BODY_TIMEOUT);
+        assertThat(sent()).isEmpty();
+        pass(LOOK.multipliedBy(2));
+        assertThat(sent()).startsWith("HTTP/1.1 408 ").contains("connection: close");
+        assertThat(cancelled).isTrue();
+        assertThat(protections).containsExactly(Protection.BODY_TOO_SLOW);
+    }
+
+    @Test
+    void should_answer_408_to_a_body_that_comes_byte_by_byte() {
+        read(UPLOAD);
+        String answer = "";
+        int seconds = 0;
+        for (; seconds < 100 && answer.isEmpty(); seconds++) {
+            read("x");
+            pass(LOOK);
+            answer = sent();
+        }
+        assertThat(seconds).isBetween(10, 13);
+        assertThat(answer).startsWith("HTTP/1.1 408 ");
+        assertThat(cancelled).isTrue();
+    }
+
+    @Test
+    void should_answer_408_to_a_chunked_body_that_does_not_end() {
+        read("POST /wait HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n");
+        for (int seconds = 0; seconds < 12; seconds++) {
+            read("a: b\r\n");
+            pass(LOOK);
+        }
+        assertThat(sent()).startsWith("HTTP/1.1 408 ");
+    }
+
+    @Test
+    void should_leave_a_body_alone_that_comes_at_the_minimum_rate() {
+        read(UPLOAD);
+        for (int seconds = 0; seconds < 100; seconds++) {
+            read("x".repeat(MIN_RATE));
+            pass(LOOK);
+        }
+        assertThat(sent()).isEmpty();
+        assertThat(protections).isEmpty();
+    }
+
+    @Test
+    void should_wait_for_a_worker_that_does_not_take_the_body() {
+        taking = false;
+        read(UPLOAD);
+        int bytes = HttpLimits.defaults().streamWindowBytes() + 1;
+        read("x".repeat(bytes));
+        assertThat(channel.config().isAutoRead()).isFalse();
+        pass(BODY_TIMEOUT.multipliedBy(3));
+        assertThat(sent()).isEmpty();
+        waiting.onRequestTaken(bytes);
+        pass(BODY_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        assertThat(sent()).startsWith("HTTP/1.1 408 ");
+    }
+
+    @Test
+    void should_give_both_directions_the_idle_timeout_once_the_response_has_begun() {
+        read(UPLOAD);
+        waiting.onHead(new DefaultHttp2Headers().status("200"), false);
+        pass(IDLE_TIMEOUT);
+        read("x");
+        pass(IDLE_TIMEOUT);
+        waiting.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), false);
+        pass(IDLE_TIMEOUT);
+        assertThat(channel.isOpen()).isTrue();
+        pass(LOOK.multipliedBy(2));
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(cancelled).isTrue();
+    }
+
+    @Test
+    void should_wait_for_a_handler_that_takes_its_time() {
+        read("POST /wait HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody");
+        pass(IDLE_TIMEOUT.multipliedBy(2));
+        assertThat(channel.isOpen()).isTrue();
+        assertThat(sent()).isEmpty();
     }
 
     @Test
@@ -167,7 +285,7 @@ class Http1ClientConnectionTest {
         for (String connection : List.of("close", "keep-alive")) {
             full = true;
             read(GET_BODY.formatted(connection));
-            assertThat(untilClosed()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+            assertThat(untilClosed()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(12));
             connectAnew();
         }
     }
@@ -233,7 +351,7 @@ class Http1ClientConnectionTest {
         while (channel.config().isAutoRead()) {
             read("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000));
         }
-        assertThat(untilClosed()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        assertThat(untilClosed()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(12));
     }
 
     @Test

@@ -8,8 +8,10 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -27,9 +29,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is stuck, by a clock that the test sets: the handler looks once every head time-out, and what it sees may have begun a moment before. */
+/** What is stuck or slow, by a clock that the test sets: the handler looks once a second. */
 class Http2ClientConnectionTest {
-    private static final Duration LOOK = HttpLimits.defaults().headTimeout();
+    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration HEAD_TIMEOUT = HttpLimits.defaults().headTimeout();
+    private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
+    private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
+    private static final int MIN_RATE = HttpLimits.defaults().minRate();
     private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
 
     private static final String NO_WINDOW = "000006 04 00 00000000 0004 00000000";
@@ -38,12 +44,18 @@ class Http2ClientConnectionTest {
     private static final String GET_LATER = "000006 01 05 00000003 828684 010161";
     private static final String GET_TOO_LATE = "000006 01 05 00000005 828684 010161";
     private static final String PING = "000008 06 00 00000000 0000000000000000";
+    private static final String SOME_WINDOW = "000006 04 00 00000000 0004 00001000";
+    private static final String SETTINGS_ACK = "000000 04 01 00000000";
+    private static final String POST = "000006 01 04 00000001 838684 010161";
     private static final String WINDOW = "000004 08 00 00000001 00000001";
 
     private final SlowSocket channel = new SlowSocket();
     private final List<ResponseSink> responses = new ArrayList<>();
     private final IngressDrain drain = new IngressDrain();
+    private final List<Protection> protections = new ArrayList<>();
     private int takenBytes;
+    private int cancelled;
+    private boolean taking = true;
 
     /** Takes all it is given, or octet by octet. */
     private static final class SlowSocket extends EmbeddedChannel {
@@ -91,7 +103,12 @@ class Http2ClientConnectionTest {
                         this::open,
                         drain,
                         "http",
-                        DispatcherObserver.NONE));
+                        new DispatcherObserver() {
+                            @Override
+                            public void onProtection(Protection protection) {
+                                protections.add(protection);
+                            }
+                        }));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         read(NO_WINDOW);
         sent(0);
@@ -107,15 +124,31 @@ class Http2ClientConnectionTest {
         responses.add(response);
         return new DiscardingSink() {
             @Override
+            public void data(ByteBuf data, boolean last) {
+                int bytes = data.readableBytes();
+                data.release();
+                if (taking) {
+                    response.onRequestTaken(bytes);
+                }
+            }
+
+            @Override
             public void responseTaken(int bytes) {
                 takenBytes += bytes;
+            }
+
+            @Override
+            public void cancel(ErrorCode code) {
+                cancelled++;
             }
         };
     }
 
     private void pass(Duration time) {
-        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
-        channel.runPendingTasks();
+        for (long left = time.toNanos(); left > 0; left -= LOOK.toNanos()) {
+            channel.advanceTimeBy(Math.min(left, LOOK.toNanos()), TimeUnit.NANOSECONDS);
+            channel.runPendingTasks();
+        }
     }
 
     private void read(String hex) {
@@ -176,20 +209,17 @@ class Http2ClientConnectionTest {
     }
 
     @Test
-    void should_leave_a_response_the_write_timeout_from_the_first_look_at_it() {
+    void should_reset_a_stream_that_takes_nothing_of_its_response() {
         read(GET_BEGUN + GET_REST);
         respond();
-        pass(LOOK);
-        for (long looks = WRITE_TIMEOUT.dividedBy(LOOK); looks > 0; looks--) {
-            assertThat(sent(1)).isEmpty();
-            pass(LOOK);
-        }
+        pass(Duration.ofSeconds(10));
         assertThat(sent(1)).isEmpty();
         assertThat(takenBytes).isZero();
 
-        pass(LOOK);
+        pass(LOOK.multipliedBy(2));
         assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
         assertThat(takenBytes).as("dropped").isEqualTo(2);
+        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
     }
 
     private Duration timeToClose() {
@@ -239,66 +269,195 @@ class Http2ClientConnectionTest {
         channel.fill();
         read(GET_BEGUN + GET_REST);
         responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
-        assertThat(timeToClose()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        assertThat(timeToClose()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(12));
     }
 
     @Test
     void should_cut_a_client_that_takes_nothing_though_its_streams_have_ended() {
         channel.fill();
         read(PING);
-        assertThat(timeToClose()).isBetween(WRITE_TIMEOUT, WRITE_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        assertThat(timeToClose()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(12));
     }
 
     @Test
-    void should_keep_a_client_whose_socket_takes_an_octet_now_and_then() {
+    void should_cut_a_client_whose_socket_takes_a_byte_now_and_then() {
         read(GET_BEGUN + GET_REST);
         channel.fill();
         responses.get(0).onHead(new DefaultHttp2Headers().status("200").set("a", "b".repeat(100)), true);
         channel.runPendingTasks();
-        for (int octets = 0; octets < 5; octets++) {
-            for (Duration time = LOOK; time.compareTo(WRITE_TIMEOUT) < 0; time = time.plus(LOOK)) {
-                pass(LOOK);
-            }
+        for (int seconds = 0; seconds < 12; seconds++) {
+            assertThat(channel.isOpen()).isTrue();
+            pass(LOOK);
             channel.take(1);
         }
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
+    }
+
+    /** Opens the window of stream 1, or of the connection, by one byte. */
+    private void openWindow(int stream) {
+        read("000004 08 00 0000000" + stream + " 00000001");
+    }
+
+    @Test
+    void should_reset_a_stream_whose_window_opens_by_a_byte_a_second() {
+        read(GET_BEGUN + GET_REST);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
+        responses.get(0).onData(Unpooled.buffer().writeZero(100_000), false);
+        int seconds = 0;
+        for (; seconds < 100 && !sent(1).contains(Http2FrameTypes.RST_STREAM); seconds++) {
+            openWindow(1);
+            pass(LOOK);
+        }
+        assertThat(seconds).isBetween(10, 13);
+        assertThat(cancelled).isEqualTo(1);
+        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
-    void should_begin_anew_with_each_octet_that_a_client_takes() {
+    void should_leave_a_stream_alone_whose_window_opens_at_the_minimum_rate() {
+        read(GET_BEGUN + GET_REST);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
+        responses.get(0).onData(Unpooled.buffer().writeZero(100_000), false);
+        for (int seconds = 0; seconds < 100; seconds++) {
+            read("000004 08 00 00000001 0000" + "%04x".formatted(MIN_RATE));
+            pass(LOOK);
+            assertThat(sent(1)).doesNotContain(Http2FrameTypes.RST_STREAM);
+        }
+    }
+
+    /** Streams share it, so one of them may wait for long without any fault of the client. */
+    @Test
+    void should_count_the_rate_of_all_streams_when_the_window_of_the_connection_is_closed() {
+        read("000006 04 00 00000000 0004 00100000");
+        read(GET_BEGUN + GET_REST);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
+        responses.get(0).onData(Unpooled.buffer().writeZero(500_000), false);
+        pass(LOOK);
+        for (int seconds = 0; seconds < 40; seconds++) {
+            read("000004 08 00 00000000 0000" + "%04x".formatted(MIN_RATE));
+            pass(LOOK);
+        }
+        assertThat(sent(1)).doesNotContain(Http2FrameTypes.RST_STREAM);
+        assertThat(channel.isOpen()).isTrue();
+        for (int seconds = 0; channel.isOpen() && seconds < 40; seconds++) {
+            openWindow(0);
+            pass(LOOK);
+        }
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
+    }
+
+    private void post(String bytes) {
+        read("00" + "%04x".formatted(bytes.length() / 2) + " 00 00 00000001" + bytes);
+    }
+
+    @Test
+    void should_answer_408_to_a_request_without_a_byte_of_its_body_for_the_body_timeout() {
+        read(SOME_WINDOW);
+        read(POST);
+        post("00".repeat(MIN_RATE * 20));
+        pass(BODY_TIMEOUT);
+        assertThat(sent(1)).isEmpty();
+        pass(LOOK.multipliedBy(2));
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
+        assertThat(cancelled).isEqualTo(1);
+        assertThat(protections).containsExactly(Protection.BODY_TOO_SLOW);
+    }
+
+    /** RFC 9113 section 8.1: the answer is whole, so what is left of the request is not wanted. */
+    @Test
+    void should_answer_408_and_reset_a_stream_whose_body_comes_byte_by_byte() {
+        read(SOME_WINDOW);
+        read(POST);
+        int seconds = 0;
+        List<Byte> answer = List.of();
+        for (; seconds < 100 && answer.isEmpty(); seconds++) {
+            post("00");
+            pass(LOOK);
+            answer = sent(1);
+        }
+        assertThat(seconds).isBetween(10, 13);
+        assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void should_leave_a_body_alone_that_comes_at_the_minimum_rate() {
+        read(POST);
+        for (int seconds = 0; seconds < 100; seconds++) {
+            post("00".repeat(MIN_RATE));
+            pass(LOOK);
+        }
+        assertThat(sent(1)).doesNotContain(Http2FrameTypes.HEADERS);
+        assertThat(responses).hasSize(1);
+    }
+
+    @Test
+    void should_wait_for_a_worker_that_does_not_take_the_body() {
+        taking = false;
+        read(SOME_WINDOW);
+        read(SETTINGS_ACK);
+        read(POST);
+        int window = HttpLimits.defaults().streamWindowBytes();
+        for (int left = window; left > 0; left -= 0x4000) {
+            post("00".repeat(0x4000));
+        }
+        pass(BODY_TIMEOUT.multipliedBy(3));
+        assertThat(sent(1)).isEmpty();
+        responses.get(0).onRequestTaken(window);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.WINDOW_UPDATE);
+        pass(BODY_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
+    }
+
+    /** As gRPC does: each side speaks when it has something to say. */
+    @Test
+    void should_give_both_directions_the_idle_timeout_once_the_response_has_begun() {
+        read(POST);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
+        pass(IDLE_TIMEOUT);
+        post("00");
+        pass(IDLE_TIMEOUT);
+        read(WINDOW);
+        responses.get(0).onData(ByteBufUtil.writeAscii(channel.alloc(), "a"), false);
+        pass(IDLE_TIMEOUT);
+        assertThat(sent(1)).doesNotContain(Http2FrameTypes.RST_STREAM);
+        pass(LOOK.multipliedBy(2));
+        assertThat(sent(1)).contains(Http2FrameTypes.RST_STREAM);
+        assertThat(cancelled).isEqualTo(1);
+    }
+
+    @Test
+    void should_begin_anew_with_each_byte_that_a_client_takes() {
         read(GET_BEGUN + GET_REST);
         respond();
-        pass(WRITE_TIMEOUT);
+        pass(WRITE_TIMEOUT.dividedBy(4));
         read(WINDOW);
         assertThat(sent(1)).containsExactly(Http2FrameTypes.DATA);
-        pass(LOOK);
-        pass(WRITE_TIMEOUT);
-        assertThat(sent(1)).isEmpty();
-
+        assertThat(takenBytes).isEqualTo(1);
         read(WINDOW);
         assertThat(sent(1)).containsExactly(Http2FrameTypes.DATA);
         assertThat(takenBytes).isEqualTo(2);
     }
 
     @Test
-    void should_leave_a_head_its_time_when_it_begins_just_before_a_look() {
-        pass(LOOK);
-        pass(LOOK.minusMillis(1));
+    void should_leave_a_head_its_time() {
         read(GET_BEGUN);
-        pass(Duration.ofMillis(1));
+        pass(HEAD_TIMEOUT);
         assertThat(sent(0)).isEmpty();
-
         read(GET_REST);
         assertThat(responses).hasSize(1);
+        read(GET_LATER.substring(0, GET_LATER.length() - 6));
+        pass(HEAD_TIMEOUT);
+        assertThat(sent(0)).isEmpty();
     }
 
     @Test
-    void should_end_a_connection_whose_head_has_taken_longer_than_a_look() {
-        pass(LOOK);
+    void should_end_a_connection_whose_head_takes_longer_than_its_timeout() {
         read(GET_BEGUN);
-        pass(LOOK);
-        assertThat(sent(0)).isEmpty();
-        pass(LOOK);
+        pass(HEAD_TIMEOUT.plus(LOOK.multipliedBy(2)));
         assertThat(sent(0)).containsExactly(Http2FrameTypes.GO_AWAY);
     }
 }

@@ -1,0 +1,66 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.FastThreadLocal;
+import io.netty.util.concurrent.Future;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks at all client connections of an event loop once a second. One timer serves all of them, so an idle connection
+ * costs a method call per second. Event loop only.
+ */
+public final class LoopWatch {
+    static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final FastThreadLocal<LoopWatch> OF_THREAD = new FastThreadLocal<>();
+
+    /** A connection's protocol handler. */
+    public interface Watched {
+        /** Finds out what has taken too long. May remove itself. */
+        void look(long nowNanos);
+    }
+
+    private final EventExecutor loop;
+    private final Set<Watched> watched = new LinkedHashSet<>();
+    private @Nullable Future<?> timer;
+
+    private LoopWatch(EventExecutor loop) {
+        this.loop = loop;
+    }
+
+    /** Called on the loop's thread. */
+    public static LoopWatch of(EventExecutor loop) {
+        LoopWatch known = OF_THREAD.get();
+        if (known == null || known.loop != loop) {
+            known = new LoopWatch(loop);
+            OF_THREAD.set(known);
+        }
+        return known;
+    }
+
+    public void add(Watched connection) {
+        watched.add(connection);
+        if (timer == null) {
+            timer = loop.scheduleAtFixedRate(this::look, PERIOD_NANOS, PERIOD_NANOS, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    public void remove(Watched connection) {
+        watched.remove(connection);
+        if (watched.isEmpty() && timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    private void look() {
+        long now = loop.ticker().nanoTime();
+        // A copy, because a connection that is closed by its look leaves the set.
+        for (Watched connection : watched.toArray(new Watched[0])) {
+            connection.look(now);
+        }
+    }
+}
