@@ -266,6 +266,9 @@ final class DispatcherAssembly {
                 .idleTimeout(configuration.get(Settings.HTTP_IDLE_TIMEOUT))
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
                 .maxResetsPerWindow(configuration.get(Settings.HTTP_MAX_RESETS))
+                .maxConnections(configuration.get(Settings.HTTP_MAX_CONNECTIONS))
+                .maxConnectionsPerAddress(configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS))
+                .clientMemoryBytes(configuration.get(Settings.HTTP_CLIENT_MEMORY))
                 .build();
     }
 

@@ -45,6 +45,7 @@ final class DirectCall implements Carrier, RequestSink {
     private @Nullable BodyBuffer body;
     private @Nullable CompletionStage<InvokeResult> invocation;
     private int untakenBytes;
+    private int eventBytes;
 
     /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
     DirectCall(DirectFunction function, EventLoop home) {
@@ -127,6 +128,16 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
+    /** The body while it is gathered, and then the event until the function has answered. */
+    @Override
+    public long heldBytes() {
+        return switch (state) {
+            case GATHERING -> body == null ? 0 : body.capacityBytes();
+            case INVOKED -> eventBytes;
+            case ANSWERED, ENDED -> 0;
+        };
+    }
+
     // To the function and back.
 
     private void invoke() {
@@ -142,6 +153,7 @@ final class DirectCall implements Carrier, RequestSink {
         } finally {
             whole.release();
         }
+        eventBytes = event.length;
         CompletionStage<InvokeResult> begun;
         try {
             begun = function.invoker().invoke(function.name(), event);

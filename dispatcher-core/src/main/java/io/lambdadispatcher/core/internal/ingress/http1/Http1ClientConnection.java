@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.http1;
 
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -41,7 +42,8 @@ import org.slf4j.LoggerFactory;
  * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile wait undecided, and reading stops
  * until their turn. Ends the connection when it is idle, stuck, hostile or drained. Event loop only.
  */
-public final class Http1ClientConnection extends ChannelDuplexHandler implements IngressDrain.Drainable {
+public final class Http1ClientConnection extends ChannelDuplexHandler
+        implements IngressDrain.Drainable, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
     /**
@@ -51,6 +53,9 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
     private static final long LINGER_MILLIS = 500;
 
     private static final int MOST_LINGER_LOOKS = 60;
+
+    /** How much larger a head of tiny headers becomes as objects on the heap. */
+    private static final int HEAD_FACTOR = 16;
 
     private enum State {
         /** Between requests. */
@@ -115,6 +120,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
         long period = context.limits().headTimeout().toNanos();
         watch = added.executor().scheduleAtFixedRate(this::onWatch, period, period, TimeUnit.NANOSECONDS);
         context.drain().register(added.channel(), this);
+        context.account().heldBy(this);
     }
 
     @Override
@@ -445,6 +451,13 @@ public final class Http1ClientConnection extends ChannelDuplexHandler implements
     private long waitingBytes() {
         ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
         return out == null ? 0 : out.totalPendingWriteBytes();
+    }
+
+    @Override
+    public long heldBytes() {
+        return (long) early.size() * ClientAccount.EXCHANGE_BYTES
+                + (long) decoder.headBytes() * HEAD_FACTOR
+                + (exchange == null ? 0 : exchange.heldBytes());
     }
 
     // What the exchange needs to know.
