@@ -2,14 +2,17 @@ package io.lambdadispatcher.core;
 
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -69,6 +72,7 @@ public final class Dispatcher implements AutoCloseable {
 
     private final WorkerRegistry registry = new WorkerRegistry(supervisors);
     private final IngressDrain publicSide = new IngressDrain();
+    private final ClientGuard guard;
     private final List<Channel> publicPorts;
     private final Channel workerPort;
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
@@ -88,6 +92,11 @@ public final class Dispatcher implements AutoCloseable {
                 from.functions,
                 direct,
                 from.routerOrFirst(),
+                observer);
+        guard = new ClientGuard(
+                limits,
+                Descriptors.forClients(limits, from.functions),
+                engine.loopIndexes().keySet(),
                 observer);
         superviseLaunches(from, direct, secret, workerListener.tls() != null);
         List<Channel> bound = new ArrayList<>();
@@ -165,7 +174,8 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private ChannelHandler clients(@Nullable SslContext tls, String scheme) {
-        return new PublicChannelInitializer(limits, forwarding, tls, scheme, engine::opener, observer, publicSide);
+        return new PublicChannelInitializer(
+                limits, forwarding, tls, scheme, engine::opener, observer, publicSide, guard);
     }
 
     /**
@@ -202,6 +212,11 @@ public final class Dispatcher implements AutoCloseable {
     /** Returns a snapshot of each function's pool, in the order of {@link Builder#function}. */
     public List<PoolSnapshot> pools() {
         return engine.pools().values().stream().map(registry::snapshot).toList();
+    }
+
+    /** Returns what clients cost now. */
+    public ClientSnapshot clients() {
+        return guard.snapshot();
     }
 
     /** Returns a snapshot of each function whose workers are launched here. It is at most a second old. */

@@ -268,6 +268,9 @@ final class DispatcherAssembly {
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
                 .minRate(configuration.get(Settings.HTTP_MIN_RATE))
                 .maxResetsPerWindow(configuration.get(Settings.HTTP_MAX_RESETS))
+                .maxConnections(configuration.get(Settings.HTTP_MAX_CONNECTIONS))
+                .maxConnectionsPerAddress(configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS))
+                .clientMemoryBytes(configuration.get(Settings.HTTP_CLIENT_MEMORY))
                 .build();
     }
 

@@ -111,6 +111,7 @@ final class Server {
         List<FunctionConfiguration> functions = configuration.functions();
         metrics.watchPools(functions.stream().map(f -> f.options().name()).toList(), started::pools);
         metrics.watchCapacity(functions.stream().map(f -> f.options().name()).toList(), started::capacity);
+        metrics.watchClients(started::clients);
         launching.of(started);
         readiness.serving(
                 started,

@@ -16,6 +16,7 @@ import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.size;
+import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.text;
 import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
@@ -269,6 +270,17 @@ public final class Settings {
                             + " the time in which the client is waited for counts, and the first 10 s are free. 0 allows any rate.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
             .doc("Maximum number of RST_STREAM frames on a client connection in 30 s. More of them close it.");
+    public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
+                    "http.max-connections", number(1, 1_000_000), "10000")
+            .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
+    public static final Setting<Integer> HTTP_MAX_CONNECTIONS_PER_ADDRESS = HTTP.setting(
+                    "http.max-connections-per-address", number(1, 1_000_000), "5000")
+            .doc("Maximum number of connections of one IPv4 address or one IPv6 /64 network. Further connections are"
+                    + " closed when they are accepted.");
+    public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
+                    "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
+            .doc("Maximum memory that the dispatcher holds for clients. Above it, requests get 503 and connections are"
+                    + " closed. auto means half of the heap or of the direct memory, whichever is smaller.");
 
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING

@@ -151,14 +151,27 @@ public record ValueType<T>(
     static ValueType<Integer> size(int minBytes, int maxBytes) {
         String min = formatSize(minBytes);
         String max = formatSize(maxBytes);
-        return single(min + ".." + max, "a size from " + min + " to " + max, text -> {
-            Matcher matcher = SIZE.matcher(text);
-            require(matcher.matches());
-            String unit = matcher.group(2);
-            int shift = unit == null ? 0 : "B  KiBMiBGiB".indexOf(unit) / 3 * 10;
-            long bytes = Math.multiplyExact(Long.parseLong(matcher.group(1)), 1L << shift);
-            return within(Math.toIntExact(bytes), minBytes, maxBytes);
-        });
+        return single(
+                min + ".." + max, "a size from " + min + " to " + max, text -> parseSize(text, minBytes, maxBytes));
+    }
+
+    /** 0 = auto. */
+    static ValueType<Integer> sizeOrAuto(int minBytes, int maxBytes) {
+        String min = formatSize(minBytes);
+        String max = formatSize(maxBytes);
+        return single(
+                "auto|" + min + ".." + max,
+                "auto, or a size from " + min + " to " + max,
+                text -> text.equals("auto") ? 0 : parseSize(text, minBytes, maxBytes));
+    }
+
+    private static int parseSize(String text, int minBytes, int maxBytes) {
+        Matcher matcher = SIZE.matcher(text);
+        require(matcher.matches());
+        String unit = matcher.group(2);
+        int shift = unit == null ? 0 : "B  KiBMiBGiB".indexOf(unit) / 3 * 10;
+        long bytes = Math.multiplyExact(Long.parseLong(matcher.group(1)), 1L << shift);
+        return within(Math.toIntExact(bytes), minBytes, maxBytes);
     }
 
     private static String formatSize(int bytes) {

@@ -64,6 +64,14 @@ class ValueTypeTest {
     }
 
     @Test
+    void should_read_a_size_or_auto() {
+        assertThat(parse(ValueType.sizeOrAuto(1024, 4096), "auto")).isZero();
+        assertThat(parse(ValueType.sizeOrAuto(1024, 4096), "2KiB")).isEqualTo(2048);
+        assertThatThrownBy(() -> parse(ValueType.sizeOrAuto(1024, 4096), "0"))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
     void should_read_variables() {
         assertThat(parse(ValueType.variables(), "A=1 B_2=x=y  C="))
                 .containsExactlyInAnyOrderEntriesOf(Map.of("A", "1", "B_2", "x=y", "C", ""));

@@ -34,6 +34,7 @@ public final class EagerFrameReader implements Http2FrameReader {
     private final Http2FrameReader delegate;
 
     private boolean insideHeaderBlock;
+    private int headerBlockBytes;
     private boolean insideData;
     private int dataStreamId;
     private int dataBytesLeft;
@@ -124,6 +125,7 @@ public final class EagerFrameReader implements Http2FrameReader {
                 || type == Http2FrameTypes.PUSH_PROMISE
                 || type == Http2FrameTypes.CONTINUATION) {
             insideHeaderBlock = (flags & END_HEADERS) == 0;
+            headerBlockBytes = insideHeaderBlock ? headerBlockBytes + payloadBytes : 0;
         }
         if (!insideHeaderBlock) {
             finished++;
@@ -157,6 +159,11 @@ public final class EagerFrameReader implements Http2FrameReader {
     /** The peer owes the rest of a header block, or of a frame that is not DATA. */
     public boolean isUnfinished() {
         return insideHeaderBlock || insideFrame;
+    }
+
+    /** Returns how many bytes of an incomplete header block are held, besides those of an incomplete frame. */
+    public int headerBlockBytes() {
+        return headerBlockBytes;
     }
 
     /** Header blocks, parts of DATA, and other frames so far: does not move while one and the same is {@link #isUnfinished}. */

@@ -46,6 +46,7 @@ final class DirectCall implements Carrier, RequestSink {
     private @Nullable CompletionStage<InvokeResult> invocation;
     private long invokedNanos;
     private int untakenBytes;
+    private int eventBytes;
 
     /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
     DirectCall(DirectFunction function, EventLoop home) {
@@ -128,6 +129,16 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
+    /** The body while it is gathered, and then the event until the function has answered. */
+    @Override
+    public long heldBytes() {
+        return switch (state) {
+            case GATHERING -> body == null ? 0 : body.capacityBytes();
+            case INVOKED -> eventBytes;
+            case ANSWERED, ENDED -> 0;
+        };
+    }
+
     // To the function and back.
 
     private void invoke() {
@@ -144,6 +155,7 @@ final class DirectCall implements Carrier, RequestSink {
             whole.release();
         }
         invokedNanos = home.ticker().nanoTime();
+        eventBytes = event.length;
         CompletionStage<InvokeResult> begun;
         try {
             begun = function.invoker().invoke(function.name(), event);

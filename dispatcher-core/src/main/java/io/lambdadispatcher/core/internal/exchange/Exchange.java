@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Sent once, and once more to a free worker stream, perhaps of the same worker. */
     private static final int MAX_ATTEMPTS = 2;
 
+    /** The objects of a header, besides its characters. */
+    private static final int FIELD_BYTES = 96;
+
     private final ExchangeOwner owner;
     private final Http2Headers head;
     private final boolean bodyless;
@@ -65,6 +69,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private long requestBytes;
     private long responseBytes;
     private int status;
+
+    /** What the head takes of the heap; 0 if nobody has asked yet. */
+    private int headBytes;
 
     public Exchange(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
         this.owner = owner;
@@ -236,6 +243,22 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (carrier != null) {
             carrier.responseTaken(bytes);
         }
+    }
+
+    @Override
+    public long heldBytes() {
+        if (headBytes == 0) {
+            headBytes = headBytes(head);
+        }
+        return headBytes + (carrier == null ? 0 : carrier.heldBytes());
+    }
+
+    private static int headBytes(Http2Headers head) {
+        int bytes = 0;
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            bytes += FIELD_BYTES + field.getKey().length() + field.getValue().length();
+        }
+        return bytes;
     }
 
     // From the dispatcher.
