@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.lambda.FunctionName;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import java.nio.file.Path;
@@ -46,6 +47,11 @@ final class ConfigurationChecks {
         checkPorts();
         boolean twoSecrets = checked.isSet(Settings.WORKERS_SECRET) && checked.isSet(Settings.WORKERS_SECRET_FILE);
         require(!twoSecrets, Settings.WORKERS_SECRET_FILE, "either this or workers.secret, not both");
+        boolean trusted = checked.get(Settings.FORWARDING_TRUST) == ForwardingPolicy.Trust.APPEND;
+        require(
+                trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
+                Settings.FORWARDING_CLIENT_HEADER,
+                "forwarding.trust to be append, or this not to be set");
     }
 
     private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {

@@ -10,7 +10,7 @@ import io.netty.handler.codec.http2.Http2Headers;
  */
 public interface ResponseSink {
     /** The key of all requests of the embedding program that name no client. */
-    Object EMBEDDER = "the embedding program";
+    Object EMBEDDER = new Object();
 
     /**
      * Returns a key that is equal for all requests of one client, and only for those. Asked for only if the request has to
