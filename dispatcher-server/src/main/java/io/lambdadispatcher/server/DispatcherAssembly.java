@@ -275,9 +275,11 @@ final class DispatcherAssembly {
     }
 
     private ForwardingPolicy forwarding() {
+        String clientHeader = configuration.find(Settings.FORWARDING_CLIENT_HEADER);
         return new ForwardingPolicy(
                 configuration.get(Settings.FORWARDING_TRUST),
                 configuration.get(Settings.FORWARDING_FIELDS),
-                configuration.get(Settings.FORWARDING_VIA));
+                configuration.get(Settings.FORWARDING_VIA),
+                clientHeader == null ? "" : clientHeader);
     }
 }

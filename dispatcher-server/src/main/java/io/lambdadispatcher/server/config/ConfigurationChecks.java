@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.lambda.FunctionName;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import java.nio.charset.StandardCharsets;
@@ -49,6 +50,11 @@ final class ConfigurationChecks {
         checkEither(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
         checkToken(Settings.ADMIN_TOKEN);
         checkToken(Settings.ADMIN_TOKEN_FILE);
+        boolean trusted = checked.get(Settings.FORWARDING_TRUST) == ForwardingPolicy.Trust.APPEND;
+        require(
+                trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
+                Settings.FORWARDING_CLIENT_HEADER,
+                "forwarding.trust to be append, or this not to be set");
     }
 
     private void checkEither(Setting<byte[]> text, Setting<byte[]> file) {

@@ -6,6 +6,7 @@ import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.file;
+import static io.lambdadispatcher.server.config.ValueType.headerName;
 import static io.lambdadispatcher.server.config.ValueType.host;
 import static io.lambdadispatcher.server.config.ValueType.hostNames;
 import static io.lambdadispatcher.server.config.ValueType.number;
@@ -292,6 +293,12 @@ public final class Settings {
             .doc("Forwarding headers that tell the handler about the client.");
     public static final Setting<Boolean> FORWARDING_VIA =
             FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
+    public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
+            .setting("forwarding.client-header", headerName())
+            .doc(
+                    "Header whose value names the client, for fairness between clients. Needs forwarding.trust: append and a"
+                            + " proxy that sets the header, because a client could otherwise be a new client with each request."
+                            + " If it is not set, clients are told apart by address.");
 
     private static final Topic OBSERVING = new Topic("Admin port and logs");
     public static final Setting<String> ADMIN_HOST =

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -295,6 +296,13 @@ public record ValueType<T>(
                 "HEADER",
                 "a header such as x-canary or 'x-canary: yes', except host, expect and hop-by-hop headers",
                 Route.Header::parse);
+    }
+
+    static ValueType<String> headerName() {
+        return single("NAME", "the name of a header such as x-client-id", text -> {
+            require(HeaderSyntax.isToken(text));
+            return text.toLowerCase(Locale.ROOT);
+        });
     }
 
     static ValueType<String> className() {

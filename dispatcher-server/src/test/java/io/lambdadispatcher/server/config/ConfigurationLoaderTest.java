@@ -164,6 +164,17 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_take_a_clients_name_only_from_a_trusted_proxy() throws Exception {
+        flags.put("--forwarding-client-header", "X-Client-Id");
+        assertThat(problems())
+                .containsExactly("forwarding.client-header: expected forwarding.trust to be append, or this not to be"
+                        + " set, got \"X-Client-Id\" (flag --forwarding-client-header)");
+
+        flags.put("--forwarding-trust", "append");
+        assertThat(load().find(Settings.FORWARDING_CLIENT_HEADER)).isEqualTo("x-client-id");
+    }
+
+    @Test
     void should_never_show_a_secret() throws Exception {
         flags.put("--workers-secret", "tooshort");
         assertThat(problems())

@@ -295,7 +295,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
             DispatchRequest whole = new DispatchRequest(
                     request.head(),
                     body.isEmpty() ? null : publisher(body),
-                    withTrailers == null ? null : CompletableFuture.completedFuture(withTrailers));
+                    withTrailers == null ? null : CompletableFuture.completedFuture(withTrailers),
+                    null);
             try {
                 answer = EmbeddedExchange.start(channel.eventLoop(), context().account(), whole)
                         .toCompletableFuture();

@@ -343,6 +343,11 @@ final class Http1ClientExchange implements ResponseSink {
     // From the dispatcher.
 
     @Override
+    public Object client(Http2Headers head) {
+        return connection.rules().client(head);
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         if (state == State.REQUESTED && !http10) {
             connection.rules().response(head);

@@ -85,6 +85,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     // From the worker, before the final head and of a refusal.
 
     @Override
+    public Object client(Http2Headers head) {
+        return exchange.client(head);
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         exchange.onInterim(head);
     }

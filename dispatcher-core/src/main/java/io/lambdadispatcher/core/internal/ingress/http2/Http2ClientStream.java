@@ -259,6 +259,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     // From the dispatcher.
 
     @Override
+    public Object client(Http2Headers head) {
+        return connection.rules().client(head);
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         if (state == State.REQUESTED) {
             connection.rules().response(head);
