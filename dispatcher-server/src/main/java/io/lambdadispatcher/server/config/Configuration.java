@@ -27,6 +27,11 @@ public final class Configuration {
         return values.find(setting);
     }
 
+    /** Returns the first of two that is set; {@code null} if neither is. */
+    public <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
+        return values.find(setting, other);
+    }
+
     public boolean isDefault(Setting<?> setting) {
         return values.isDefault(setting);
     }

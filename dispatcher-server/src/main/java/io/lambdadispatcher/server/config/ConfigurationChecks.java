@@ -44,8 +44,12 @@ final class ConfigurationChecks {
         checkTls(Settings.PUBLIC_TLS_CERTIFICATE, Settings.PUBLIC_TLS_KEY, Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
         checkTls(Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
         checkPorts();
-        boolean twoSecrets = checked.isSet(Settings.WORKERS_SECRET) && checked.isSet(Settings.WORKERS_SECRET_FILE);
-        require(!twoSecrets, Settings.WORKERS_SECRET_FILE, "either this or workers.secret, not both");
+        checkSecret(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+    }
+
+    private void checkSecret(Setting<byte[]> secret, Setting<byte[]> file) {
+        boolean both = checked.isSet(secret) && checked.isSet(file);
+        require(!both, file, "either this or " + secret.name() + ", not both");
     }
 
     private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
@@ -96,6 +100,7 @@ final class ConfigurationChecks {
     }
 
     private void checkFunction() {
+        checkSecret(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(Settings.FUNCTION_MAX_WORKERS);
         boolean inOrder = checked.get(Settings.FUNCTION_MIN_WORKERS) <= maxWorkers;
         require(inOrder, Settings.FUNCTION_MAX_WORKERS, "at least function.min-workers");
@@ -179,8 +184,12 @@ final class ConfigurationChecks {
     private void checkSelf(int maxWorkers) {
         require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0 with launcher self, which launches no workers");
         require(
-                dispatcher.isSet(Settings.WORKERS_SECRET) || dispatcher.isSet(Settings.WORKERS_SECRET_FILE),
+                dispatcher.isSet(Settings.WORKERS_SECRET)
+                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
+                        || checked.isSet(Settings.FUNCTION_SECRET)
+                        || checked.isSet(Settings.FUNCTION_SECRET_FILE),
                 Settings.FUNCTION_LAUNCHER,
-                "workers.secret or workers.secret-file to be set, because self-launched workers sign their tokens with it");
+                "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
+                        + " sign their tokens with it");
     }
 }

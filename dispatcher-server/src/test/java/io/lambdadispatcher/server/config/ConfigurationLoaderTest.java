@@ -335,8 +335,9 @@ class ConfigurationLoaderTest {
     @Test
     void should_demand_a_secret_for_workers_that_come_by_themselves() {
         assertThat(problems())
-                .containsExactly("function.launcher: expected workers.secret or workers.secret-file to be set,"
-                        + " because self-launched workers sign their tokens with it, got \"self\" (default)");
+                .containsExactly(
+                        "function.launcher: expected function.secret, workers.secret or a file with one of them to be set,"
+                                + " because self-launched workers sign their tokens with it, got \"self\" (default)");
     }
 
     @Test
