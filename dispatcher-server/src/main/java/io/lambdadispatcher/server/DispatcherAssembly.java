@@ -109,9 +109,15 @@ final class DispatcherAssembly {
     }
 
     private void workers(Dispatcher.Builder builder) throws StartException {
-        byte[] secret = secret();
-        if (secret != null) {
-            builder.secret(secret);
+        byte[] common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        if (common != null) {
+            builder.secret(common);
+        }
+        for (FunctionConfiguration function : functions) {
+            byte[] own = function.secret();
+            if (own != null) {
+                builder.secret(function.options().name(), own);
+            }
         }
         List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
         if (dialBack.isEmpty() && any(Launcher.LAMBDA)) {
@@ -217,12 +223,6 @@ final class DispatcherAssembly {
         return chain == null || privateKey == null
                 ? null
                 : new TlsOptions(chain, privateKey, configuration.find(clients));
-    }
-
-    /** @return {@code null}: only the dispatcher launches workers, so that nobody else needs it */
-    private byte @Nullable [] secret() {
-        byte[] secret = configuration.find(Settings.WORKERS_SECRET);
-        return secret != null ? secret : configuration.find(Settings.WORKERS_SECRET_FILE);
     }
 
     private LocalWorkers localWorkers() {

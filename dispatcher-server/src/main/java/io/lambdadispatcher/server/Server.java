@@ -152,7 +152,9 @@ final class Server {
             admin = new AdminServer(
                     address,
                     new AdminPages(readiness, launching, metrics::scrape),
-                    new AdminAccess(configuration.get(Settings.ADMIN_HOSTS), configuration.adminToken()),
+                    new AdminAccess(
+                            configuration.get(Settings.ADMIN_HOSTS),
+                            configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE)),
                     metrics.observer()::onProtection);
         } catch (IOException e) {
             throw new StartException(

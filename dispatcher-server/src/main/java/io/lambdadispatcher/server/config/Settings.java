@@ -84,7 +84,8 @@ public final class Settings {
                     "workers.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
     public static final Setting<byte[]> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secret())
-            .doc("Shared secret that signs launch tokens. Self-launched workers need it.");
+            .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
+                    + " workers need the secret, or their function's key.");
     public static final Setting<byte[]> WORKERS_SECRET_FILE = WORKERS.setting(
                     "workers.secret-file", ValueType.secretFile())
             .doc("File that holds the shared secret, instead of workers.secret. A line break at its end is ignored.");
@@ -153,6 +154,14 @@ public final class Settings {
             .setting("function.launcher", choice(Launcher.class), "self")
             .doc(
                     "How workers are launched: self = by you; local = as processes on this machine; lambda = on AWS Lambda.");
+    public static final Setting<byte[]> FUNCTION_SECRET = LAUNCHING
+            .setting("function.secret", ValueType.secret())
+            .doc("Secret of this function's workers, instead of workers.secret. With it, they cannot take the requests"
+                    + " of other functions.");
+    public static final Setting<byte[]> FUNCTION_SECRET_FILE = LAUNCHING
+            .setting("function.secret-file", ValueType.secretFile())
+            .doc(
+                    "File that holds the function's secret, instead of function.secret. A line break at its end is ignored.");
     public static final Setting<String> FUNCTION_LAMBDA = LAUNCHING
             .setting("function.lambda", LAMBDA)
             .doc("Lambda function that runs the workers. If it is not set, its name is function.name.");

@@ -60,7 +60,7 @@ public final class LaunchSupervisor {
     private final WorkerLauncher launcher;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
-    private final byte[] secret;
+    private final byte[] key;
     private final boolean tls;
     private final @Nullable DirectFunction direct;
     private final DispatcherObserver observer;
@@ -69,13 +69,16 @@ public final class LaunchSupervisor {
     private volatile CapacitySnapshot snapshot;
     private volatile LaunchHistory history;
 
-    /** @param direct takes the requests that overflow; {@code null} = none do */
+    /**
+     * @param key signs the launch tokens of this function
+     * @param direct takes the requests that overflow; {@code null} = none do
+     */
     public LaunchSupervisor(
             FunctionPool pool,
             WorkerLauncher launcher,
             WorkerRegistry registry,
             EventExecutor executor,
-            byte[] secret,
+            byte[] key,
             boolean tls,
             @Nullable DirectFunction direct,
             DispatcherObserver observer) {
@@ -84,7 +87,7 @@ public final class LaunchSupervisor {
         this.launcher = launcher;
         this.registry = registry;
         this.executor = executor;
-        this.secret = secret;
+        this.key = key;
         this.tls = tls;
         this.direct = direct;
         this.observer = observer;
@@ -322,7 +325,7 @@ public final class LaunchSupervisor {
         @Override
         public String launch() {
             String id = UUID.randomUUID().toString();
-            String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
+            String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(key);
             registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
             LaunchedWorker worker = ask(new LaunchRequest(

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,12 +39,12 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     /**
      * How workers prove who they are, and how long they may take for it or be silent.
      *
-     * @param secret signs launch tokens
+     * @param keyOf returns the key that signs the launch tokens of the function with this name
      * @param tls {@code null} = h2c with prior knowledge
      * @param handshakeTimeout from the connection's start to HELLO
      */
     public record Access(
-            byte[] secret,
+            Function<String, byte[]> keyOf,
             @Nullable SslContext tls,
             Duration pingInterval,
             Duration pingTimeout,

@@ -96,7 +96,7 @@ class LaunchedWorkerTest {
     }
 
     private static String expired(String workerId) {
-        return new LaunchToken("f", workerId, Instant.now().minusSeconds(1)).sign(SECRET);
+        return new LaunchToken("f", workerId, Instant.now().minusSeconds(1)).sign(LaunchToken.key(SECRET, "f"));
     }
 
     private void expectRefusal(String token, int status) throws Exception {

@@ -54,7 +54,10 @@ final class ScriptedWorker implements AutoCloseable {
 
     ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String function, String id, byte[] secret)
             throws Exception {
-        this(loops, dispatcher, new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(secret));
+        this(
+                loops,
+                dispatcher,
+                new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(LaunchToken.key(secret, function)));
     }
 
     ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String token) throws Exception {

@@ -13,7 +13,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.net.SocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,8 +29,7 @@ class WorkerPortTest {
     private final List<String> rejections = new ArrayList<>();
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
-            new WorkerPort.Access(
-                    "sixteen octets at least".getBytes(StandardCharsets.UTF_8), null, NEVER, NEVER, NEVER),
+            new WorkerPort.Access(function -> new byte[32], null, NEVER, NEVER, NEVER),
             Map.of(),
             Map.of(),
             new NoEvents(),

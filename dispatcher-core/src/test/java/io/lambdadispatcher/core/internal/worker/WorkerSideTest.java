@@ -15,6 +15,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -29,6 +30,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -428,6 +430,57 @@ class WorkerSideTest {
             modern.hello(9, 1);
             modern.awaitClosed();
         }
+    }
+
+    /** The worker of one function must not take the requests of another. */
+    @Test
+    void should_let_in_only_workers_with_the_key_of_their_function() throws Exception {
+        byte[] own = "another secret of that length".getBytes(StandardCharsets.UTF_8);
+        Dispatcher two = Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .function(FunctionOptions.of("g"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .secret("g", own)
+                .start();
+        try {
+            new ScriptedWorker(loops, two.workerAddress(), "f", "w1", SECRET)
+                    .ready(1)
+                    .close();
+            new ScriptedWorker(loops, two.workerAddress(), "g", "w2", own)
+                    .ready(1)
+                    .close();
+            String forged =
+                    new LaunchToken("g", "w3", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
+            for (ScriptedWorker stranger : List.of(
+                    new ScriptedWorker(loops, two.workerAddress(), "g", "w4", SECRET),
+                    new ScriptedWorker(loops, two.workerAddress(), "f", "w5", own),
+                    new ScriptedWorker(loops, two.workerAddress(), forged))) {
+                stranger.openControl();
+                stranger.expect("1 :status 401");
+                stranger.awaitClosed();
+                stranger.close();
+            }
+        } finally {
+            two.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_refuse_secrets_that_cannot_be_meant() {
+        Dispatcher.Builder builder = Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0));
+        assertThatThrownBy(() -> builder.secret("g", SECRET).start())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("secret: 'g', expected one of the functions given");
+        assertThatThrownBy(() -> Dispatcher.builder()
+                        .function(FunctionOptions.of("f"))
+                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .secret("f", new byte[15])
+                        .start())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("secret of function f: 15 bytes, expected at least 16");
     }
 
     @Test
