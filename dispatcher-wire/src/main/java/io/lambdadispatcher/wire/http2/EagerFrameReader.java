@@ -34,6 +34,7 @@ public final class EagerFrameReader implements Http2FrameReader {
     private final Http2FrameReader delegate;
 
     private boolean insideHeaderBlock;
+    private boolean readingHead;
     private boolean insideData;
     private int dataStreamId;
     private int dataBytesLeft;
@@ -95,6 +96,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         int start = input.readerIndex();
         int payloadBytes = input.getUnsignedMedium(start);
         byte type = input.getByte(start + TYPE_OFFSET);
+        readingHead = type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION;
         int flags = input.getUnsignedByte(start + FLAGS_OFFSET);
         int streamId = input.getInt(start + STREAM_OFFSET) & Integer.MAX_VALUE;
         if (payloadBytes > configuration().frameSizePolicy().maxFrameSize()) {
@@ -157,6 +159,11 @@ public final class EagerFrameReader implements Http2FrameReader {
     /** The peer owes the rest of a header block, or of a frame that is not DATA. */
     public boolean isUnfinished() {
         return insideHeaderBlock || insideFrame;
+    }
+
+    /** The last frame that was begun is part of a header block. */
+    public boolean isReadingHead() {
+        return readingHead;
     }
 
     /** Header blocks, parts of DATA, and other frames so far: does not move while one and the same is {@link #isUnfinished}. */
