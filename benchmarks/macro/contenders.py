@@ -238,6 +238,9 @@ class LambdaDispatcher(Contender):
             "workers-port": self.worker_port,
             "admin-port": free_port(),
             "function-launcher": "self",
+            # The worker chooses: these are the largest that a dispatcher accepts.
+            "function-connections": 64,
+            "function-streams": 1000,
             **self.flags,
         }
         self.process = Process(

@@ -21,6 +21,7 @@ PACKAGES = {
     "nginx": "nginx-light",
     "taskset": "util-linux",
     "hey": "hey",
+    "slowhttptest": "slowhttptest",
     "curl": "curl",
     "mvn": "maven",
 }

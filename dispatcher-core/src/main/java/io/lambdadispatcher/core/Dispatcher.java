@@ -2,15 +2,19 @@ package io.lambdadispatcher.core;
 
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -34,6 +38,7 @@ import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -67,6 +72,7 @@ public final class Dispatcher implements AutoCloseable {
 
     private final WorkerRegistry registry = new WorkerRegistry(supervisors);
     private final IngressDrain publicSide = new IngressDrain();
+    private final ClientGuard guard;
     private final List<Channel> publicPorts;
     private final Channel workerPort;
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
@@ -78,15 +84,21 @@ public final class Dispatcher implements AutoCloseable {
         launchers = from.allLaunchers();
         invoker = from.invoker;
         byte[] secret = from.secretOrRandom();
+        Map<String, DirectFunction> direct = from.directFunctions();
         engine = new Engine(
                 from.transport,
                 from.eventLoopGroup,
                 from.eventLoops,
                 from.functions,
-                from.directFunctions(),
+                direct,
                 from.routerOrFirst(),
                 observer);
-        superviseLaunches(from, secret, workerListener.tls() != null);
+        guard = new ClientGuard(
+                limits,
+                Descriptors.forClients(limits, from.functions),
+                engine.loopIndexes().keySet(),
+                observer);
+        superviseLaunches(from, direct, secret, workerListener.tls() != null);
         List<Channel> bound = new ArrayList<>();
         try {
             bound.add(engine.listen(workerListener, workerPort(from, workerListener, secret)));
@@ -100,18 +112,32 @@ public final class Dispatcher implements AutoCloseable {
         }
         workerPort = bound.get(0);
         publicPorts = bound.subList(1, bound.size());
+        from.history.forEach(earlier -> {
+            LaunchSupervisor supervisor = supervisors.get(earlier.function());
+            if (supervisor != null) {
+                supervisor.restore(earlier, from.historyTaken);
+            }
+        });
         List<InetSocketAddress> dialBack = dialBack(from.dialBack);
         supervisors.values().forEach(supervisor -> supervisor.start(dialBack));
     }
 
-    private void superviseLaunches(Builder from, byte[] secret, boolean tls) {
+    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, byte[] secret, boolean tls) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
             if (launcher != null && pool.options().capacity().maxWorkers() > 0) {
                 supervisors.put(
                         function,
-                        new LaunchSupervisor(pool, launcher, registry, engine.anyLoop(), secret, tls, observer));
+                        new LaunchSupervisor(
+                                pool,
+                                launcher,
+                                registry,
+                                engine.anyLoop(),
+                                secret,
+                                tls,
+                                direct.get(function),
+                                observer));
             }
         });
     }
@@ -148,7 +174,8 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private ChannelHandler clients(@Nullable SslContext tls, String scheme) {
-        return new PublicChannelInitializer(limits, forwarding, tls, scheme, engine::opener, observer, publicSide);
+        return new PublicChannelInitializer(
+                limits, forwarding, tls, scheme, engine::opener, observer, publicSide, guard);
     }
 
     /**
@@ -187,9 +214,22 @@ public final class Dispatcher implements AutoCloseable {
         return engine.pools().values().stream().map(registry::snapshot).toList();
     }
 
+    /** Returns what clients cost now. */
+    public ClientSnapshot clients() {
+        return guard.snapshot();
+    }
+
     /** Returns a snapshot of each function whose workers are launched here. It is at most a second old. */
     public List<CapacitySnapshot> capacity() {
         return supervisors.values().stream().map(LaunchSupervisor::snapshot).toList();
+    }
+
+    /**
+     * Returns what must not be forgotten of each function whose workers are launched here when the dispatcher restarts. It is at
+     * most a second old, and remains available after {@link #close}. See {@link Builder#launchHistory}.
+     */
+    public List<LaunchHistory> launchHistory() {
+        return supervisors.values().stream().map(LaunchSupervisor::history).toList();
     }
 
     /**
@@ -304,6 +344,8 @@ public final class Dispatcher implements AutoCloseable {
         final Map<String, DirectOptions> direct = new HashMap<>();
         final Map<String, WorkerLauncher> launchers = new HashMap<>();
         List<InetSocketAddress> dialBack = List.of();
+        List<LaunchHistory> history = List.of();
+        Instant historyTaken = Instant.EPOCH;
         HttpLimits limits = HttpLimits.defaults();
         ForwardingPolicy forwarding = ForwardingPolicy.defaults();
         DispatcherObserver observer = DispatcherObserver.NONE;
@@ -368,6 +410,19 @@ public final class Dispatcher implements AutoCloseable {
         /** Invokes the functions of {@link #direct}. Closed with the dispatcher. */
         public Builder invoker(FunctionInvoker value) {
             invoker = value;
+            return this;
+        }
+
+        /**
+         * Continues where an earlier dispatcher left off: launch rate, spending of the last hour, and kill switch. Default: all
+         * begin anew, and every function launches.
+         *
+         * @param taken when {@link Dispatcher#launchHistory} was called
+         * @param history what it returned; functions that are not launched here are ignored
+         */
+        public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
+            historyTaken = taken;
+            this.history = List.copyOf(history);
             return this;
         }
 

@@ -268,13 +268,18 @@ final class DispatcherAssembly {
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
                 .minRate(configuration.get(Settings.HTTP_MIN_RATE))
                 .maxResetsPerWindow(configuration.get(Settings.HTTP_MAX_RESETS))
+                .maxConnections(configuration.get(Settings.HTTP_MAX_CONNECTIONS))
+                .maxConnectionsPerAddress(configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS))
+                .clientMemoryBytes(configuration.get(Settings.HTTP_CLIENT_MEMORY))
                 .build();
     }
 
     private ForwardingPolicy forwarding() {
+        String clientHeader = configuration.find(Settings.FORWARDING_CLIENT_HEADER);
         return new ForwardingPolicy(
                 configuration.get(Settings.FORWARDING_TRUST),
                 configuration.get(Settings.FORWARDING_FIELDS),
-                configuration.get(Settings.FORWARDING_VIA));
+                configuration.get(Settings.FORWARDING_VIA),
+                clientHeader == null ? "" : clientHeader);
     }
 }

@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.access.AccessLog;
+import io.lambdadispatcher.server.admin.AdminAccess;
+import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
@@ -17,6 +19,7 @@ import io.lambdadispatcher.server.transport.TransportChoice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +45,7 @@ final class Server {
     private final Metrics metrics = new Metrics();
     private @Nullable AccessLog accessLog;
     private @Nullable AdminServer admin;
+    private @Nullable StateFile state;
     private @Nullable Dispatcher dispatcher;
     private List<String> publicUrls = List.of();
 
@@ -91,13 +95,23 @@ final class Server {
         log.info("TLS by {}", TlsProvider.description());
         openAccessLog();
         openAdmin();
+        StateFile remembered = readState();
         DispatcherAssembly assembly = new DispatcherAssembly(configuration);
-        Dispatcher started = assembly.builder(transport.transport(), observer()).start();
+        Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
+        if (remembered != null) {
+            builder.launchHistory(
+                    remembered.earlier().taken(), remembered.earlier().functions());
+        }
+        Dispatcher started = builder.start();
         dispatcher = started;
+        if (remembered != null) {
+            remembered.keep(started::launchHistory);
+        }
         publicUrls = urls(assembly.publicListeners(), started.publicAddresses());
         List<FunctionConfiguration> functions = configuration.functions();
         metrics.watchPools(functions.stream().map(f -> f.options().name()).toList(), started::pools);
         metrics.watchCapacity(functions.stream().map(f -> f.options().name()).toList(), started::capacity);
+        metrics.watchClients(started::clients);
         launching.of(started);
         readiness.serving(
                 started,
@@ -105,6 +119,17 @@ final class Server {
                         .collect(Collectors.toMap(
                                 f -> f.options().name(),
                                 f -> f.options().capacity().minWorkers())));
+    }
+
+    private @Nullable StateFile readState() throws StartException {
+        Path file = configuration.find(Settings.STATE_FILE);
+        if (file != null) {
+            state = StateFile.read(file);
+        } else if (configuration.functions().stream()
+                .anyMatch(f -> f.options().launching().gbSecondsPerHour() > 0)) {
+            log.info("state.file is not set: after a restart, function.spending-limit begins at zero");
+        }
+        return state;
     }
 
     private void openAccessLog() {
@@ -124,7 +149,11 @@ final class Server {
         }
         InetSocketAddress address = new InetSocketAddress(configuration.get(Settings.ADMIN_HOST), port.getAsInt());
         try {
-            admin = new AdminServer(address, readiness, launching, metrics::scrape);
+            admin = new AdminServer(
+                    address,
+                    new AdminPages(readiness, launching, metrics::scrape),
+                    new AdminAccess(configuration.get(Settings.ADMIN_HOSTS), configuration.adminToken()),
+                    metrics.observer()::onProtection);
         } catch (IOException e) {
             throw new StartException(
                     "cannot listen on " + address.getHostString() + ":" + address.getPort() + " (admin.port): "
@@ -225,6 +254,9 @@ final class Server {
     private void closeParts() {
         if (dispatcher != null) {
             dispatcher.close();
+        }
+        if (state != null) {
+            state.close();
         }
         if (accessLog != null) {
             accessLog.close();

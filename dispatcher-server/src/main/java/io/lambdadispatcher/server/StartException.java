@@ -1,10 +1,12 @@
 package io.lambdadispatcher.server;
 
+import org.jspecify.annotations.Nullable;
+
 /** The server cannot start; the message says why in one line. */
 final class StartException extends Exception {
     private static final long serialVersionUID = 1;
 
-    StartException(String message, Throwable cause) {
+    StartException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
@@ -9,6 +10,7 @@ import io.lambdadispatcher.server.config.Settings;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
@@ -16,6 +18,9 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,6 +38,10 @@ class ServerTest {
     }
 
     private void start(Map<Setting<?>, String> more) throws Exception {
+        start(more, DispatcherObserver.NONE);
+    }
+
+    private void start(Map<Setting<?>, String> more, DispatcherObserver observer) throws Exception {
         Map<Setting<?>, String> settings = new HashMap<>(Map.of(
                 Settings.PUBLIC_PLAIN_HOST, "127.0.0.1",
                 Settings.PUBLIC_PLAIN_PORT, "0",
@@ -44,7 +53,7 @@ class ServerTest {
                 Settings.SHUTDOWN_GRACE, "1s"));
         settings.putAll(more);
         Configuration configuration = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());
-        server = Server.start(configuration);
+        server = Server.start(configuration, observer);
     }
 
     private HttpResponse<String> get(String url) throws Exception {
@@ -79,6 +88,43 @@ class ServerTest {
                 .contains("\"path\":\"/ping?x\"", "\"status\":503", "\"failure\":\"QUEUE_TIMEOUT\"");
     }
 
+    /** The observer is called on event loops, and the only one hangs in it. */
+    @Test
+    void should_answer_on_the_admin_port_while_all_event_loops_hang() throws Exception {
+        CountDownLatch hangs = new CountDownLatch(1);
+        CountDownLatch mayGoOn = new CountDownLatch(1);
+        start(Map.of(Settings.EVENT_LOOPS, "1", Settings.ADMIN_TOKEN, "0123456789abcdef"), new DispatcherObserver() {
+            @Override
+            public void onExchangeEnd(ExchangeEnd end) {
+                hangs.countDown();
+                try {
+                    mayGoOn.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }
+        });
+        try {
+            client.sendAsync(
+                    HttpRequest.newBuilder(URI.create(server.publicUrls().get(0) + "/ping"))
+                            .build(),
+                    BodyHandlers.discarding());
+            hangs.await();
+
+            for (String path : List.of("/health", "/ready", "/metrics", "/launching")) {
+                assertThat(get(server.adminUrl() + path).statusCode()).as(path).isEqualTo(200);
+            }
+            HttpRequest change = HttpRequest.newBuilder(URI.create(server.adminUrl() + "/launching?to=off"))
+                    .POST(BodyPublishers.noBody())
+                    .build();
+            assertThat(client.send(change, BodyHandlers.discarding()).statusCode())
+                    .as("without the token")
+                    .isEqualTo(401);
+        } finally {
+            mayGoOn.countDown();
+        }
+    }
+
     @Test
     void should_send_no_function_away_with_404() throws Exception {
         start(Map.of(Settings.FUNCTION_PATH, "/images"));
@@ -101,6 +147,43 @@ class ServerTest {
 
             assertThat(server.publicUrls()).hasSize(2);
             assertThat(server.publicUrls().get(1)).startsWith("https://127.0.0.1:");
+        }
+    }
+
+    @Test
+    void should_stay_switched_off_after_a_restart(@TempDir Path directory) throws Exception {
+        Map<Setting<?>, String> settings = Map.of(
+                Settings.STATE_FILE,
+                directory.resolve("state.json").toString(),
+                Settings.FUNCTION_LAUNCHER,
+                "local",
+                Settings.LOCAL_COMMAND,
+                "sleep 60",
+                Settings.FUNCTION_MAX_WORKERS,
+                "1");
+        start(settings);
+        assertThat(post(server.adminUrl() + "/launching?to=off").statusCode()).isEqualTo(200);
+        // Shown as soon as the supervisor has done it.
+        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is switched off"));
+        server.stop();
+
+        start(settings);
+        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is switched off"));
+    }
+
+    private HttpResponse<String> post(String url) throws Exception {
+        return client.send(
+                HttpRequest.newBuilder(URI.create(url))
+                        .POST(HttpRequest.BodyPublishers.noBody())
+                        .build(),
+                BodyHandlers.ofString());
+    }
+
+    private static void await(Callable<Boolean> condition) throws Exception {
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.call()) {
+            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
+            Thread.sleep(10);
         }
     }
 

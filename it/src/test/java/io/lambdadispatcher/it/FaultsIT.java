@@ -121,7 +121,7 @@ class FaultsIT {
     @Test
     void should_send_a_safe_request_to_another_worker_when_its_own_is_killed_before_the_head() throws Exception {
         try (Rig rig = Rig.start(
-                FunctionOptions.of("demo"),
+                Rig.function().build(),
                 DispatcherObserver.NONE,
                 builder -> builder.liveness(Duration.ofMinutes(5), Duration.ofMinutes(5)))) {
             Process first = rig.worker(1, 1);
@@ -172,7 +172,7 @@ class FaultsIT {
     @Test
     void should_give_up_a_frozen_worker_within_the_liveness_deadline() throws Exception {
         try (Rig rig = Rig.start(
-                FunctionOptions.of("demo"),
+                Rig.function().build(),
                 DispatcherObserver.NONE,
                 builder -> builder.liveness(Duration.ofMillis(500), Duration.ofSeconds(1)))) {
             Process frozen = rig.worker(1, 1);
@@ -195,9 +195,8 @@ class FaultsIT {
 
     @Test
     void should_answer_503_with_retry_after_when_no_worker_comes() throws Exception {
-        FunctionOptions impatient = FunctionOptions.builder("demo")
-                .pending(2, Duration.ofMillis(300))
-                .build();
+        FunctionOptions impatient =
+                Rig.function().pending(2, Duration.ofMillis(300)).build();
         try (Rig rig = Rig.start(impatient, DispatcherObserver.NONE)) {
             HttpResponse<String> response = rig.client(HttpClient.Version.HTTP_1_1)
                     .send(request(rig, HttpClient.Version.HTTP_1_1, "/ping").build(), BodyHandlers.ofString());
@@ -208,9 +207,8 @@ class FaultsIT {
 
     @Test
     void should_answer_504_when_the_handler_takes_too_long_and_serve_on() throws Exception {
-        FunctionOptions hasty = FunctionOptions.builder("demo")
-                .requestTimeout(Duration.ofSeconds(3))
-                .build();
+        FunctionOptions hasty =
+                Rig.function().requestTimeout(Duration.ofSeconds(3)).build();
         try (Rig rig = Rig.start(hasty, DispatcherObserver.NONE)) {
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_2, "/silent")).isEqualTo(504);
@@ -227,7 +225,7 @@ class FaultsIT {
                 rejected.incrementAndGet();
             }
         };
-        try (Rig rig = Rig.start(FunctionOptions.of("demo"), observer)) {
+        try (Rig rig = Rig.start(Rig.function().build(), observer)) {
             Map<String, String> variables = new HashMap<>(Rig.DEMO);
             variables.put("LAMBDA_DISPATCHER_SECRET", "another secret, just as long");
             Process worker = rig.launch(1, 1, variables);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -50,7 +49,7 @@ class HostileIT {
                 .headTimeout(Duration.ofMillis(HEAD_TIMEOUT_MILLIS))
                 .writeTimeout(Duration.ofSeconds(2))
                 .build();
-        rig = Rig.start(FunctionOptions.of("demo"), DispatcherObserver.NONE, builder -> builder.limits(impatient));
+        rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE, builder -> builder.limits(impatient));
         rig.worker(1, 20);
     }
 

@@ -87,8 +87,13 @@ final class Rig implements AutoCloseable {
                 .start();
     }
 
+    /** The rig's one function, with room for the workers of all tests. */
+    static FunctionOptions.Builder function() {
+        return FunctionOptions.builder("demo").connectionsPerWorker(2).streamsPerConnection(100);
+    }
+
     static Rig start() {
-        return start(FunctionOptions.of("demo"), DispatcherObserver.NONE);
+        return start(function().build(), DispatcherObserver.NONE);
     }
 
     static Rig start(FunctionOptions function, DispatcherObserver observer) {
@@ -101,7 +106,7 @@ final class Rig implements AutoCloseable {
 
     /** The worker port speaks TLS and demands a certificate: this rig's own will do. */
     static Rig startWithMutualTls() {
-        return new Rig(FunctionOptions.of("demo"), DispatcherObserver.NONE, true, builder -> builder);
+        return new Rig(function().build(), DispatcherObserver.NONE, true, builder -> builder);
     }
 
     Path certificateFile() {

@@ -58,7 +58,7 @@ class RuntimeIT {
     }
 
     private void start(String commandLine, int children, Map<String, String> more) {
-        start(commandLine, children, more, FunctionOptions.of("demo"));
+        start(commandLine, children, more, Rig.function().build());
     }
 
     private void start(String commandLine, int children, Map<String, String> more, FunctionOptions function) {
@@ -182,9 +182,7 @@ class RuntimeIT {
                 "exec " + RuntimeClients.python() + " -m awslambdaric app.handler",
                 1,
                 Map.of(),
-                FunctionOptions.builder("demo")
-                        .requestTimeout(Duration.ofSeconds(3))
-                        .build());
+                Rig.function().requestTimeout(Duration.ofSeconds(3)).build());
         String before = new String(send(request("/pid")).body(), StandardCharsets.UTF_8);
         assertThat(send(request("/hang")).statusCode()).isEqualTo(504);
         Rig.await("another child answers", () -> {

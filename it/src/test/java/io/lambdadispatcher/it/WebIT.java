@@ -3,7 +3,6 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.webdemo.JdkApp;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -230,9 +229,7 @@ class WebIT {
         @Test
         void should_answer_504_at_the_deadline() throws Exception {
             try (Rig impatient = Rig.start(
-                    FunctionOptions.builder("demo")
-                            .requestTimeout(Duration.ofSeconds(3))
-                            .build(),
+                    Rig.function().requestTimeout(Duration.ofSeconds(3)).build(),
                     io.lambdadispatcher.core.observe.DispatcherObserver.NONE)) {
                 Map<String, String> here = new HashMap<>(variables);
                 here.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -59,9 +58,7 @@ class WebSocketIT {
         pages = rig.client(HttpClient.Version.HTTP_1_1);
         rig.worker(2, 50, ECHO);
         impatient = Rig.start(
-                FunctionOptions.builder("demo")
-                        .requestTimeout(Duration.ofSeconds(3))
-                        .build(),
+                Rig.function().requestTimeout(Duration.ofSeconds(3)).build(),
                 DispatcherObserver.NONE,
                 builder -> builder.limits(limits(Duration.ofSeconds(2))));
         impatient.worker(1, 10, ECHO);
@@ -442,8 +439,8 @@ class WebSocketIT {
                 ended.complete(end);
             }
         };
-        try (Rig other = Rig.start(
-                FunctionOptions.of("demo"), observer, builder -> builder.limits(limits(Duration.ofSeconds(5))))) {
+        try (Rig other =
+                Rig.start(Rig.function().build(), observer, builder -> builder.limits(limits(Duration.ofSeconds(5))))) {
             other.worker(1, 2, ECHO);
             try (SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", other.plainPort()))) {
                 socket.write(ByteBuffer.wrap(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII)));

@@ -52,6 +52,9 @@ public final class ScriptedDispatcher implements AutoCloseable {
     /** Status for the next control streams. */
     public volatile int controlStatus = 200;
 
+    /** For the next connections: the control stream and the worker streams. */
+    public volatile int maxStreams = 2000;
+
     public volatile boolean answersHello = true;
     public volatile int pingIntervalMillis = 5_000;
     public volatile int pingTimeoutMillis = 5_000;
@@ -156,7 +159,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
                     .frameListener(this)
                     .initialSettings(Http2Settings.defaultSettings()
                             .initialWindowSize(65_535)
-                            .maxConcurrentStreams(2000))
+                            .maxConcurrentStreams(maxStreams))
                     .build();
         }
 

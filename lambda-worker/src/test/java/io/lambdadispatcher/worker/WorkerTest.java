@@ -69,6 +69,22 @@ class WorkerTest {
     }
 
     @Test
+    void should_open_no_more_streams_than_the_dispatcher_allows() throws Exception {
+        ScriptedDispatcher dispatcher = new ScriptedDispatcher();
+        dispatcher.maxStreams = 3;
+        try (Harness harness =
+                new Harness(dispatcher, new PongHandler(), c -> c.connections(1).streams(4))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            for (int i = 0; i < 2; i++) {
+                assertThat(link.takeStream().exchange(get("/ping")).text()).isEqualTo("pong");
+            }
+            link.roundTrip();
+            assertThat(link.streams).isEmpty();
+            assertThat(link.closed).isEmpty();
+        }
+    }
+
+    @Test
     void should_spread_its_connections_over_all_addresses() throws Exception {
         ScriptedDispatcher first = new ScriptedDispatcher();
         try (ScriptedDispatcher other = new ScriptedDispatcher();

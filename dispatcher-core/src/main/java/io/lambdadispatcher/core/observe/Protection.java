@@ -25,5 +25,9 @@ public enum Protection {
     /** A worker stream was closed because the client of its last response takes that too slowly. */
     LAGGING_STREAM,
     /** A connection or worker stream of a worker was refused because the worker has as many as it may have. */
-    WORKER_LIMIT
+    WORKER_LIMIT,
+    /** A request to the admin port was refused because of its Host, its Origin or a missing token. */
+    ADMIN_REFUSED,
+    /** A connection to the admin port was closed because there are too many, or too many bytes of answers unread. */
+    ADMIN_CONNECTION_LIMIT
 }

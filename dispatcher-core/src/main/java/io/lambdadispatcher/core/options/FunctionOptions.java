@@ -106,8 +106,9 @@ public final class FunctionOptions {
         }
 
         /**
-         * Sets the number of connections that each launched worker opens, 1 to 64. Default: 1, because each further
-         * connection costs system calls. Set more if there are fewer workers than event loops.
+         * Sets the number of connections that each launched worker opens, 1 to 64. It is the maximum for a worker that
+         * launches itself: a further connection is refused. Default: 1, because each further connection costs system calls.
+         * Set more if there are fewer workers than event loops.
          */
         public Builder connectionsPerWorker(int connections) {
             connectionsPerWorker = connections;
@@ -116,7 +117,8 @@ public final class FunctionOptions {
 
         /**
          * Sets the number of worker streams on each connection, 1 to 1,000. Multiplied by the connections, it is a
-         * launched worker's concurrency. Default: 100.
+         * launched worker's concurrency. It is the maximum for a worker that launches itself: a further stream is refused.
+         * Default: 100.
          */
         public Builder streamsPerConnection(int streams) {
             streamsPerConnection = streams;

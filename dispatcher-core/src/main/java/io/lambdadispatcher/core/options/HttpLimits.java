@@ -22,6 +22,9 @@ public final class HttpLimits {
     private final Duration writeTimeout;
     private final int minRate;
     private final int maxResetsPerWindow;
+    private final int maxConnections;
+    private final int maxConnectionsPerAddress;
+    private final long clientMemoryBytes;
 
     private HttpLimits(Builder from) {
         maxHeadBytes = from.maxHeadBytes;
@@ -36,6 +39,9 @@ public final class HttpLimits {
         writeTimeout = from.writeTimeout;
         minRate = from.minRate;
         maxResetsPerWindow = from.maxResetsPerWindow;
+        maxConnections = from.maxConnections;
+        maxConnectionsPerAddress = from.maxConnectionsPerAddress;
+        clientMemoryBytes = from.clientMemoryBytes;
         Check.range("maxHeadBytes", maxHeadBytes, KIB, 256 * KIB);
         Check.range("maxHeadFields", maxHeadFields, 8, 10_000);
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 256 * KIB);
@@ -48,6 +54,11 @@ public final class HttpLimits {
         Check.positive("writeTimeout", writeTimeout);
         Check.range("minRate", minRate, 0, MIB);
         Check.range("maxResetsPerWindow", maxResetsPerWindow, 1, 1_000_000);
+        Check.range("maxConnections", maxConnections, 1, 1_000_000);
+        Check.range("maxConnectionsPerAddress", maxConnectionsPerAddress, 1, 1_000_000);
+        if (clientMemoryBytes != 0) {
+            Check.atLeast("clientMemoryBytes", clientMemoryBytes, 16 * MIB);
+        }
     }
 
     public static Builder builder() {
@@ -106,6 +117,19 @@ public final class HttpLimits {
         return maxResetsPerWindow;
     }
 
+    public int maxConnections() {
+        return maxConnections;
+    }
+
+    public int maxConnectionsPerAddress() {
+        return maxConnectionsPerAddress;
+    }
+
+    /** Returns 0 for half of the smaller one of heap and direct memory. */
+    public long clientMemoryBytes() {
+        return clientMemoryBytes;
+    }
+
     /** Not thread-safe. Setters accept any value; {@link #build} validates. */
     public static final class Builder {
         private int maxHeadBytes = 64 * KIB;
@@ -120,6 +144,9 @@ public final class HttpLimits {
         private Duration writeTimeout = Duration.ofSeconds(30);
         private int minRate = 240;
         private int maxResetsPerWindow = 400;
+        private int maxConnections = 10_000;
+        private int maxConnectionsPerAddress = 5_000;
+        private long clientMemoryBytes;
 
         private Builder() {}
 
@@ -226,6 +253,36 @@ public final class HttpLimits {
          */
         public Builder maxResetsPerWindow(int resets) {
             maxResetsPerWindow = resets;
+            return this;
+        }
+
+        /**
+         * Sets the maximum number of client connections. Further connections are closed when they are accepted. It is
+         * lowered if the process may not open enough files. 1 to 1,000,000. Default: 10,000.
+         */
+        public Builder maxConnections(int connections) {
+            maxConnections = connections;
+            return this;
+        }
+
+        /**
+         * Sets the maximum number of connections of a client address: an IPv4 address, or the first 64 bits of an IPv6
+         * address. Further connections are closed when they are accepted. A load balancer or a NAT gateway is one
+         * address, whatever the number of its clients. 1 to 1,000,000. Default: 5,000.
+         */
+        public Builder maxConnectionsPerAddress(int connections) {
+            maxConnectionsPerAddress = connections;
+            return this;
+        }
+
+        /**
+         * Sets the maximum memory, in bytes, that is held for clients: connections, requests that wait, bodies, and
+         * responses that clients do not take. Each event loop has an equal part of it. When a part is almost used up,
+         * the dispatcher buffers less of each request body, then refuses requests, and at last closes the connections
+         * that hold the most. At least 16 MiB, or 0 for half of the smaller one of heap and direct memory. Default: 0.
+         */
+        public Builder clientMemoryBytes(long bytes) {
+            clientMemoryBytes = bytes;
             return this;
         }
 

@@ -17,11 +17,14 @@ import org.jspecify.annotations.Nullable;
  * @param body {@code null} = none. Subscribed to once, at once; asked for more as the worker takes what came. Each buffer is owned by
  *     the dispatcher from {@code onNext} on. {@code onError} breaks the request off
  * @param trailers sent after the body if the stage is complete by then with fields; {@code null} = none
+ * @param client names the client for whom the request is made, for fairness between clients. {@code null} = it is made for the embedding program itself, which is trusted:
+ *     its requests take turns with those of other clients, and no share limits them
  */
 public record DispatchRequest(
         Http2Headers head,
         Flow.@Nullable Publisher<ByteBuf> body,
-        @Nullable CompletionStage<Http2Headers> trailers) {
+        @Nullable CompletionStage<Http2Headers> trailers,
+        @Nullable String client) {
 
     /** Without a body. */
     public static DispatchRequest of(String method, String authority, String path) {
@@ -32,11 +35,16 @@ public record DispatchRequest(
                         .authority(authority)
                         .path(path),
                 null,
+                null,
                 null);
     }
 
     public DispatchRequest withBody(Flow.Publisher<ByteBuf> publisher) {
-        return new DispatchRequest(head, publisher, trailers);
+        return new DispatchRequest(head, publisher, trailers, client);
+    }
+
+    public DispatchRequest withClient(String name) {
+        return new DispatchRequest(head, body, trailers, name);
     }
 
     /** Changes the head in place. */

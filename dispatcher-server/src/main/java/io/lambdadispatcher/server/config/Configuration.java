@@ -27,6 +27,12 @@ public final class Configuration {
         return values.find(setting);
     }
 
+    /** Returns the token for changes by the admin port; {@code null} = none is set. */
+    public byte @Nullable [] adminToken() {
+        byte[] token = find(Settings.ADMIN_TOKEN);
+        return token != null ? token : find(Settings.ADMIN_TOKEN_FILE);
+    }
+
     public boolean isDefault(Setting<?> setting) {
         return values.isDefault(setting);
     }

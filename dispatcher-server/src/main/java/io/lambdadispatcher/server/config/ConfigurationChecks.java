@@ -1,8 +1,10 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.lambda.FunctionName;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -44,8 +46,27 @@ final class ConfigurationChecks {
         checkTls(Settings.PUBLIC_TLS_CERTIFICATE, Settings.PUBLIC_TLS_KEY, Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
         checkTls(Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
         checkPorts();
-        boolean twoSecrets = checked.isSet(Settings.WORKERS_SECRET) && checked.isSet(Settings.WORKERS_SECRET_FILE);
-        require(!twoSecrets, Settings.WORKERS_SECRET_FILE, "either this or workers.secret, not both");
+        checkEither(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        checkEither(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
+        checkToken(Settings.ADMIN_TOKEN);
+        checkToken(Settings.ADMIN_TOKEN_FILE);
+        boolean trusted = checked.get(Settings.FORWARDING_TRUST) == ForwardingPolicy.Trust.APPEND;
+        require(
+                trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
+                Settings.FORWARDING_CLIENT_HEADER,
+                "forwarding.trust to be append, or this not to be set");
+    }
+
+    private void checkEither(Setting<byte[]> text, Setting<byte[]> file) {
+        boolean both = checked.isSet(text) && checked.isSet(file);
+        require(!both, file, "either this or " + text.name() + ", not both");
+    }
+
+    /** A client must be able to write it in a header. */
+    private void checkToken(Setting<byte[]> setting) {
+        byte[] token = checked.find(setting);
+        boolean sendable = token == null || new String(token, StandardCharsets.ISO_8859_1).matches("[!-~]*");
+        require(sendable, setting, "visible ASCII characters without spaces");
     }
 
     private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {

@@ -6,7 +6,9 @@ import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.file;
+import static io.lambdadispatcher.server.config.ValueType.headerName;
 import static io.lambdadispatcher.server.config.ValueType.host;
+import static io.lambdadispatcher.server.config.ValueType.hostNames;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
@@ -15,6 +17,7 @@ import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.size;
+import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.text;
 import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
@@ -34,6 +37,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
@@ -157,7 +161,7 @@ public final class Settings {
             .doc("Handler class of local workers. It must be on their class path.");
     public static final Setting<Integer> FUNCTION_CONNECTIONS = LAUNCHING
             .setting("function.connections", number(1, 64), "1")
-            .doc("Number of connections that each launched worker opens.");
+            .doc("Number of connections that each launched worker opens, and the maximum for a self-launched worker.");
     public static final Setting<Integer> FUNCTION_STREAMS = LAUNCHING
             .setting("function.streams", number(1, 1000), "100")
             .doc("Maximum number of requests in flight on each connection of a worker.");
@@ -268,6 +272,17 @@ public final class Settings {
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
             .doc("Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"
                     + " close its connection.");
+    public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
+                    "http.max-connections", number(1, 1_000_000), "10000")
+            .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
+    public static final Setting<Integer> HTTP_MAX_CONNECTIONS_PER_ADDRESS = HTTP.setting(
+                    "http.max-connections-per-address", number(1, 1_000_000), "5000")
+            .doc("Maximum number of connections of one IPv4 address or one IPv6 /64 network. Further connections are"
+                    + " closed when they are accepted.");
+    public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
+                    "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
+            .doc("Maximum memory that the dispatcher holds for clients. Above it, requests get 503 and connections are"
+                    + " closed. auto means half of the heap or of the direct memory, whichever is smaller.");
 
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
@@ -279,6 +294,12 @@ public final class Settings {
             .doc("Forwarding headers that tell the handler about the client.");
     public static final Setting<Boolean> FORWARDING_VIA =
             FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
+    public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
+            .setting("forwarding.client-header", headerName())
+            .doc(
+                    "Header whose value names the client, for fairness between clients. Needs forwarding.trust: append and a"
+                            + " proxy that sets the header, because a client could otherwise be a new client with each request."
+                            + " If it is not set, clients are told apart by address.");
 
     private static final Topic OBSERVING = new Topic("Admin port and logs");
     public static final Setting<String> ADMIN_HOST =
@@ -286,6 +307,17 @@ public final class Settings {
     public static final Setting<OptionalInt> ADMIN_PORT = OBSERVING
             .setting("admin.port", portOrOff(), "9901")
             .doc("Port for /health, /ready, /metrics, and /launching, which pauses and resumes launching.");
+    public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
+            .setting("admin.hosts", hostNames(), "")
+            .doc(
+                    "Host names under which you ask the admin port. IP addresses, localhost, /health and /ready need none.");
+    public static final Setting<byte[]> ADMIN_TOKEN = OBSERVING
+            .setting("admin.token", ValueType.secret())
+            .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If it is not set,"
+                    + " changes are allowed only from the same machine.");
+    public static final Setting<byte[]> ADMIN_TOKEN_FILE = OBSERVING
+            .setting("admin.token-file", ValueType.secretFile())
+            .doc("File that holds the token, instead of admin.token. A line break at its end is ignored.");
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");
@@ -304,6 +336,9 @@ public final class Settings {
             .doc("How sockets are served. auto means epoll if it loads, and nio if not.");
     public static final Setting<Integer> EVENT_LOOPS = PROCESS.setting("event-loops", numberOrAuto(1, 1024), "auto")
             .doc("Number of threads that serve sockets. auto means one for each processor.");
+    public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
+            .doc("File in which launch rate, spending and kill switch of each function survive a restart. Each"
+                    + " dispatcher needs its own. If it is not set, a restart forgets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
             .doc("Keeps serving for this time after SIGTERM while /ready answers 503, for load balancers to notice.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "25s")

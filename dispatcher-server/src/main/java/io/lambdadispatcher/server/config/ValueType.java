@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -16,7 +17,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -149,14 +152,27 @@ public record ValueType<T>(
     static ValueType<Integer> size(int minBytes, int maxBytes) {
         String min = formatSize(minBytes);
         String max = formatSize(maxBytes);
-        return single(min + ".." + max, "a size from " + min + " to " + max, text -> {
-            Matcher matcher = SIZE.matcher(text);
-            require(matcher.matches());
-            String unit = matcher.group(2);
-            int shift = unit == null ? 0 : "B  KiBMiBGiB".indexOf(unit) / 3 * 10;
-            long bytes = Math.multiplyExact(Long.parseLong(matcher.group(1)), 1L << shift);
-            return within(Math.toIntExact(bytes), minBytes, maxBytes);
-        });
+        return single(
+                min + ".." + max, "a size from " + min + " to " + max, text -> parseSize(text, minBytes, maxBytes));
+    }
+
+    /** 0 = auto. */
+    static ValueType<Integer> sizeOrAuto(int minBytes, int maxBytes) {
+        String min = formatSize(minBytes);
+        String max = formatSize(maxBytes);
+        return single(
+                "auto|" + min + ".." + max,
+                "auto, or a size from " + min + " to " + max,
+                text -> text.equals("auto") ? 0 : parseSize(text, minBytes, maxBytes));
+    }
+
+    private static int parseSize(String text, int minBytes, int maxBytes) {
+        Matcher matcher = SIZE.matcher(text);
+        require(matcher.matches());
+        String unit = matcher.group(2);
+        int shift = unit == null ? 0 : "B  KiBMiBGiB".indexOf(unit) / 3 * 10;
+        long bytes = Math.multiplyExact(Long.parseLong(matcher.group(1)), 1L << shift);
+        return within(Math.toIntExact(bytes), minBytes, maxBytes);
     }
 
     private static String formatSize(int bytes) {
@@ -258,11 +274,35 @@ public record ValueType<T>(
         return single("HOST", "a host such as www.example.org or *.example.org, without a port", Route::parseHost);
     }
 
+    /** In lower case. */
+    static ValueType<Set<String>> hostNames() {
+        return new ValueType<>(
+                "HOST...",
+                "host names such as admin.example.org, without ports",
+                items -> {
+                    Set<String> hosts = new TreeSet<>();
+                    for (String item : items) {
+                        String host = Route.parseHost(item);
+                        require(!host.startsWith("*"));
+                        hosts.add(host);
+                    }
+                    return Set.copyOf(hosts);
+                },
+                COMMAS);
+    }
+
     static ValueType<Route.Header> header() {
         return single(
                 "HEADER",
                 "a header such as x-canary or 'x-canary: yes', except host, expect and hop-by-hop headers",
                 Route.Header::parse);
+    }
+
+    static ValueType<String> headerName() {
+        return single("NAME", "the name of a header such as x-client-id", text -> {
+            require(HeaderSyntax.isToken(text));
+            return text.toLowerCase(Locale.ROOT);
+        });
     }
 
     static ValueType<String> className() {

@@ -5,13 +5,20 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 
-/** How launching stands, as the dispatcher saw it last. Any thread. */
+/**
+ * Shows how launching stood when {@link #refresh} was called: one look at the dispatcher for each
+ * scrape, not one for each gauge. Any thread.
+ */
 final class CapacityGauges {
     private final MeterRegistry registry;
     private final Supplier<List<CapacitySnapshot>> capacity;
+    private volatile Map<String, CapacitySnapshot> latest = Map.of();
 
     CapacityGauges(MeterRegistry registry, List<String> functions, Supplier<List<CapacitySnapshot>> capacity) {
         this.registry = registry;
@@ -32,6 +39,10 @@ final class CapacityGauges {
         }
     }
 
+    void refresh() {
+        latest = capacity.get().stream().collect(Collectors.toMap(CapacitySnapshot::function, Function.identity()));
+    }
+
     private void gauge(String function, Meters meter, ToDoubleFunction<CapacitySnapshot> part) {
         Gauge.builder(meter.title(), this, gauges -> gauges.value(function, part))
                 .description(meter.description())
@@ -41,9 +52,7 @@ final class CapacityGauges {
     }
 
     private double value(String function, ToDoubleFunction<CapacitySnapshot> part) {
-        return capacity.get().stream()
-                .filter(seen -> seen.function().equals(function))
-                .mapToDouble(part)
-                .sum();
+        CapacitySnapshot seen = latest.get(function);
+        return seen == null ? 0 : part.applyAsDouble(seen);
     }
 }

@@ -17,6 +17,12 @@ enum Meters {
     RESPONSE_BYTES("response.body", "bytes", "Octets of response bodies"),
     CLIENT_CONNECTIONS("client.connections", null, "Client connections now"),
     CLIENT_CONNECTIONS_ACCEPTED("client.connections.accepted", null, "Client connections accepted"),
+    CLIENT_MEMORY("client.memory", "bytes", "Memory held for clients"),
+    CLIENT_MEMORY_LIMIT("client.memory.limit", "bytes", "Maximum memory held for clients"),
+    CLIENT_MEMORY_LEVEL(
+            "client.memory.level",
+            null,
+            "0 = calm; 1 = less of each request body is buffered; 2 = requests are refused; 3 = connections are closed"),
     PROTECTIONS("protections", null, "Times the dispatcher has limited a client or a worker, by what it did"),
     WORKERS("workers", null, "Workers dialled in"),
     WORKERS_READY("workers.ready", null, "Workers that take requests"),

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.metrics;
 
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.server.access.AccessLog;
@@ -22,6 +23,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Everything that {@code /metrics} shows: ours, the JVM's and the Netty allocator's. Thread-safe after {@link #watchPools}. */
@@ -32,6 +34,7 @@ public final class Metrics implements AutoCloseable {
     private final MicrometerObserver observer = new MicrometerObserver(registry);
     private final JvmGcMetrics garbageCollection = new JvmGcMetrics();
     private volatile @Nullable PoolGauges pools;
+    private volatile @Nullable CapacityGauges capacity;
 
     public Metrics() {
         new JvmMemoryMetrics().bindTo(registry);
@@ -55,7 +58,21 @@ public final class Metrics implements AutoCloseable {
     }
 
     public void watchCapacity(List<String> functions, Supplier<List<CapacitySnapshot>> source) {
-        new CapacityGauges(registry, functions, source);
+        capacity = new CapacityGauges(registry, functions, source);
+    }
+
+    public void watchClients(Supplier<ClientSnapshot> source) {
+        client(Meters.CLIENT_MEMORY, source, ClientSnapshot::heldBytes);
+        client(Meters.CLIENT_MEMORY_LIMIT, source, ClientSnapshot::limitBytes);
+        client(Meters.CLIENT_MEMORY_LEVEL, source, ClientSnapshot::level);
+    }
+
+    private void client(Meters meter, Supplier<ClientSnapshot> source, ToDoubleFunction<ClientSnapshot> part) {
+        Gauge.builder(meter.title(), source, s -> part.applyAsDouble(s.get()))
+                .description(meter.description())
+                .baseUnit(meter.unit())
+                .strongReference(true)
+                .register(registry);
     }
 
     public void watchReadiness(BooleanSupplier ready) {
@@ -76,6 +93,10 @@ public final class Metrics implements AutoCloseable {
         PoolGauges gauges = pools;
         if (gauges != null) {
             gauges.refresh();
+        }
+        CapacityGauges launching = capacity;
+        if (launching != null) {
+            launching.refresh();
         }
         return registry.scrape();
     }

@@ -4,8 +4,11 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 
 /**
  * Shows pools as they were when {@link #refresh} was called: one look at the event loops for each scrape, not one for each gauge. Any
@@ -13,7 +16,7 @@ import java.util.function.ToIntFunction;
  */
 final class PoolGauges {
     private final Supplier<List<PoolSnapshot>> pools;
-    private volatile List<PoolSnapshot> latest = List.of();
+    private volatile Map<String, PoolSnapshot> latest = Map.of();
 
     PoolGauges(MeterRegistry registry, List<String> functions, Supplier<List<PoolSnapshot>> pools) {
         this.pools = pools;
@@ -27,20 +30,18 @@ final class PoolGauges {
     }
 
     void refresh() {
-        latest = pools.get();
+        latest = pools.get().stream().collect(Collectors.toMap(PoolSnapshot::function, Function.identity()));
     }
 
     private void gauge(MeterRegistry registry, String function, Meters meter, ToIntFunction<PoolSnapshot> part) {
-        Gauge.builder(meter.title(), this, gauges -> gauges.sum(function, part))
+        Gauge.builder(meter.title(), this, gauges -> gauges.value(function, part))
                 .description(meter.description())
                 .tag("function", function)
                 .register(registry);
     }
 
-    private double sum(String function, ToIntFunction<PoolSnapshot> part) {
-        return latest.stream()
-                .filter(pool -> pool.function().equals(function))
-                .mapToInt(part)
-                .sum();
+    private double value(String function, ToIntFunction<PoolSnapshot> part) {
+        PoolSnapshot seen = latest.get(function);
+        return seen == null ? 0 : part.applyAsInt(seen);
     }
 }

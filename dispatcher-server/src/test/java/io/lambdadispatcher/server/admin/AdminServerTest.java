@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.Protection;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -14,10 +15,18 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,12 +36,31 @@ class AdminServerTest {
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
     private final List<String> switched = new ArrayList<>();
+    private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
+    private final CountDownLatch rendering = new CountDownLatch(1);
+    private final CountDownLatch mayRender = new CountDownLatch(1);
+    private boolean slowMetrics;
     private AdminServer server;
+
+    private String metrics() {
+        try {
+            rendering.countDown();
+            if (slowMetrics) {
+                mayRender.await();
+            }
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+        return "a_metric 1\n";
+    }
 
     @BeforeEach
     void open() throws IOException {
         server = new AdminServer(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), readiness, launching, () -> "a_metric 1\n");
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                new AdminPages(readiness, launching, this::metrics),
+                new AdminAccess(Set.of(), null),
+                protections::add);
         launching.of(
                 () -> List.of(
                         new CapacitySnapshot("a", 3, 1, 2, 0, 0, 4, 12.3, 45.6, null),
@@ -42,13 +70,17 @@ class AdminServerTest {
 
     @AfterEach
     void close() {
+        mayRender.countDown();
         server.close();
     }
 
+    private URI uri(String path) {
+        return URI.create("http://127.0.0.1:" + server.address().getPort() + path);
+    }
+
     private HttpResponse<String> call(String method, String path) throws Exception {
-        URI uri = URI.create("http://127.0.0.1:" + server.address().getPort() + path);
         return client.send(
-                HttpRequest.newBuilder(uri)
+                HttpRequest.newBuilder(uri(path))
                         .method(method, BodyPublishers.noBody())
                         .build(),
                 BodyHandlers.ofString());
@@ -162,19 +194,70 @@ class AdminServerTest {
         assertThat(post.headers().firstValue("allow")).hasValue("GET, HEAD");
     }
 
+    /** A page can send this request to 127.0.0.1, and the browser says where the page is from. */
     @Test
-    void should_answer_while_other_clients_send_nothing() throws Exception {
-        List<Socket> silent = new ArrayList<>();
+    void should_not_let_a_page_in_a_browser_switch_launching_off() throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(uri("/launching?to=off"))
+                .header("origin", "https://evil.example")
+                .POST(BodyPublishers.noBody())
+                .build();
+
+        assertThat(client.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(403);
+        assertThat(switched).isEmpty();
+        assertThat(protections).containsExactly(Protection.ADMIN_REFUSED);
+    }
+
+    @Test
+    void should_answer_while_other_clients_send_slowly() throws Exception {
+        List<Socket> slow = new ArrayList<>();
         try {
-            for (int i = 0; i < 20; i++) {
-                silent.add(new Socket(
-                        InetAddress.getLoopbackAddress(), server.address().getPort()));
+            for (int i = 0; i < 2 * AdminConnections.MAX_CONNECTIONS; i++) {
+                Socket socket = new Socket(
+                        InetAddress.getLoopbackAddress(), server.address().getPort());
+                socket.getOutputStream().write("GET /health HTTP/1.1\r\nhost:".getBytes(StandardCharsets.US_ASCII));
+                slow.add(socket);
             }
             assertThat(call("GET", "/health").statusCode()).isEqualTo(200);
+            assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
+            assertThat(slow.get(0).getInputStream().read())
+                    .as("the oldest connection is closed to make room")
+                    .isEqualTo(-1);
         } finally {
-            for (Socket socket : silent) {
+            for (Socket socket : slow) {
                 socket.close();
             }
+        }
+    }
+
+    @Test
+    void should_answer_everything_else_while_metrics_are_rendered() throws Exception {
+        slowMetrics = true;
+        CompletableFuture<HttpResponse<String>> scrape =
+                client.sendAsync(HttpRequest.newBuilder(uri("/metrics")).build(), BodyHandlers.ofString());
+        rendering.await();
+
+        assertThat(call("GET", "/health").statusCode()).isEqualTo(200);
+        assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/launching").statusCode()).isEqualTo(200);
+        assertThat(scrape).isNotDone();
+
+        mayRender.countDown();
+        assertThat(scrape.get().body()).isEqualTo("a_metric 1\n");
+    }
+
+    @Test
+    void should_answer_pipelined_requests_in_their_order() throws Exception {
+        String requests = Stream.of("GET /metrics", "GET /health", "HEAD /health", "GET /nothing", "GET /launching")
+                        .map(line -> line + " HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                        .collect(Collectors.joining())
+                + "GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        try (Socket socket =
+                new Socket(InetAddress.getLoopbackAddress(), server.address().getPort())) {
+            socket.getOutputStream().write(requests.getBytes(StandardCharsets.US_ASCII));
+
+            assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                    .containsSubsequence("200 OK", "a_metric 1\n", "200 OK", "live\n", "200 OK", "content-length: 5")
+                    .containsSubsequence("live\n", "404", "200 OK", "a: 3 wanted", "503", "starting\n");
         }
     }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -160,6 +161,17 @@ class ConfigurationLoaderTest {
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
                         "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
                                 + " (flag --public-plain-port)");
+    }
+
+    @Test
+    void should_take_a_clients_name_only_from_a_trusted_proxy() throws Exception {
+        flags.put("--forwarding-client-header", "X-Client-Id");
+        assertThat(problems())
+                .containsExactly("forwarding.client-header: expected forwarding.trust to be append, or this not to be"
+                        + " set, got \"X-Client-Id\" (flag --forwarding-client-header)");
+
+        flags.put("--forwarding-trust", "append");
+        assertThat(load().find(Settings.FORWARDING_CLIENT_HEADER)).isEqualTo("x-client-id");
     }
 
     @Test
@@ -440,6 +452,34 @@ class ConfigurationLoaderTest {
         write("admin.port: off");
 
         assertThat(loadWithSecret().get(Settings.ADMIN_PORT)).isEqualTo(OptionalInt.empty());
+    }
+
+    @Test
+    void should_read_the_token_of_the_admin_port() throws Exception {
+        assertThat(loadWithSecret().adminToken()).isNull();
+
+        Path token = Files.writeString(directory.resolve("token"), SECRET + "\n");
+        flags.put("--admin-token-file", token.toString());
+        assertThat(loadWithSecret().adminToken()).isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
+
+        flags.put("--admin-token", SECRET);
+        assertThat(problems())
+                .containsExactly("admin.token-file: expected either this or admin.token, not both, got \"" + token
+                        + "\" (flag --admin-token-file)");
+
+        flags.remove("--admin-token-file");
+        assertThat(load().adminToken()).isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(load().report()).containsPattern("admin\\.token +\\(secret\\)");
+    }
+
+    @Test
+    void should_refuse_a_token_that_no_header_can_hold() {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--admin-token", "0123456789 abcdef");
+
+        assertThat(problems())
+                .containsExactly("admin.token: expected visible ASCII characters without spaces, got \"(secret)\""
+                        + " (flag --admin-token)");
     }
 
     @Test

@@ -64,6 +64,14 @@ class ValueTypeTest {
     }
 
     @Test
+    void should_read_a_size_or_auto() {
+        assertThat(parse(ValueType.sizeOrAuto(1024, 4096), "auto")).isZero();
+        assertThat(parse(ValueType.sizeOrAuto(1024, 4096), "2KiB")).isEqualTo(2048);
+        assertThatThrownBy(() -> parse(ValueType.sizeOrAuto(1024, 4096), "0"))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
     void should_read_variables() {
         assertThat(parse(ValueType.variables(), "A=1 B_2=x=y  C="))
                 .containsExactlyInAnyOrderEntriesOf(Map.of("A", "1", "B_2", "x=y", "C", ""));
@@ -87,6 +95,19 @@ class ValueTypeTest {
     @ValueSource(strings = {"host", ":1", "host:", "host:-1", "host:65536", "host:x", "::1:1", "a:1,b"})
     void should_refuse_what_is_no_address(String text) {
         assertThatThrownBy(() -> parse(ValueType.addresses(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void should_read_host_names() {
+        assertThat(parse(ValueType.hostNames(), "Admin.example.org, b"))
+                .containsExactlyInAnyOrder("admin.example.org", "b");
+        assertThat(parse(ValueType.hostNames(), "")).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"*.example.org", "a:80", "http://a", "-"})
+    void should_refuse_what_is_no_host_name(String text) {
+        assertThatThrownBy(() -> parse(ValueType.hostNames(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @ParameterizedTest

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
@@ -103,6 +104,16 @@ class MetricsTest {
                 .contains("lambda_dispatcher_worker_streams{function=\"a\"} 100.0\n")
                 .contains("lambda_dispatcher_worker_streams_free{function=\"a\"} 60.0\n")
                 .contains("lambda_dispatcher_requests_pending{function=\"a\"} 7.0\n");
+    }
+
+    @Test
+    void should_show_what_clients_cost() {
+        metrics.watchClients(() -> new ClientSnapshot(2, 1000, 4000, 1));
+
+        assertThat(metrics.scrape())
+                .contains("lambda_dispatcher_client_memory_bytes 1000.0\n")
+                .contains("lambda_dispatcher_client_memory_limit_bytes 4000.0\n")
+                .contains("lambda_dispatcher_client_memory_level 1.0\n");
     }
 
     @Test

@@ -68,6 +68,11 @@ public final class BodyBuffer extends OutputStream {
         return new BodyBuffer(UnpooledByteBufAllocator.DEFAULT, first, limitBytes);
     }
 
+    /** Returns the memory that is taken, in bytes, which may be more than has arrived. */
+    public int capacityBytes() {
+        return gathered == null ? 0 : gathered.capacity();
+    }
+
     /** Returns whether the body has exceeded the limit, or has been announced to. */
     public boolean isTooLarge() {
         return tooLarge;

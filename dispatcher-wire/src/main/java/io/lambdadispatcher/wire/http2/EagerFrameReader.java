@@ -35,6 +35,7 @@ public final class EagerFrameReader implements Http2FrameReader {
 
     private boolean insideHeaderBlock;
     private boolean readingHead;
+    private int headerBlockBytes;
     private boolean insideData;
     private int dataStreamId;
     private int dataBytesLeft;
@@ -126,6 +127,7 @@ public final class EagerFrameReader implements Http2FrameReader {
                 || type == Http2FrameTypes.PUSH_PROMISE
                 || type == Http2FrameTypes.CONTINUATION) {
             insideHeaderBlock = (flags & END_HEADERS) == 0;
+            headerBlockBytes = insideHeaderBlock ? headerBlockBytes + payloadBytes : 0;
         }
         if (!insideHeaderBlock) {
             finished++;
@@ -164,6 +166,11 @@ public final class EagerFrameReader implements Http2FrameReader {
     /** The last frame that was begun is part of a header block. */
     public boolean isReadingHead() {
         return readingHead;
+    }
+
+    /** Returns how many bytes of an incomplete header block are held, besides those of an incomplete frame. */
+    public int headerBlockBytes() {
+        return headerBlockBytes;
     }
 
     /** Header blocks, parts of DATA, and other frames so far: does not move while one and the same is {@link #isUnfinished}. */

@@ -142,8 +142,8 @@ public final class WorkerConfig {
         private final String workerId;
         private final Credential credential;
         private final List<InetSocketAddress> addresses;
-        private int connections = 2;
-        private int streams = 50;
+        private int connections = 1;
+        private int streams = 100;
         private @Nullable WorkerTls tls;
         private Duration deadline = Duration.ZERO;
         private Duration deadlineMargin = Duration.ofSeconds(10);
@@ -173,15 +173,19 @@ public final class WorkerConfig {
             streamWindowBytes = other.streamWindowBytes;
         }
 
-        /** Sets how many connections the worker opens in all, 1 to 64. Default: 2. */
+        /**
+         * Sets how many connections the worker opens in all, 1 to 64. Default: 1. A dispatcher lets in
+         * as many as its options for the function say.
+         */
         public Builder connections(int count) {
             connections = count;
             return this;
         }
 
         /**
-         * Sets the worker streams of each connection, 1 to 1000. Default: 50. Connections × streams
-         * is the worker's concurrency.
+         * Sets the worker streams of each connection, 1 to 1000. Default: 100. Connections × streams
+         * is the worker's concurrency. The dispatcher accepts as many as its options for the function
+         * say.
          */
         public Builder streams(int count) {
             streams = count;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -73,9 +74,13 @@ class KeptAsyncClientTest {
     }
 
     private CompletableFuture<Void> execute(Reader reader) {
+        return execute(reader, server.endpoint());
+    }
+
+    private CompletableFuture<Void> execute(Reader reader, URI endpoint) {
         SdkHttpRequest get = SdkHttpRequest.builder()
                 .method(SdkHttpMethod.GET)
-                .uri(server.endpoint().resolve("/"))
+                .uri(endpoint.resolve("/"))
                 .putHeader("Host", "localhost")
                 .build();
         return client.execute(AsyncExecuteRequest.builder()
@@ -116,12 +121,13 @@ class KeptAsyncClientTest {
 
     @Test
     void should_end_a_generation_whose_request_failed() throws Exception {
-        server.close();
-        // Bound, so that no other process can listen there, and connections are refused.
-        try (Socket holder = new Socket()) {
-            holder.setReuseAddress(true);
-            holder.bind(new InetSocketAddress("127.0.0.1", server.endpoint().getPort()));
-            assertThat(execute(new Reader()).handle((done, error) -> error).get(20, TimeUnit.SECONDS))
+        // Bound and not listening: connections are refused, and no other process can listen there.
+        try (Socket refusing = new Socket()) {
+            refusing.bind(new InetSocketAddress("127.0.0.1", 0));
+            URI endpoint = URI.create("http://127.0.0.1:" + refusing.getLocalPort());
+            assertThat(execute(new Reader(), endpoint)
+                            .handle((done, error) -> error)
+                            .get(20, TimeUnit.SECONDS))
                     .isNotNull();
         }
         awaitEndOfGeneration();

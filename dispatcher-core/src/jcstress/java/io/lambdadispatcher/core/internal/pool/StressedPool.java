@@ -3,16 +3,20 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pool of two event loops, each of which is played by one actor of a stress test. A worker is connected to the loop {@code away}. Calls between
@@ -29,8 +33,31 @@ final class StressedPool {
             .authority("a")
             .path("/");
 
+    /** Whoever asks it for the time learns that another second has passed, so that every head has waited long enough to be yielded to. */
+    private static final class HastyTicker implements Ticker {
+        private long seconds;
+
+        @Override
+        public long initialNanoTime() {
+            return 0;
+        }
+
+        @Override
+        public long nanoTime() {
+            return TimeUnit.SECONDS.toNanos(++seconds);
+        }
+
+        @Override
+        public void sleep(long delay, TimeUnit unit) {
+            throw new UnsupportedOperationException("no thread of a stress test sleeps");
+        }
+    }
+
     /** Runs its tasks when it is told to, on the thread that tells it. */
     private static final class Loop extends DefaultEventLoop {
+        /** {@code null} while the superclass is being made, which asks for the time. */
+        private final @Nullable Ticker ticker = new HastyTicker();
+
         Loop() {
             super(neverStarted -> {});
         }
@@ -43,6 +70,11 @@ final class StressedPool {
         @Override
         public boolean inEventLoop(Thread thread) {
             return true;
+        }
+
+        @Override
+        public Ticker ticker() {
+            return ticker == null ? Ticker.systemTicker() : ticker;
         }
 
         boolean runTasks() {
@@ -92,8 +124,8 @@ final class StressedPool {
     }
 
     /** On the loop of {@code shard}. */
-    static void request(PoolShard shard) {
-        shard.open(HEAD, true, new SilentClient());
+    static Exchange request(PoolShard shard) {
+        return shard.open(HEAD, true, new SilentClient());
     }
 
     /** On the loop {@code away}: the busy worker stream becomes free. */

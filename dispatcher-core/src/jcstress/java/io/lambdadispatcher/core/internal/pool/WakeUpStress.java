@@ -2,6 +2,8 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE;
 
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.JCStressTest;
@@ -56,6 +58,46 @@ public class WakeUpStress {
         public void worker() {
             pool.freeStream();
             StressedPool.request(pool.away);
+        }
+
+        @Arbiter
+        public void end(III_Result result) {
+            pool.settle();
+            result.r1 = pool.carried();
+            result.r2 = pool.pending();
+            pool.freeStream();
+            pool.settle();
+            result.r3 = pool.carried();
+        }
+    }
+
+    /**
+     * A worker stream becomes free on a loop whose own request waits, while an older one waits on the other loop and its client
+     * leaves. Whichever loop yields to the other, and whether or not the request is still there, the stream serves whoever is left.
+     */
+    @JCStressTest
+    @State
+    @Outcome(id = "1, 0, 1", expect = ACCEPTABLE, desc = "The older request had left.")
+    @Outcome(
+            id = "1, 1, 2",
+            expect = ACCEPTABLE,
+            desc = "The older request had a stream, and the younger one after it.")
+    public static class OlderRequestLeaves {
+        private final StressedPool pool = new StressedPool(0);
+        private final Exchange older = StressedPool.request(pool.home);
+
+        public OlderRequestLeaves() {
+            StressedPool.request(pool.away);
+        }
+
+        @Actor
+        public void client() {
+            older.cancel(ErrorCode.CANCELLED);
+        }
+
+        @Actor
+        public void worker() {
+            pool.freeStream();
         }
 
         @Arbiter

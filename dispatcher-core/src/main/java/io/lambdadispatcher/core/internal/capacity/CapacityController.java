@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -77,6 +78,21 @@ public final class CapacityController {
     /** The kill switch: {@code false} = no launch until it is set again. Workers that are there go on. */
     public void setLaunching(boolean value) {
         guard.setStopped(!value);
+    }
+
+    /** Continues where a dispatcher that has ended left off {@code agoNanos} ago. Its launches count as if all had been made then. */
+    public void restore(long nowNanos, LaunchHistory history, long agoNanos) {
+        setLaunching(history.launching());
+        guard.restore(history.launchesInLastMinute(), nowNanos - agoNanos);
+        target.spend().restore(history.gbSecondsByMinute(), TimeUnit.NANOSECONDS.toMinutes(agoNanos));
+    }
+
+    public LaunchHistory history(long nowNanos) {
+        return new LaunchHistory(
+                function.name(),
+                !guard.isStopped(),
+                guard.launchesInLastMinute(nowNanos),
+                target.spend().byMinute());
     }
 
     public void onDialled(long nowNanos, String workerId) {
@@ -167,6 +183,11 @@ public final class CapacityController {
             worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
             tellLimit(worker, before);
         }
+    }
+
+    /** Requests that overflowed have kept the function busy for this time, in sum, since the last call. */
+    public void onOverflow(long nanos) {
+        target.spend().addInvocations(nanos);
     }
 
     // What follows from it.
@@ -267,6 +288,11 @@ public final class CapacityController {
 
     private void tellToDrain(long nowNanos, WorkerLife worker, DrainReason reason) {
         actions.drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker));
+    }
+
+    /** Returns whether requests may overflow: the kill switch and the spending limit hold for them, but not the pause after a failed launch. */
+    public boolean permitsOverflow() {
+        return !guard.isStopped() && target.spend().isWithinCeiling();
     }
 
     /** Returns the state after the latest {@link #evaluate}. */

@@ -58,6 +58,17 @@ final class LaunchGuard {
         stopped = value;
     }
 
+    /** So many workers were launched at that time, by a dispatcher that has ended. */
+    void restore(int count, long launchedNanos) {
+        for (int i = 0; i < count; i++) {
+            launches.addLast(launchedNanos);
+        }
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
     /**
      * @param starting launched before and not ready yet
      * @return how many of {@code wanted} launches may go out now; those that do are told by {@link #onLaunched}

@@ -1,9 +1,11 @@
 package io.lambdadispatcher.core.internal.capacity;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * GB-seconds of the last hour, by the minute, against a ceiling. Each worker must find a minute's worth left, so that their number falls
+ * GB-seconds of the last hour, by the minute, against a ceiling: those of workers and those of overflowing requests. Each worker must find a minute's worth left, so that their number falls
  * smoothly as the ceiling comes near and it is not passed.
  */
 final class SpendMeter {
@@ -42,10 +44,52 @@ final class SpendMeter {
             minute = (minute + 1) % minutes.length;
             minutes[minute] = 0;
         }
+        sum();
+    }
+
+    private void sum() {
         lastHour = 0;
         for (double each : minutes) {
             lastHour += each;
         }
+    }
+
+    /** Returns what each minute of the last hour has cost, the current one first. */
+    List<Double> byMinute() {
+        List<Double> all = new ArrayList<>(minutes.length);
+        for (int age = 0; age < minutes.length; age++) {
+            all.add(minutes[indexOf(age)]);
+        }
+        return all;
+    }
+
+    /** Adds what {@link #byMinute} has returned {@code minutesAgo}. */
+    void restore(List<Double> byMinute, long minutesAgo) {
+        long age = minutesAgo;
+        for (double gbSeconds : byMinute) {
+            if (age < minutes.length) {
+                minutes[indexOf((int) age)] += gbSeconds;
+            }
+            age++;
+        }
+        sum();
+    }
+
+    private int indexOf(int minutesAgo) {
+        return Math.floorMod(minute - minutesAgo, minutes.length);
+    }
+
+    /** A direct invocation has run for this time. It counts in the current minute, because it is known only when it ends. */
+    void addInvocations(long nanos) {
+        double spent = workerGb * (nanos / NANOS_PER_SECOND);
+        total += spent;
+        minutes[minute] += spent;
+        lastHour += spent;
+    }
+
+    /** Returns whether anything of the ceiling is left. */
+    boolean isWithinCeiling() {
+        return ceilingGbSeconds == 0 || lastHour < ceilingGbSeconds;
     }
 
     /** Workers that the ceiling allows now. */

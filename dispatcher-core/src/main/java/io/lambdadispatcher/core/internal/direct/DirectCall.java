@@ -44,7 +44,9 @@ final class DirectCall implements Carrier, RequestSink {
     private @Nullable Attempt attempt;
     private @Nullable BodyBuffer body;
     private @Nullable CompletionStage<InvokeResult> invocation;
+    private long invokedNanos;
     private int untakenBytes;
+    private int eventBytes;
 
     /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
     DirectCall(DirectFunction function, EventLoop home) {
@@ -127,6 +129,16 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
+    /** The body while it is gathered, and then the event until the function has answered. */
+    @Override
+    public long heldBytes() {
+        return switch (state) {
+            case GATHERING -> body == null ? 0 : body.capacityBytes();
+            case INVOKED -> eventBytes;
+            case ANSWERED, ENDED -> 0;
+        };
+    }
+
     // To the function and back.
 
     private void invoke() {
@@ -142,6 +154,8 @@ final class DirectCall implements Carrier, RequestSink {
         } finally {
             whole.release();
         }
+        invokedNanos = home.ticker().nanoTime();
+        eventBytes = event.length;
         CompletionStage<InvokeResult> begun;
         try {
             begun = function.invoker().invoke(function.name(), event);
@@ -155,6 +169,7 @@ final class DirectCall implements Carrier, RequestSink {
 
     /** Any thread. */
     private void onCompleted(@Nullable InvokeResult result, @Nullable Throwable error) {
+        function.onInvocationEnd(home.ticker().nanoTime() - invokedNanos);
         if (result == null) {
             Throwable cause = error == null ? new CancellationException("no result") : error;
             home.execute(() -> onError(cause));

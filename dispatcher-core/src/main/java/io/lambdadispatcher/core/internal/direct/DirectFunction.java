@@ -9,6 +9,7 @@ import io.lambdadispatcher.wire.event.ResponseReader;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +24,8 @@ public final class DirectFunction {
     private final EventWriter events;
     private final ResponseReader responses;
     private final AtomicInteger calls = new AtomicInteger();
+    private final LongAdder invokedNanos = new LongAdder();
+    private volatile boolean permitsOverflow = true;
     private final AtomicReference<InvokeException.@Nullable Reason> lastProblem = new AtomicReference<>();
 
     public DirectFunction(String name, DirectOptions options, FunctionInvoker invoker) {
@@ -70,6 +73,27 @@ public final class DirectFunction {
     /** Calls that hold a body, an event or a response now. */
     int calls() {
         return calls.get();
+    }
+
+    /** An invocation has ended, or is not waited for any more. */
+    void onInvocationEnd(long nanos) {
+        invokedNanos.add(nanos);
+    }
+
+    /** Returns the time that all invocations have taken so far, in sum. */
+    public long invokedNanos() {
+        return invokedNanos.sum();
+    }
+
+    /** Whether requests that wait too long for a worker may be sent directly. They may unless this says otherwise. */
+    public void permitOverflow(boolean value) {
+        if (permitsOverflow != value) {
+            permitsOverflow = value;
+        }
+    }
+
+    public boolean permitsOverflow() {
+        return permitsOverflow;
     }
 
     void onInvoked() {

@@ -56,8 +56,13 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         return exchange;
     }
 
-    /** Also for requests that have waited for a worker long enough. @return {@code null} if there are too many calls already */
-    public @Nullable Carrier newCall() {
+    /** For a request that has waited for a worker long enough. @return {@code null} if it must continue to wait */
+    public @Nullable Carrier newOverflow() {
+        return function.permitsOverflow() ? newCall() : null;
+    }
+
+    /** @return {@code null} if there are too many calls already */
+    private @Nullable Carrier newCall() {
         assert loop.inEventLoop();
         return function.tryBeginCall() ? new DirectCall(function, loop) : null;
     }

@@ -35,12 +35,14 @@ public final class EmbeddedExchange implements ResponseSink {
     private final RequestBody requestBody = new RequestBody();
     private final ResponseBody responseBody = new ResponseBody(this);
     private @Nullable CompletionStage<Http2Headers> requestTrailers;
+    private final Object client;
     private @Nullable RequestSink request;
     private final ContentLength requestLength = new ContentLength();
     private boolean ended;
 
-    private EmbeddedExchange(EventLoop loop) {
+    private EmbeddedExchange(EventLoop loop, @Nullable String client) {
         this.loop = loop;
+        this.client = client == null ? EMBEDDER : client;
     }
 
     /**
@@ -56,7 +58,7 @@ public final class EmbeddedExchange implements ResponseSink {
         }
         boolean bodyless = request.body() == null;
         Http2Headers head = RequestHeaders.head(request.head(), bodyless);
-        EmbeddedExchange exchange = new EmbeddedExchange(loop);
+        EmbeddedExchange exchange = new EmbeddedExchange(loop, request.client());
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {
                 exchange.cancel();
@@ -109,6 +111,11 @@ public final class EmbeddedExchange implements ResponseSink {
         if (request != null) {
             request.responseTaken(bytes);
         }
+    }
+
+    @Override
+    public Object client(Http2Headers head) {
+        return client;
     }
 
     @Override

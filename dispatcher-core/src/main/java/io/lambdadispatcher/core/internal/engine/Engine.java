@@ -114,7 +114,7 @@ public final class Engine {
         if (overflowAfter == null) {
             return direct;
         }
-        shard.overflow(overflowAfter, direct::newCall);
+        shard.overflow(overflowAfter, direct::newOverflow);
         return shard::open;
     }
 

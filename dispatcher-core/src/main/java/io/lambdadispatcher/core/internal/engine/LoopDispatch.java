@@ -107,6 +107,11 @@ final class LoopDispatch implements ExchangeOpener {
         return opener.open(head, end, response);
     }
 
+    @Override
+    public RequestSink refuse(Http2Headers head, ResponseSink response, Failure failure) {
+        return fail(null, head, response, failure);
+    }
+
     private RequestSink fail(@Nullable String function, Http2Headers head, ResponseSink response, Failure failure) {
         reportUnopened(function, head, failure);
         response.onFailure(failure);

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.lambdadispatcher.wire.http.Methods;
@@ -8,6 +9,7 @@ import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +41,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Sent once, and once more to a free worker stream, perhaps of the same worker. */
     private static final int MAX_ATTEMPTS = 2;
 
+    /** The objects of a header, besides its characters. */
+    private static final int FIELD_BYTES = 96;
+
     private final ExchangeOwner owner;
     private final Http2Headers head;
     private final boolean bodyless;
@@ -54,7 +59,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable Carrier lastCarrier;
     private long carriedNanos;
     private long lastAttemptNanos;
-    private boolean hasWaited;
+
+    /** {@code null} if it has never had to wait. */
+    private FairQueue.@Nullable Ticket<Exchange> ticket;
+
+    private @Nullable ClientShare share;
 
     // What came before a worker stream was there.
     private @Nullable EarlyBody earlyData;
@@ -65,6 +74,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private long requestBytes;
     private long responseBytes;
     private int status;
+
+    /** What the head takes of the heap; 0 if nobody has asked yet. */
+    private int headBytes;
 
     public Exchange(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
         this.owner = owner;
@@ -122,21 +134,39 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         assert state == State.WAITING : state;
         state = State.CARRIED;
         lastCarrier = found;
-        lastAttemptNanos = hasWaited || attempts > 0 ? owner.nanoTime() : startNanos;
+        lastAttemptNanos = ticket != null || attempts > 0 ? owner.nanoTime() : startNanos;
         if (attempts++ == 0) {
             carriedNanos = lastAttemptNanos;
         }
         return carriedNanos;
     }
 
-    /** The attempt under way is not the first: what it is given of the request's time is the rest. */
-    public boolean isRetry() {
-        return attempts > 1;
+    /** The place in the queue that it has, or had the last time it waited; {@code null} if it has never had to wait. */
+    public FairQueue.@Nullable Ticket<Exchange> ticket() {
+        return ticket;
     }
 
-    /** No worker stream was free when it came. */
-    public void onWaiting() {
-        hasWaited = true;
+    /** It waits with this ticket. */
+    public void onWaiting(FairQueue.Ticket<Exchange> place) {
+        ticket = place;
+    }
+
+    /** Returns what its client has of the function. {@link #releaseShare} is due at the end. */
+    public ClientShare share(ClientShares shares) {
+        ClientShare own = share;
+        if (own == null) {
+            own = shares.acquire(response.client(head));
+            share = own;
+        }
+        return own;
+    }
+
+    /** At the end. Harmless if {@link #share} was not called. */
+    public void releaseShare(ClientShares shares) {
+        if (share != null) {
+            shares.release(share);
+            share = null;
+        }
     }
 
     /** When it came, by the event loop's clock. */
@@ -236,6 +266,22 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (carrier != null) {
             carrier.responseTaken(bytes);
         }
+    }
+
+    @Override
+    public long heldBytes() {
+        if (headBytes == 0) {
+            headBytes = headBytes(head);
+        }
+        return headBytes + (carrier == null ? 0 : carrier.heldBytes());
+    }
+
+    private static int headBytes(Http2Headers head) {
+        int bytes = 0;
+        for (Map.Entry<CharSequence, CharSequence> field : head) {
+            bytes += FIELD_BYTES + field.getKey().length() + field.getValue().length();
+        }
+        return bytes;
     }
 
     // From the dispatcher.

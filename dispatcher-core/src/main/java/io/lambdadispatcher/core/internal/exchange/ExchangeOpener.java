@@ -13,4 +13,10 @@ public interface ExchangeOpener {
      * @param end the request has no body and no trailers
      */
     RequestSink open(Http2Headers head, boolean end, ResponseSink response);
+
+    /** Fails a request instead of starting an exchange. */
+    default RequestSink refuse(Http2Headers head, ResponseSink response, Failure failure) {
+        response.onFailure(failure);
+        return new DiscardingSink();
+    }
 }

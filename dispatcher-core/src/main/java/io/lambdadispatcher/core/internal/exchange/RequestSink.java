@@ -24,4 +24,12 @@ public interface RequestSink {
 
     /** The client has taken this many octets of response bodies; the worker may send as many more. */
     void responseTaken(int bytes);
+
+    /**
+     * Returns what is held of the request, in bytes, besides body bytes that have not been taken: its head, and a body
+     * that is gathered.
+     */
+    default long heldBytes() {
+        return 0;
+    }
 }

@@ -9,6 +9,19 @@ import io.netty.handler.codec.http2.Http2Headers;
  * {@code onTrailers} or {@code onFailure}; writes are flushed by the implementation, once per turn of the event loop.
  */
 public interface ResponseSink {
+    /** The key of all requests of the embedding program that name no client. */
+    Object EMBEDDER = new Object();
+
+    /**
+     * Returns a key that is equal for all requests of one client, and only for those. Asked for only if the request has to
+     * wait, or if its body does not arrive together with its head.
+     *
+     * @param head of the request, as it was given to {@link ExchangeOpener#open}
+     */
+    default Object client(Http2Headers head) {
+        return EMBEDDER;
+    }
+
     /** A 1xx head with {@code :status}; 101 never arrives. */
     void onInterim(Http2Headers head);
 

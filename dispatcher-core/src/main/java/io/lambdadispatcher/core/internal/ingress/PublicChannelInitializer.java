@@ -1,6 +1,8 @@
 package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
@@ -35,6 +37,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final Function<EventLoop, ExchangeOpener> openers;
     private final DispatcherObserver observer;
     private final IngressDrain drain;
+    private final ClientGuard guard;
 
     /**
      * @param tls {@code null} = plain, or TLS is the pipeline's business
@@ -47,7 +50,8 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
             String scheme,
             Function<EventLoop, ExchangeOpener> openers,
             DispatcherObserver observer,
-            IngressDrain drain) {
+            IngressDrain drain,
+            ClientGuard guard) {
         this.limits = limits;
         this.forwarding = forwarding;
         this.tls = tls;
@@ -55,14 +59,19 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         this.openers = openers;
         this.observer = observer;
         this.drain = drain;
+        this.guard = guard;
     }
 
     @Override
     protected void initChannel(Channel channel) {
+        ClientAccount account = guard.admit(channel, tls != null, openers.apply(channel.eventLoop()));
+        if (account == null) {
+            return;
+        }
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
-        ExchangeOpener opener = openers.apply(channel.eventLoop());
-        IngressContext context = new IngressContext(limits, forwarding, opener, drain, scheme, observer);
+        IngressContext context = new IngressContext(limits, forwarding, account, drain, scheme, observer);
+        channel.pipeline().addLast(account);
         if (tls == null) {
             channel.pipeline().addLast(new ProtocolDetector(context));
             return;

@@ -2,9 +2,11 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -41,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * anywhere: the latest snapshot.
  */
 public final class LaunchSupervisor {
-    /** A token that is not used by then is void. */
+    /** A token that no worker has been let in with by then is void. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
@@ -60,11 +62,14 @@ public final class LaunchSupervisor {
     private final EventExecutor executor;
     private final byte[] secret;
     private final boolean tls;
+    private final @Nullable DirectFunction direct;
     private final DispatcherObserver observer;
     private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
     private volatile CapacitySnapshot snapshot;
+    private volatile LaunchHistory history;
 
+    /** @param direct takes the requests that overflow; {@code null} = none do */
     public LaunchSupervisor(
             FunctionPool pool,
             WorkerLauncher launcher,
@@ -72,6 +77,7 @@ public final class LaunchSupervisor {
             EventExecutor executor,
             byte[] secret,
             boolean tls,
+            @Nullable DirectFunction direct,
             DispatcherObserver observer) {
         this.pool = pool;
         this.function = pool.options();
@@ -80,9 +86,18 @@ public final class LaunchSupervisor {
         this.executor = executor;
         this.secret = secret;
         this.tls = tls;
+        this.direct = direct;
         this.observer = observer;
         this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null);
+        this.history = new LaunchHistory(function.name(), true, 0, List.of());
         this.confined = new Confined();
+    }
+
+    /** Before {@link #start}: continues where an earlier dispatcher left off at {@code taken}. */
+    public void restore(LaunchHistory earlier, Instant taken) {
+        history = earlier;
+        long agoMillis = Math.max(0, Duration.between(taken, Instant.now()).toMillis());
+        executor.execute(() -> confined.restore(earlier, agoMillis));
     }
 
     /** @param dialBack where launched workers dial in */
@@ -109,6 +124,11 @@ public final class LaunchSupervisor {
     /** Returns what the last look found. */
     public CapacitySnapshot snapshot() {
         return snapshot;
+    }
+
+    /** Returns what a dispatcher that replaces this one should know, as the last look found it. */
+    public LaunchHistory history() {
+        return history;
     }
 
     // News of workers, from the registry.
@@ -165,6 +185,7 @@ public final class LaunchSupervisor {
         private final List<Future<?>> timers = new ArrayList<>();
         private List<InetSocketAddress> dialBack = List.of();
         private @Nullable String obstacle;
+        private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
 
@@ -177,6 +198,13 @@ public final class LaunchSupervisor {
                 timers.add(executor.scheduleAtFixedRate(
                         () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
             }
+        }
+
+        void restore(LaunchHistory earlier, long agoMillis) {
+            assert executor.inEventLoop();
+            switchedOff = !earlier.launching();
+            controller.restore(now(), earlier, TimeUnit.MILLISECONDS.toNanos(agoMillis));
+            permitOverflow();
         }
 
         private void warmUp(int environments) {
@@ -203,6 +231,7 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             switchedOff = !value;
             controller.setLaunching(value);
+            permitOverflow();
             look(true);
         }
 
@@ -243,6 +272,7 @@ public final class LaunchSupervisor {
         private void onExit(String workerId, WorkerExit exit) {
             long now = now();
             launched.remove(workerId);
+            registry.onEnded(workerId);
             observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
             if (exit.failed() && !closed) {
                 log.warn("worker {} of {} ended ({}): {}", workerId, function.name(), exit.cause(), exit.detail());
@@ -258,9 +288,12 @@ public final class LaunchSupervisor {
                 return;
             }
             long now = now();
+            meterOverflow();
             controller.evaluate(now, demand);
+            permitOverflow();
             CapacitySnapshot seen = controller.status(now);
             snapshot = seen;
+            history = controller.history(now);
             if (!Objects.equals(obstacle, seen.obstacle())) {
                 obstacle = seen.obstacle();
                 if (obstacle == null) {
@@ -271,10 +304,26 @@ public final class LaunchSupervisor {
             }
         }
 
+        private void meterOverflow() {
+            if (direct != null) {
+                long invokedNanos = direct.invokedNanos();
+                controller.onOverflow(invokedNanos - meteredNanos);
+                meteredNanos = invokedNanos;
+            }
+        }
+
+        /** The switch and the spending limit are about money, which overflowing requests cost as well. */
+        private void permitOverflow() {
+            if (direct != null) {
+                direct.permitOverflow(controller.permitsOverflow());
+            }
+        }
+
         @Override
         public String launch() {
             String id = UUID.randomUUID().toString();
             String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
+            registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
             LaunchedWorker worker = ask(new LaunchRequest(
                     function.name(),

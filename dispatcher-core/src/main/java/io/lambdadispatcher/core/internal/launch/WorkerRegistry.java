@@ -1,5 +1,9 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
+import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
+import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
+
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
@@ -8,7 +12,6 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.LaunchToken;
-import io.lambdadispatcher.wire.worker.WireLimits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -24,7 +27,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every connected worker, and those that have left while their token was still valid, so that no token is used twice.
+ * Every worker that is connected, every launched worker that has not ended, and those that have ended while their token was still valid.
+ *
+ * <p>A launch token lets one worker in, for as long as that worker lives. Its expiry limits only the first dial-in: a launched worker
+ * that has lost its connections comes back with the same token. Once it has said goodbye, or its launcher says that it has ended or is
+ * given up, the token is void. A worker that comes later than that is rejected and ends, because nobody would count, drain or replace it.
  *
  * <p><i>Threading:</i> any thread. Events are rare (a few in a worker's life), so the registry's own lock guards all its state. Supervisors and
  * connections are called without the lock.
@@ -51,6 +58,11 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private final Map<String, Worker> workers = new LinkedHashMap<>();
 
+    /** The launched workers that have not ended, by id. {@code true}: it was let in before, so that its token's expiry no longer counts. */
+    @GuardedBy("this")
+    private final Map<String, Boolean> launched = new HashMap<>();
+
+    /** The workers that have ended, with the time at which their token has certainly expired. */
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
@@ -72,6 +84,18 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
+    /** The worker is about to be launched. */
+    synchronized void onLaunched(String workerId) {
+        launched.put(workerId, false);
+    }
+
+    /** Its launcher says that the worker has ended. It is not let in again, even if it is still connected. */
+    synchronized void onEnded(String workerId) {
+        if (launched.remove(workerId) != null) {
+            retire(workerId);
+        }
+    }
+
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
@@ -86,17 +110,18 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public @Nullable String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+    public @Nullable Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
         boolean first;
         synchronized (this) {
             first = !workers.containsKey(token.workerId());
-            String refusal = refusal(token, expired);
+            Refusal refusal = refusal(token, connection, expired);
             if (refusal != null) {
                 return refusal;
             }
             workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
                     .connections
                     .put(connection, false);
+            launched.computeIfPresent(token.workerId(), (id, before) -> true);
         }
         if (first) {
             tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
@@ -105,29 +130,34 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private @Nullable String refusal(LaunchToken token, boolean expired) {
+    private @Nullable Refusal refusal(LaunchToken token, WorkerConnection connection, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
-            return "the dispatcher is shutting down";
+            return new Refusal(FORBIDDEN, "the dispatcher is shutting down");
         }
         if (worker != null) {
-            return refusalOfOneMore(token, worker);
+            return refusalOfOneMore(token, worker, connection.pool().options().connectionsPerWorker());
         }
-        if (expired) {
-            return "launch token of worker " + token.workerId() + " expired at " + token.expiry();
+        if (expired && !launched.getOrDefault(token.workerId(), false)) {
+            return new Refusal(
+                    UNAUTHORIZED, "launch token of worker " + token.workerId() + " expired at " + token.expiry());
         }
         forgetExpired();
         return retired.containsKey(token.workerId())
-                ? "launch token of worker " + token.workerId() + " was used before"
+                ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has ended, or its launch was given up")
                 : null;
     }
 
-    private static @Nullable String refusalOfOneMore(LaunchToken token, Worker worker) {
+    private static @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
         if (!worker.function.equals(token.function())) {
-            return "launch token of worker " + token.workerId() + " for another function than its first";
+            return new Refusal(
+                    FORBIDDEN, "launch token of worker " + token.workerId() + " for another function than its first");
         }
-        return worker.connections.size() == WireLimits.MAX_CONNECTIONS_PER_WORKER
-                ? "worker " + token.workerId() + " has " + worker.connections.size() + " connections already"
+        // It may try again: one of its connections may be lost without our having noticed yet.
+        return worker.connections.size() >= limit
+                ? new Refusal(
+                        TOO_MANY_REQUESTS,
+                        "worker " + token.workerId() + " has the " + limit + " connections that it may have")
                 : null;
     }
 
@@ -186,6 +216,7 @@ public final class WorkerRegistry implements WorkerEvents {
             }
             workers.remove(connection.workerId());
             if (clean) {
+                launched.remove(connection.workerId());
                 retire(connection.workerId());
             }
             function = worker.function;

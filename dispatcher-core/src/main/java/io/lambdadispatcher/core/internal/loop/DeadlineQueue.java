@@ -6,8 +6,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * First in, first out, with the same time-out for every entry, so that the oldest is always the next to expire: adding, removing
- * anywhere and expiring are O(1), and one timer of the event loop serves all entries. Confined to that event loop.
+ * A queue by age with the same timeout for every entry, so that the oldest is always the next to expire. Adding a young entry,
+ * removing anywhere and expiring are O(1), and one timer of the event loop serves all entries. Confined to that event loop.
  */
 public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
 
@@ -44,34 +44,33 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         return size;
     }
 
-    /** Appends an entry whose time starts now. @param nowNanos of the event loop's clock */
-    public void add(E entry, long nowNanos) {
-        Entry node = entry;
-        assert node.queue == null : "entry is in a queue already";
-        node.queue = this;
-        node.deadlineNanos = nowNanos + timeoutNanos;
-        linkBefore(null, node);
-        size++;
-        if (timeoutNanos > 0) {
-            setTimer(node.deadlineNanos, nowNanos);
-        }
-    }
-
-    /** Puts an entry in the place, and gives it the deadline, that its age asks for; takes a step for each entry that is older. */
-    public void addByAge(E entry, long startNanos) {
+    /**
+     * Adds an entry in the place, and with the deadline, that its age asks for. One that is not older than the youngest, as is
+     * usual, takes one step; any other takes a step for each entry that is older.
+     *
+     * @param startNanos when its timeout begins, by the event loop's clock
+     */
+    public void add(E entry, long startNanos) {
         Entry node = entry;
         assert node.queue == null : "entry is in a queue already";
         node.queue = this;
         node.deadlineNanos = startNanos + timeoutNanos;
-        Entry younger = first;
-        while (younger != null && younger.deadlineNanos - node.deadlineNanos < 0) {
-            younger = younger.next;
-        }
-        linkBefore(younger, node);
+        linkBefore(youngerThan(node), node);
         size++;
         if (timeoutNanos > 0) {
-            setTimer(node.deadlineNanos, loop.ticker().nanoTime());
+            setTimer(node.deadlineNanos);
         }
+    }
+
+    private @Nullable Entry youngerThan(Entry node) {
+        if (last == null || last.deadlineNanos - node.deadlineNanos <= 0) {
+            return null;
+        }
+        Entry younger = first;
+        while (younger != null && younger.deadlineNanos - node.deadlineNanos <= 0) {
+            younger = younger.next;
+        }
+        return younger;
     }
 
     /** @param younger {@code null} = at the end */
@@ -92,7 +91,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     /** The oldest entry, or {@code null}. */
-    @SuppressWarnings("unchecked") // only add() and addByAge() put entries in
+    @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {
         Entry oldest = first;
         if (oldest != null) {
@@ -134,11 +133,12 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     // One timer as a rule; it is not cancelled when its entry goes, but looks at who is the oldest then.
-    private void setTimer(long dueNanos, long nowNanos) {
+    private void setTimer(long dueNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;
             timerNanos = dueNanos;
-            loop.schedule(onTimer, Math.max(0, dueNanos - nowNanos), TimeUnit.NANOSECONDS);
+            long delayNanos = Math.max(0, dueNanos - loop.ticker().nanoTime());
+            loop.schedule(onTimer, delayNanos, TimeUnit.NANOSECONDS);
         }
     }
 
@@ -152,7 +152,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
             }
         }
         if (first != null) {
-            setTimer(first.deadlineNanos, now);
+            setTimer(first.deadlineNanos);
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
@@ -20,6 +21,11 @@ public final class FunctionPool {
     final AtomicInteger pending = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
+
+    final ClientShares shares = new ClientShares();
+
+    /** The tag that was served last on any event loop. Loops may overwrite each other's, which moves it back by a few tags. */
+    private volatile long virtualTime;
 
     private volatile Runnable shortage = () -> {};
 
@@ -54,6 +60,22 @@ public final class FunctionPool {
             sum += Math.max(0, shard.permits());
         }
         return sum;
+    }
+
+    /** Clients of which requests wait, or have waited and are in flight. */
+    int clients() {
+        return shares.size();
+    }
+
+    long virtualTime() {
+        return virtualTime;
+    }
+
+    /** A request with this tag has been given a worker stream. */
+    void onServed(long tag) {
+        if (tag > virtualTime) {
+            virtualTime = tag;
+        }
     }
 
     /** Is told, on event loops and often, that requests wait. It must return quickly. */

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
@@ -20,6 +21,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -32,8 +36,9 @@ import org.jspecify.annotations.Nullable;
  * stream's loop. {@code permits} = free streams − permits taken by others that have not arrived yet. It can fall below zero for
  * a moment when streams close under permits already given; such a permit finds no stream and its request waits again.
  *
- * <p>No wake-up is lost: a request counts itself as pending before it looks for permits a last time, and a stream gives its permit back
- * before it looks for pending requests. {@code WakeUpStress} and {@code PermitStress} (profile {@code jcstress}) try all interleavings.
+ * <p>No wake-up is lost: a request counts itself as pending, and shows itself as the head of its queue, before it looks for permits a last time. A stream
+ * gives its permit back before it looks for pending requests and for the heads of queues. A shard that leaves permits to another one wakes that, which does the same
+ * in turn. {@code WakeUpStress} and {@code PermitStress} (profile {@code jcstress}) try all interleavings.
  *
  * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may be called on any thread, everything else on
  * the shard's event loop, which every entry asserts.
@@ -42,14 +47,22 @@ public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
     private static final double MAX_RETRY_BALANCE = 100;
 
+    /**
+     * A request that has waited for less does not take precedence over one of the stream's own event loop, because crossing over
+     * costs two wake-ups. This, and the time that a wake-up takes, is how far the order between loops can be off.
+     */
+    private static final long YIELD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
     private final FunctionPool pool;
     private final DispatcherObserver observer;
     private final boolean observed;
     private final EventLoop loop;
     private final LoopClock clock;
     private final AtomicInteger permits = new AtomicInteger();
+    private final AtomicBoolean woken = new AtomicBoolean();
+    private final Runnable onWoken = this::onWoken;
     private final LeastOutstanding<PooledConnection> members = new LeastOutstanding<>();
-    private final DeadlineQueue<Exchange> waiting;
+    private final FairQueue<Exchange> waiting;
     private final DeadlineQueue<Exchange> underWay;
     /** Those that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
@@ -72,7 +85,7 @@ public final class PoolShard implements ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
-        this.waiting = new DeadlineQueue<>(
+        this.waiting = new FairQueue<>(
                 loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
@@ -104,7 +117,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void place(Exchange exchange) {
-        if (waiting.size() == 0 && dispatch(exchange)) {
+        // Whoever waits on another loop may be next.
+        if (pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
         if (pool.pending.incrementAndGet() > pool.options().pendingLimit()) {
@@ -115,8 +129,8 @@ public final class PoolShard implements ExchangeOwner {
                             + pool.options().pendingLimit() + " requests wait already"));
             return;
         }
-        exchange.onWaiting();
-        waiting.add(exchange, exchange.startNanos());
+        long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
+        enqueue(waiting.newTicket(exchange, tag, exchange.startNanos()));
         if (overflow != null) {
             overflow.onWaiting(exchange);
         }
@@ -124,6 +138,21 @@ public final class PoolShard implements ExchangeOwner {
         if (waiting.size() > 0) {
             pool.onShortage();
         }
+    }
+
+    /** The request has been counted as pending: see the comment of this class. */
+    private void enqueue(FairQueue.Ticket<Exchange> ticket) {
+        ticket.entry.onWaiting(ticket);
+        waiting.add(ticket);
+    }
+
+    /** @return false if it was not waiting */
+    private boolean leave(Exchange exchange) {
+        boolean left = waiting.remove(exchange.ticket());
+        if (left) {
+            pool.pending.decrementAndGet();
+        }
+        return left;
     }
 
     private boolean dispatch(Exchange exchange) {
@@ -156,12 +185,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void begin(Exchange exchange, Carrier carrier) {
-        long firstNanos = exchange.onCarrierFound(carrier);
-        if (exchange.isRetry()) {
-            underWay.addByAge(exchange, firstNanos);
-        } else {
-            underWay.add(exchange, firstNanos);
-        }
+        underWay.add(exchange, exchange.onCarrierFound(carrier));
     }
 
     /** Requests that have waited for {@code after} may go {@code way} from now on, if they are idempotent. Before the first request. */
@@ -170,36 +194,88 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void onOverflowDue(Exchange exchange) {
-        if (overflow == null || !waiting.contains(exchange)) {
+        if (overflow == null || !waiting.contains(exchange.ticket())) {
             return;
         }
         Carrier carrier = overflow.carrierFor(exchange);
         if (carrier == null) {
             overflow.onWaiting(exchange);
-        } else if (waiting.remove(exchange)) {
-            pool.pending.decrementAndGet();
+        } else if (leave(exchange)) {
             carry(exchange, carrier);
         }
     }
 
-    /** Gives waiting requests what there are permits for. */
+    /** Gives waiting requests what there are permits for, in the order of their tags, and leaves the rest to other loops. */
     private void serveWaiting() {
         assert loop.inEventLoop();
-        while (waiting.size() > 0 && anyPermit()) {
-            Exchange oldest = waiting.poll();
-            if (oldest != null) {
-                pool.pending.decrementAndGet();
-                if (!dispatch(oldest)) {
-                    waitAgain(oldest);
-                }
+        while (anyPermit()) {
+            PoolShard next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
+            boolean over = next == null ? !serveHead() : next.wake();
+            if (over) {
+                return;
             }
         }
     }
 
-    private void waitAgain(Exchange exchange) {
-        pool.pending.incrementAndGet();
-        exchange.onWaiting();
-        waiting.addByAge(exchange, exchange.startNanos());
+    /** @return false if nothing waits */
+    private boolean serveHead() {
+        FairQueue.Ticket<Exchange> head = waiting.poll();
+        if (head == null) {
+            return false;
+        }
+        pool.pending.decrementAndGet();
+        if (dispatch(head.entry)) {
+            pool.onServed(head.tag);
+        } else {
+            pool.pending.incrementAndGet();
+            enqueue(head);
+        }
+        return true;
+    }
+
+    /** The shard that should be served before this one's head. */
+    private @Nullable PoolShard elder() {
+        return best(waiting.headTag(), YIELD_NANOS);
+    }
+
+    /** @return the other shard whose head has the lowest tag of those below {@code tag} that have waited for so long, or {@code null} */
+    private @Nullable PoolShard best(long tag, long waitNanos) {
+        PoolShard best = null;
+        long lowest = tag;
+        for (PoolShard other : pool.shards()) {
+            long its = other.waiting.headTag();
+            if (its < lowest && other != this && nanoTime() - other.waiting.headSinceNanos() >= waitNanos) {
+                lowest = its;
+                best = other;
+            }
+        }
+        return best;
+    }
+
+    /**
+     * Any thread: the shard looks for permits on its event loop, and wakes another one if it leaves any.
+     *
+     * @return false if its event loop has been ended by the embedding program, so that nobody should wait for its requests
+     */
+    private boolean wake() {
+        if (!loop.isShutdown()) {
+            if (woken.getAndSet(true)) {
+                return true;
+            }
+            try {
+                loop.execute(onWoken);
+                return true;
+            } catch (RejectedExecutionException e) {
+                // It has ended just now.
+            }
+        }
+        waiting.hide();
+        return false;
+    }
+
+    private void onWoken() {
+        woken.set(false);
+        serveWaiting();
     }
 
     private boolean anyPermit() {
@@ -219,8 +295,7 @@ public final class PoolShard implements ExchangeOwner {
         }
         retryBalance--;
         underWay.remove(exchange);
-        waitAgain(exchange);
-        serveWaiting();
+        waitAgain(newTicketInFront(exchange));
         return true;
     }
 
@@ -229,9 +304,20 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         if (exchange.onStranded()) {
             underWay.remove(exchange);
-            waitAgain(exchange);
-            serveWaiting();
+            FairQueue.Ticket<Exchange> previous = exchange.ticket();
+            waitAgain(previous == null ? newTicketInFront(exchange) : previous);
         }
+    }
+
+    private void waitAgain(FairQueue.Ticket<Exchange> ticket) {
+        pool.pending.incrementAndGet();
+        enqueue(ticket);
+        serveWaiting();
+    }
+
+    /** For a request that has been served before: its client's turn is not over yet. */
+    private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange) {
+        return waiting.newTicket(exchange, pool.virtualTime(), exchange.startNanos());
     }
 
     @Override
@@ -239,11 +325,10 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
             countService(exchange);
-        } else if (waiting.remove(exchange)) {
-            pool.pending.decrementAndGet();
-        } else {
+        } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
+        exchange.releaseShare(pool.shares);
         if (observed) {
             observer.onExchangeEnd(exchange.describe(pool.options().name(), outcome, failure));
         }
@@ -275,9 +360,8 @@ public final class PoolShard implements ExchangeOwner {
     public void failAll(Failure failure) {
         assert loop.inEventLoop();
         // First those that wait, or they would be given the streams that become free.
-        for (Exchange left = waiting.poll(); left != null; left = waiting.poll()) {
-            pool.pending.decrementAndGet();
-            left.fail(failure);
+        for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
+            left.entry.fail(failure);
         }
         failAll(underWay, failure);
         failAll(tunnels, failure);
@@ -289,9 +373,9 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    private void onPendingTimeout(Exchange exchange) {
+    private void onPendingTimeout(FairQueue.Ticket<Exchange> expired) {
         pool.pending.decrementAndGet();
-        exchange.fail(new Failure(
+        expired.entry.fail(new Failure(
                 Failure.Kind.QUEUE_TIMEOUT,
                 "no worker free for function " + pool.options().name() + " within "
                         + millis(pool.options().pendingTimeout())));
@@ -449,9 +533,10 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
+    /** Free streams look for waiting requests. */
     private void offerIf(boolean open) {
-        if (open) {
-            offer();
+        if (open && pool.pending() > 0) {
+            serveWaiting();
         }
     }
 
@@ -471,19 +556,5 @@ public final class PoolShard implements ExchangeOwner {
                 : null;
         return new Demand(
                 arrived, completed, serviceNanos, underWay.size() + tunnels.size(), waiting.size(), recent, workers);
-    }
-
-    /** Free streams look for waiting requests: first those of this loop, then those of others. */
-    private void offer() {
-        if (waiting.size() > 0) {
-            serveWaiting();
-        }
-        if (pool.pending() > 0 && permits.get() > 0) {
-            for (PoolShard other : pool.shards()) {
-                if (other != this) {
-                    other.loop.execute(other::serveWaiting);
-                }
-            }
-        }
     }
 }

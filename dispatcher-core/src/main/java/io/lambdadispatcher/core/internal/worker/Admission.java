@@ -1,9 +1,11 @@
 package io.lambdadispatcher.core.internal.worker;
 
 import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
+import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.WireException;
@@ -55,9 +57,12 @@ final class Admission extends DialIn {
         }
         boolean expired = !Instant.now().isBefore(token.expiry());
         WorkerConnection connection = new WorkerConnection(this, stream, text, token.workerId(), shard);
-        String refusal = port.events.admit(token, connection, expired);
+        WorkerEvents.Refusal refusal = port.events.admit(token, connection, expired);
         if (refusal != null) {
-            refuse(stream, expired ? UNAUTHORIZED : FORBIDDEN, refusal);
+            if (refusal.status() == TOO_MANY_REQUESTS) {
+                port.observer.onProtection(Protection.WORKER_LIMIT);
+            }
+            refuse(stream, refusal.status(), refusal.reason());
             return;
         }
         connection.start();

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
@@ -19,6 +20,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.time.Duration;
 import java.time.Instant;
@@ -114,7 +116,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (state != State.WELCOMED && state != State.DRAINING) {
             refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
         } else if (openStreams == streamLimit) {
-            refuse(stream, FORBIDDEN, "more worker streams than the " + streamLimit + " of HELLO");
+            port.observer.onProtection(Protection.WORKER_LIMIT);
+            refuse(stream, FORBIDDEN, "more worker streams than the " + streamLimit + " that it may open");
         } else {
             openStreams++;
             WorkerStream workerStream = new WorkerStream(this, stream);
@@ -211,7 +214,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                             + WireLimits.PROTOCOL_VERSION);
         }
         state = State.WELCOMED;
-        streamLimit = hello.streams();
+        streamLimit = Math.min(hello.streams(), pool().options().streamsPerConnection());
+        if (streamLimit < hello.streams()) {
+            tellStreamLimit(hello.streams());
+        }
         if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
             deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
         }
@@ -225,6 +231,14 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 new ControlMessage.Welcome(WireLimits.PROTOCOL_VERSION, (int) intervalMillis, (int) timeoutMillis));
         log.debug("worker {} at {} says hello: {}, {} streams", workerId, remoteAddress(), hello.agent(), streamLimit);
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
+    }
+
+    /** A worker that heeds SETTINGS opens no more; one that does not is refused. */
+    private void tellStreamLimit(int announced) {
+        port.observer.onProtection(Protection.WORKER_LIMIT);
+        log.info("worker {} announces {} streams, and may open {}", workerId, announced, streamLimit);
+        Http2Settings settings = new Http2Settings().maxConcurrentStreams(streamLimit + 1L);
+        handler.encoder().writeSettings(handler.ctx(), settings, handler.ctx().newPromise());
     }
 
     private void onReadiness(boolean nowReady) {

@@ -3,13 +3,27 @@ package io.lambdadispatcher.core.internal.worker;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
 
 /** Who may dial in, and who wants to know how workers fare. Called on event loops of worker connections, thread-safe. */
 public interface WorkerEvents {
-    /** @return {@code null} to let the connection in, else why not, in one line */
+    /**
+     * Why a connection is not let in.
+     *
+     * @param status tells the worker whether it may try again: not after 401 and 403
+     * @param reason in one line, for the log
+     */
+    record Refusal(HttpResponseStatus status, String reason) {}
+
+    /**
+     * Decides whether a worker may open one more connection. Its token has a good signature.
+     *
+     * @param expired the token has expired, which counts only if no worker was let in with it yet
+     * @return {@code null} to let the connection in
+     */
     @Nullable
-    String admit(LaunchToken token, WorkerConnection connection, boolean expired);
+    Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
 
     /** An admitted connection said that requests may come, or not for now. */
     void onReadiness(WorkerConnection connection, boolean ready);

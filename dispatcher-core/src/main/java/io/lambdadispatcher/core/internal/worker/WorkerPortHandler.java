@@ -1,9 +1,11 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
@@ -53,6 +55,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     @Override
     protected void onStreamError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {
+        if (error.error() == Http2Error.REFUSED_STREAM) {
+            port.observer.onProtection(Protection.WORKER_LIMIT);
+        }
         if (outbound || admitted != null) {
             super.onStreamError(ctx, outbound, cause, error);
         } else {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -685,6 +686,95 @@ class CapacityControllerTest {
         controller.setLaunching(true);
         look();
         assertThat(told.launched).hasSize(4);
+    }
+
+    private static FunctionOptions frugal() {
+        return function()
+                .capacity(CapacityPolicy.fixed(10))
+                .launching(LaunchLimits.builder()
+                        .launchesPerMinute(10)
+                        .gbSecondsPerHour(6000)
+                        .workerMegabytes(1024)
+                        .build())
+                .build();
+    }
+
+    @Test
+    void should_remember_after_a_restart_what_was_spent() {
+        controller = controller(frugal());
+        look();
+        pass(Duration.ofMinutes(4));
+        double spent = controller.status(now).gbSecondsLastHour();
+        assertThat(spent).isEqualTo(2400);
+        LaunchHistory history = controller.history(now);
+
+        controller = controller(frugal());
+        controller.restore(now, history, Duration.ofSeconds(30).toNanos());
+        look();
+        assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(spent);
+        // It is forgotten when an hour has passed since it was spent, the time without a dispatcher included.
+        controller = controller(frugal());
+        controller.restore(now, history, Duration.ofMinutes(59).toNanos());
+        look();
+        assertThat(controller.status(now).gbSecondsLastHour()).isBetween(1.0, 1200.0);
+        controller = controller(frugal());
+        controller.restore(now, history, Duration.ofDays(3).toNanos());
+        look();
+        assertThat(controller.status(now).gbSecondsLastHour()).isZero();
+    }
+
+    @Test
+    void should_remember_after_a_restart_how_many_were_launched() {
+        controller = controller(frugal());
+        look();
+        assertThat(told.launched).hasSize(10);
+        LaunchHistory history = controller.history(now);
+
+        controller = controller(frugal());
+        controller.restore(now, history, 20 * SECOND);
+        pass(Duration.ofSeconds(39));
+        assertThat(told.launched).hasSize(10);
+        pass(Duration.ofSeconds(2));
+        assertThat(told.launched).hasSize(20);
+    }
+
+    @Test
+    void should_stay_switched_off_after_a_restart() {
+        controller.setLaunching(false);
+        LaunchHistory history = controller.history(now);
+        controller = controller(frugal());
+        controller.restore(now, history, SECOND);
+        pass(Duration.ofMinutes(2));
+        assertThat(told.launched).isEmpty();
+        assertThat(controller.status(now).obstacle()).isEqualTo("launching is switched off");
+
+        controller.setLaunching(true);
+        pass(Duration.ofSeconds(1));
+        assertThat(told.launched).hasSize(10);
+    }
+
+    @Test
+    void should_count_what_overflows_against_the_ceiling() {
+        controller = controller(function()
+                .capacity(CapacityPolicy.between(0, 10))
+                .launching(LaunchLimits.builder()
+                        .gbSecondsPerHour(1000)
+                        .workerMegabytes(2048)
+                        .build())
+                .build());
+        look();
+        controller.onOverflow(499 * SECOND);
+        look();
+        assertThat(controller.permitsOverflow()).isTrue();
+        assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(998);
+
+        controller.onOverflow(SECOND);
+        look();
+        assertThat(controller.permitsOverflow()).isFalse();
+        assertThat(controller.status(now).obstacle()).contains("1000 GB-seconds");
+
+        pass(Duration.ofMinutes(62));
+        assertThat(controller.permitsOverflow()).isTrue();
     }
 
     @Test

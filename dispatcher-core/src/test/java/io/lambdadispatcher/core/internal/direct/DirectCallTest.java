@@ -161,6 +161,18 @@ class DirectCallTest {
     }
 
     @Test
+    void should_count_the_time_for_which_the_function_runs() {
+        open("GET", true);
+        loop.advanceTimeBy(300, TimeUnit.MILLISECONDS);
+        complete("{\"statusCode\":201}");
+        RequestSink cancelled = open("GET", true);
+        loop.advanceTimeBy(200, TimeUnit.MILLISECONDS);
+        cancelled.cancel(ErrorCode.CANCELLED);
+
+        assertThat(function.invokedNanos()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(500));
+    }
+
+    @Test
     void should_give_the_window_back_while_it_gathers_and_invoke_at_the_end() {
         RequestSink request = open("POST", false);
         request.data(octets(4), false);

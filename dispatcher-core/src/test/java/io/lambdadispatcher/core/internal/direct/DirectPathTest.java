@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -30,6 +32,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -348,6 +351,58 @@ class DirectPathTest {
 
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(function.invoked).containsExactly("f");
+    }
+
+    @Test
+    void should_not_overflow_while_launching_is_switched_off() throws Exception {
+        Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .pending(10, Duration.ofMillis(500))
+                        .build())
+                .launcher(new NoWorkers())
+                .direct(
+                        "f",
+                        DirectOptions.builder(EventFormat.ALB)
+                                .overflowAfter(Duration.ofMillis(20))
+                                .build())
+                .invoker(function)
+                .publicListener(ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .start();
+        started.add(dispatcher);
+        URI base = URI.create(
+                "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort());
+        dispatcher.setLaunching("f", false);
+        await(() ->
+                "launching is switched off".equals(dispatcher.capacity().get(0).obstacle()));
+
+        assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(503);
+        assertThat(function.invoked).isEmpty();
+
+        dispatcher.setLaunching("f", true);
+        await(() -> dispatcher.capacity().get(0).obstacle() == null);
+        assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(200);
+        assertThat(function.invoked).containsExactly("f");
+    }
+
+    /** Workers that start, and never dial in. */
+    private static final class NoWorkers implements WorkerLauncher {
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            return new LaunchedWorker() {
+                @Override
+                public CompletionStage<WorkerExit> exit() {
+                    return new CompletableFuture<>();
+                }
+
+                @Override
+                public void kill() {}
+            };
+        }
+
+        @Override
+        public void close(Duration grace) {}
     }
 
     @Test

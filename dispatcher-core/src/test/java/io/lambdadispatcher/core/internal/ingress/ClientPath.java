@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
@@ -24,6 +25,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
@@ -62,7 +64,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         return new IngressContext(
                 HttpLimits.defaults(),
                 ForwardingPolicy.defaults(),
-                this::open,
+                new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
+                        .admit(channel, false, this::open),
                 new IngressDrain(),
                 "http",
                 DispatcherObserver.NONE);
@@ -292,9 +295,10 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
             DispatchRequest whole = new DispatchRequest(
                     request.head(),
                     body.isEmpty() ? null : publisher(body),
-                    withTrailers == null ? null : CompletableFuture.completedFuture(withTrailers));
+                    withTrailers == null ? null : CompletableFuture.completedFuture(withTrailers),
+                    null);
             try {
-                answer = EmbeddedExchange.start(channel.eventLoop(), context().opener(), whole)
+                answer = EmbeddedExchange.start(channel.eventLoop(), context().account(), whole)
                         .toCompletableFuture();
             } catch (IllegalArgumentException e) {
                 refused = true;

@@ -2,11 +2,14 @@ package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -23,6 +26,8 @@ import org.junit.jupiter.api.Test;
 class LaunchSupervisorTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final Launcher launcher = new Launcher();
+    private final DirectFunction direct =
+            new DirectFunction("f", DirectOptions.of(EventFormat.ALB), (function, event) -> new CompletableFuture<>());
 
     @BeforeEach
     void freeze() {
@@ -88,6 +93,7 @@ class LaunchSupervisorTest {
                 loop.eventLoop(),
                 new byte[16],
                 false,
+                direct,
                 DispatcherObserver.NONE);
     }
 
@@ -144,6 +150,22 @@ class LaunchSupervisorTest {
         supervisor.setLaunching(true);
         pass(Duration.ofMinutes(4));
         assertThat(launcher.warmUps).isEqualTo(4);
+    }
+
+    @Test
+    void should_permit_no_overflow_while_launching_is_switched_off() {
+        LaunchSupervisor supervisor = started(CapacityPolicy.between(0, 1));
+        assertThat(direct.permitsOverflow()).isTrue();
+
+        supervisor.setLaunching(false);
+        pass(Duration.ofMillis(10));
+        assertThat(direct.permitsOverflow()).isFalse();
+        pass(Duration.ofSeconds(2));
+        assertThat(direct.permitsOverflow()).isFalse();
+
+        supervisor.setLaunching(true);
+        pass(Duration.ofMillis(10));
+        assertThat(direct.permitsOverflow()).isTrue();
     }
 
     @Test

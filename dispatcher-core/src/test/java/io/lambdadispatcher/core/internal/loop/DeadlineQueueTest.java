@@ -78,7 +78,7 @@ class DeadlineQueueTest {
         pass(70);
         Waiting younger = added();
         Waiting oldest = new Waiting();
-        queue.addByAge(oldest, start);
+        queue.add(oldest, start);
         pass(30);
         assertThat(expired).containsExactly(oldest);
         pass(70);
@@ -94,9 +94,9 @@ class DeadlineQueueTest {
         Waiting third = added();
         pass(10);
         Waiting second = new Waiting();
-        queue.addByAge(second, start);
+        queue.add(second, start);
         Waiting last = new Waiting();
-        queue.addByAge(last, channel.eventLoop().ticker().nanoTime());
+        queue.add(last, channel.eventLoop().ticker().nanoTime());
         pass(80);
         assertThat(expired).containsExactly(first, second);
         assertThat(queue.poll()).isSameAs(third);

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.pool;
 
-import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -16,8 +16,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Requests that wait for a worker stream: one goes, in each of the ways there are, and one comes. Should not depend on how many wait. Time stands
- * still but for what each step takes, so that the oldest is due just when the next one comes.
+ * Requests that wait for a worker stream: one goes, in each of the ways there are, and one comes. Sixteen
+ * clients take turns. Should hardly depend on how many wait. Time stands still except for what each step takes, so that the oldest is due just when the next
+ * one comes.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -29,14 +30,17 @@ public class PendingQueueBenchmark {
     public int waiting;
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final DeadlineQueue<Request> queue =
-            new DeadlineQueue<>(channel.eventLoop(), TIMEOUT_NANOS, request -> expired = request);
+    private final FairQueue<Request> queue =
+            new FairQueue<>(channel.eventLoop(), TIMEOUT_NANOS, ticket -> expired = ticket.entry);
     private Request[] requests = {};
     private int[] order = {};
     private int step;
+    private long added;
     private @Nullable Request expired;
 
-    private static final class Request extends DeadlineQueue.Entry {}
+    private static final class Request {
+        private FairQueue.@Nullable Ticket<Request> ticket;
+    }
 
     @Setup
     public void prepare() {
@@ -58,7 +62,10 @@ public class PendingQueueBenchmark {
         if (request == null) {
             throw new IllegalStateException("no request has gone, expected one of " + waiting);
         }
-        queue.add(request, channel.eventLoop().ticker().nanoTime());
+        long tag = (added++ >> 4) + (added & 15) * (long) waiting / 16;
+        request.ticket =
+                queue.newTicket(request, tag, channel.eventLoop().ticker().nanoTime());
+        queue.add(request.ticket);
     }
 
     @TearDown
@@ -68,16 +75,16 @@ public class PendingQueueBenchmark {
 
     @Benchmark
     public void dequeueAndEnqueue() {
-        Request oldest = queue.poll();
+        FairQueue.Ticket<Request> head = queue.poll();
         letTimePass();
-        add(oldest);
+        add(head == null ? null : head.entry);
     }
 
     /** A client has gone, wherever in the queue its request is. */
     @Benchmark
     public void cancelAndEnqueue() {
         Request request = requests[order[step++ & order.length - 1]];
-        boolean removed = queue.remove(request);
+        boolean removed = queue.remove(request.ticket);
         letTimePass();
         add(removed ? request : null);
     }

@@ -54,7 +54,11 @@ final class ScriptedWorker implements AutoCloseable {
 
     ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String function, String id, byte[] secret)
             throws Exception {
-        token = new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(secret);
+        this(loops, dispatcher, new LaunchToken(function, id, Instant.now().plusSeconds(60)).sign(secret));
+    }
+
+    ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String token) throws Exception {
+        this.token = token;
         codec = new ControlCodec(ControlCodec.Role.WORKER, token);
         channel = new Bootstrap()
                 .group(loops)
@@ -101,6 +105,17 @@ final class ScriptedWorker implements AutoCloseable {
 
     void openStream(int id) throws Exception {
         run(() -> http2.encoder().writeHeaders(ctx, id, head(Endpoints.STREAM_PATH), 0, false, ctx.newPromise()));
+    }
+
+    /** The most streams that the dispatcher has allowed so far. */
+    int maxStreams() throws Exception {
+        BlockingQueue<Integer> found = new LinkedBlockingQueue<>();
+        run(() -> found.add(http2.connection().local().maxActiveStreams()));
+        return found.take();
+    }
+
+    void ignoreMaxStreams() throws Exception {
+        run(() -> http2.connection().local().maxActiveStreams(Integer.MAX_VALUE));
     }
 
     /** Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO announced is refused in its turn. */

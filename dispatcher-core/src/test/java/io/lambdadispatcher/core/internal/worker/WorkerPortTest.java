@@ -9,6 +9,7 @@ import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.net.SocketAddress;
@@ -43,8 +44,8 @@ class WorkerPortTest {
 
     private static final class NoEvents implements WorkerEvents {
         @Override
-        public String admit(LaunchToken token, WorkerConnection connection, boolean expired) {
-            return "nobody";
+        public Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+            return new Refusal(HttpResponseStatus.FORBIDDEN, "nobody");
         }
 
         @Override

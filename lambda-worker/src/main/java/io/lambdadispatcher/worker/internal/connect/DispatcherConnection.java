@@ -178,6 +178,12 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         for (int i = 0; i < settings.streams(); i++) {
             openStream();
         }
+        if (streams.size() < settings.streams()) {
+            log.warn(
+                    "the dispatcher allows {} worker streams, fewer than the {} configured",
+                    streams.size(),
+                    settings.streams());
+        }
         if (state == State.SERVING) {
             control().send(new Readiness(true));
             load = new LoadMeter(http2.ctx().executor(), control()::send);
@@ -187,7 +193,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void openStream() {
-        if (state != State.SERVING) {
+        if (state != State.SERVING || !http2.connection().local().canOpenStream()) {
             return;
         }
         Http2Stream stream = open(request(Endpoints.STREAM_PATH));

@@ -28,10 +28,10 @@ public final class HeadRules {
     /** To a request; a hint for the size of its head. */
     public static final int MOST_FIELDS_ADDED = 5;
 
-    private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
+    static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
     private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
     private static final AsciiString X_FORWARDED_HOST = AsciiString.cached("x-forwarded-host");
-    private static final AsciiString FORWARDED = AsciiString.cached("forwarded");
+    static final AsciiString FORWARDED = AsciiString.cached("forwarded");
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
 
@@ -45,6 +45,7 @@ public final class HeadRules {
     private final AsciiString scheme;
     private final AsciiString client;
     private final String forwardedPrefix;
+    private final ClientKeys clients;
 
     // The value for the last authority seen: a client rarely asks for two.
     private @Nullable CharSequence lastAuthority;
@@ -56,6 +57,7 @@ public final class HeadRules {
         InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
         String text = address == null ? "unknown" : NetUtil.toAddressString(address);
         this.client = AsciiString.cached(text);
+        this.clients = new ClientKeys(policy, address);
         this.forwardedPrefix = "for=" + (address instanceof Inet6Address ? "\"[" + text + "]\"" : text) + ";proto="
                 + scheme + ";host=\"";
     }
@@ -89,6 +91,11 @@ public final class HeadRules {
         }
         addForwarding(head);
         return !strangeProtocol;
+    }
+
+    /** Returns the key of the client that has sent a request. @param head as {@link #request} has left it */
+    public Object client(Http2Headers head) {
+        return clients.of(head, forwardedPrefix);
     }
 
     /** A look at the first letter spares most headers the rest. */

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
-import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -8,13 +7,13 @@ import io.lambdadispatcher.core.options.HttpLimits;
 /**
  * What a client's connection needs, whatever HTTP it speaks.
  *
- * @param opener of the connection's event loop
+ * @param account opens the connection's requests, and bounds what it holds
  * @param scheme {@code http} or {@code https}
  */
 public record IngressContext(
         HttpLimits limits,
         ForwardingPolicy forwarding,
-        ExchangeOpener opener,
+        ClientAccount account,
         IngressDrain drain,
         String scheme,
         DispatcherObserver observer) {}

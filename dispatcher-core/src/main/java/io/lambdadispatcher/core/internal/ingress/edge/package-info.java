@@ -1,5 +1,6 @@
 /**
- * What the connections of HTTP/1.1 and HTTP/2 clients have in common: the rules for heads at the edge, forwarding headers, and the watch over writes. Event loop of the client's connection only.
+ * What the connections of HTTP/1.1 and HTTP/2 clients have in common: the rules for heads at the edge, forwarding headers, the watch over
+ * writes, and the limits of connections and memory. Event loop of the client's connection only, unless a class says otherwise.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.ingress.edge;

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.http1;
 
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -44,7 +45,7 @@ import org.slf4j.LoggerFactory;
  * until their turn. Ends the connection when it is idle, stuck, hostile or drained. Event loop only.
  */
 public final class Http1ClientConnection extends ChannelDuplexHandler
-        implements IngressDrain.Drainable, LoopWatch.Watched {
+        implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
     /**
@@ -54,6 +55,9 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private static final long LINGER_MILLIS = 500;
 
     private static final int MOST_LINGER_LOOKS = 60;
+
+    /** How much larger a head of tiny headers becomes as objects on the heap. */
+    private static final int HEAD_FACTOR = 16;
 
     private enum State {
         /** Between requests. */
@@ -122,6 +126,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         watch = LoopWatch.of(added.executor());
         watch.add(this);
         context.drain().register(added.channel(), this);
+        context.account().heldBy(this);
     }
 
     @Override
@@ -466,6 +471,13 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private long waitingBytes() {
         ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
         return out == null ? 0 : out.totalPendingWriteBytes();
+    }
+
+    @Override
+    public long heldBytes() {
+        return (long) early.size() * ClientAccount.EXCHANGE_BYTES
+                + (long) decoder.headBytes() * HEAD_FACTOR
+                + (exchange == null ? 0 : exchange.heldBytes());
     }
 
     // What the exchange needs to know.

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -122,7 +123,7 @@ final class Http1ClientExchange implements ResponseSink {
         head.remove(HttpHeaderNames.EXPECT);
         connection.rules().request(head);
         bodyEnded = bodyless;
-        request = connection.context().opener().open(head, bodyless, this);
+        request = connection.context().account().open(head, bodyless, this);
         if (continueExpected && state == State.REQUESTED) {
             connection.write(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
@@ -149,7 +150,7 @@ final class Http1ClientExchange implements ResponseSink {
     private void openWebSocket(Http2Headers head, WebSocketKey key) {
         bodyEnded = true;
         ExtendedConnect.toConnect(head, connection.rules());
-        request = connection.context().opener().open(head, false, new Http1Tunnel(this, connection, key));
+        request = connection.context().account().open(head, false, new Http1Tunnel(this, connection, key));
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -279,7 +280,7 @@ final class Http1ClientExchange implements ResponseSink {
         }
         received += bytes;
         requestUntaken += bytes;
-        if (requestUntaken > windowBytes) {
+        if (requestUntaken > connection.context().account().windowBytes(windowBytes)) {
             connection.setReading(false);
         }
         bodyEnded = last;
@@ -334,7 +335,17 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
+    /** What is held of the request. What is held of the response waits in the channel's queue. */
+    long heldBytes() {
+        return ClientAccount.EXCHANGE_BYTES + requestUntaken + (request == null ? 0 : request.heldBytes());
+    }
+
     // From the dispatcher.
+
+    @Override
+    public Object client(Http2Headers head) {
+        return connection.rules().client(head);
+    }
 
     @Override
     public void onInterim(Http2Headers head) {
@@ -437,6 +448,7 @@ final class Http1ClientExchange implements ResponseSink {
             onWritten(bytes);
             return;
         }
+        connection.context().account().onResponse(bytes);
         connection.writeBody(new DefaultHttpContent(data), bytes, this);
         if (end) {
             writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
@@ -517,7 +529,7 @@ final class Http1ClientExchange implements ResponseSink {
     @Override
     public void onRequestTaken(int bytes) {
         requestUntaken -= bytes;
-        if (requestUntaken <= windowBytes / 2) {
+        if (requestUntaken <= connection.context().account().windowBytes(windowBytes) / 2) {
             connection.setReading(true);
         }
     }

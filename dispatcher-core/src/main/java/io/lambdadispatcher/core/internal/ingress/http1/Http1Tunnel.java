@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.wire.http.WebSocketKey;
@@ -34,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker with END, which becomes the same. An open tunnel may be silent for
  * ever, but not one with an ended direction, nor one whose client is not read because the handler does not read: there one of the two may have gone unnoticed.
  */
-final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, LoopWatch.Watched {
+final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, LoopWatch.Watched, ClientAccount.Holder {
 
     private static final Logger log = LoggerFactory.getLogger(Http1Tunnel.class);
 
@@ -84,6 +85,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     // From the worker, before the final head and of a refusal.
 
     @Override
+    public Object client(Http2Headers head) {
+        return exchange.client(head);
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         exchange.onInterim(head);
     }
@@ -124,6 +130,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         watch = LoopWatch.of(added.executor());
         watch.add(this);
         context.drain().leave(channel);
+        context.account().heldBy(this);
     }
 
     // From the client.
@@ -137,7 +144,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         }
         received += octets.readableBytes();
         requestUntaken += octets.readableBytes();
-        if (requestUntaken > windowBytes) {
+        if (requestUntaken > context.account().windowBytes(windowBytes)) {
             ctx().channel().config().setAutoRead(false);
         }
         to.data(octets, false);
@@ -202,6 +209,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
             data.release();
         } else {
             written += bytes;
+            context.account().onResponse(bytes);
             ctx().write(data, ctx().newPromise().addListener(done -> onWritten(bytes)));
             flushSoon();
         }
@@ -266,9 +274,14 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     @Override
     public void onRequestTaken(int bytes) {
         requestUntaken -= bytes;
-        if (requestUntaken <= windowBytes / 2 && ctx != null) {
+        if (requestUntaken <= context.account().windowBytes(windowBytes) / 2 && ctx != null) {
             ctx.channel().config().setAutoRead(true);
         }
+    }
+
+    @Override
+    public long heldBytes() {
+        return ClientAccount.EXCHANGE_BYTES + requestUntaken + (request == null ? 0 : request.heldBytes());
     }
 
     private void flushSoon() {

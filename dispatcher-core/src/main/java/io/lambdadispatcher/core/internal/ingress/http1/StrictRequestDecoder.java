@@ -23,6 +23,9 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     /** Of the open head: more than the empty lines that may come before it. */
     private boolean lineSeen;
 
+    /** Of the open head: what has been consumed. */
+    private int headBytes;
+
     /** Of the open head: what has been consumed ends with a whole line. */
     private boolean lineEnded;
 
@@ -44,6 +47,11 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     /** Octets of a head have come, the rest has not. */
     boolean isInsideHead() {
         return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
+    }
+
+    /** Returns how many bytes of an incomplete head have come. */
+    int headBytes() {
+        return headOpen && !broken ? headBytes + actualReadableBytes() : 0;
     }
 
     /** Octets have come behind a WebSocket handshake. */
@@ -87,6 +95,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     private void noteConsumed(ByteBuf in, int start) {
         int end = in.readerIndex();
+        headBytes += end - start;
         for (int i = start; i < end && !lineSeen; i++) {
             lineSeen = in.getByte(i) > ' ';
         }
@@ -102,6 +111,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         }
         if (message instanceof LastHttpContent) {
             headOpen = true;
+            headBytes = 0;
             lineSeen = false;
             lineEnded = false;
         }

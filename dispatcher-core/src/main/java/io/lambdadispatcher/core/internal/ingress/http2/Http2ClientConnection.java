@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.http2;
 
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -25,6 +26,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.handler.codec.http2.Http2StreamVisitor;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -37,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * is idle, stuck, hostile or drained. Event loop only.
  */
 public final class Http2ClientConnection extends CoalescingHttp2Handler
-        implements IngressDrain.Drainable, LoopWatch.Watched {
+        implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
@@ -146,6 +148,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         watch = LoopWatch.of(ctx.executor());
         watch.add(this);
         context.drain().register(ctx.channel(), this);
+        context.account().heldBy(this);
     }
 
     @Override
@@ -370,6 +373,32 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         boolean valid = HeaderSyntax.isAuthority(text);
         lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
         return valid;
+    }
+
+    @Override
+    public long heldBytes() {
+        long bytes = actualReadableBytes() + reader.headerBlockBytes();
+        if (connection().numActiveStreams() == 0) {
+            return bytes;
+        }
+        HeldByStreams streams = new HeldByStreams();
+        try {
+            connection().forEachActiveStream(streams);
+        } catch (Http2Exception e) {
+            throw new IllegalStateException(e); // no visit throws it
+        }
+        return bytes + streams.bytes;
+    }
+
+    private final class HeldByStreams implements Http2StreamVisitor {
+        private long bytes;
+
+        @Override
+        public boolean visit(Http2Stream stream) {
+            Http2ClientStream client = stream.getProperty(streamKey);
+            bytes += client == null ? 0 : client.heldBytes();
+            return true;
+        }
     }
 
     /** What {@link Http2ClientStream}s share. */

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress.http2;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.Protection;
@@ -55,6 +56,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private boolean tunnel;
 
     private long received;
+
+    /** Of {@code received}, what the client's window has not got back: the rest, and some that is withheld. */
+    private int requestUntaken;
+
+    private int requestWithheld;
     private long taken;
 
     // Made by the first look that finds the client waited for.
@@ -91,7 +97,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             answer(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT", false);
             return;
         }
-        request = connection.context().opener().open(head, end, this);
+        request = connection.context().account().open(head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
@@ -99,7 +105,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void openTunnel(Http2Headers head, boolean end) {
         ExtendedConnect.toConnect(head, connection.rules());
-        request = connection.context().opener().open(head, end, this);
+        request = connection.context().account().open(head, end, this);
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -152,6 +158,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             return data.readableBytes();
         }
         received += data.readableBytes();
+        requestUntaken += data.readableBytes();
         to.data(data.readRetainedSlice(data.readableBytes()), end);
         return 0;
     }
@@ -241,7 +248,20 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         onClosed();
     }
 
+    /** What is held of the request, and of a response that waits for the client's window. */
+    long heldBytes() {
+        return ClientAccount.EXCHANGE_BYTES
+                + requestUntaken
+                + outlet.pendingBytes()
+                + (request == null ? 0 : request.heldBytes());
+    }
+
     // From the dispatcher.
+
+    @Override
+    public Object client(Http2Headers head) {
+        return connection.rules().client(head);
+    }
 
     @Override
     public void onInterim(Http2Headers head) {
@@ -277,6 +297,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (state == State.RESPONDING && end) {
             state = State.RESPONDED;
         }
+        connection.context().account().onResponse(data.readableBytes());
         outlet.body(data);
         if (end) {
             outlet.end();
@@ -329,7 +350,16 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public void onRequestTaken(int bytes) {
-        connection.giveBack(stream, bytes);
+        requestUntaken -= bytes;
+        requestWithheld += bytes;
+        int windowBytes = connection.context().limits().streamWindowBytes();
+        int allowedBytes = connection.context().account().windowBytes(windowBytes);
+        // If memory is tight, the client may send more when half of what it may have here has been taken.
+        if (allowedBytes == windowBytes || requestUntaken <= allowedBytes / 2) {
+            int back = requestWithheld;
+            requestWithheld = 0;
+            connection.giveBack(stream, back);
+        }
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -108,7 +109,8 @@ class Http2ClientConnectionTest {
                 new IngressContext(
                         HttpLimits.builder().maxResetsPerWindow(MAX_RESETS).build(),
                         ForwardingPolicy.defaults(),
-                        this::open,
+                        new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
+                                .admit(channel, false, this::open),
                         drain,
                         "http",
                         new DispatcherObserver() {

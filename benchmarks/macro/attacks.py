@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""Attacks on the dispatcher, and what another client sees of them.
+
+    benchmarks/macro/attacks.py                            each attack by itself, 20 s
+    benchmarks/macro/attacks.py half-open-http2 --seconds 60
+    benchmarks/macro/attacks.py --at-once --minutes 30 --memory 512
+
+Starts `./dispatcher demo` with up to six local workers, of which it needs one. While an attack runs, a client at another address asks for /ping 20
+times a second, by turns over a kept HTTP/1.1 connection, a new one and HTTP/2, and for an image every second. The exit code is 1 if one of its
+requests failed, if the p99 of /ping was 50 ms (--p99) or more, if a worker connection was lost, or if workers were launched because of an attack.
+With --memory the dispatcher without its workers is in a control group with so many MiB of memory (needs root and cgroup v1 or v2), and it is a
+failure if its memory grows in the second half. Attackers run at a low priority: on two cores they would otherwise measure the scheduler.
+"""
+
+import argparse
+import asyncio
+import collections
+import json
+import multiprocessing
+import os
+import pathlib
+import queue
+import re
+import shutil
+import stat
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+
+sys.dont_write_bytecode = True
+import hostile  # noqa: E402
+import machine  # noqa: E402
+import processes  # noqa: E402
+from machine import progress  # noqa: E402
+from processes import ROOT, Failure, Process, free_port  # noqa: E402
+
+VICTIM = "127.0.0.2"
+EVERY = 0.05
+IMAGE_BYTES = 168_161
+TIMEOUT = 5
+
+
+class Victim:
+    """A client as others are. Results: (milliseconds, failure or None) for /ping; failures of images."""
+
+    def __init__(self, target):
+        self.target = target
+        self.results = []
+        self.kept = None
+        self.http2 = None
+
+    async def run(self, out):
+        turn = 0
+        asking = set()
+        kinds = (self.over_kept, self.over_new, self.over_http2)
+        while True:
+            asking.add(asyncio.ensure_future(self.timed(kinds[turn % 3], self.results)))
+            if turn % 20 == 0:
+                asking.add(asyncio.ensure_future(self.timed(self.image, None)))
+            asking = {task for task in asking if not task.done()}
+            turn += 1
+            if turn % 20 == 0:
+                out.put(self.results)
+                self.results = []
+            await asyncio.sleep(EVERY)
+
+    async def timed(self, ask, results):
+        begun = time.perf_counter()
+        failure = None
+        try:
+            await asyncio.wait_for(ask(), TIMEOUT)
+        except asyncio.TimeoutError:
+            failure = f"no answer within {TIMEOUT} s"
+        except (OSError, asyncio.IncompleteReadError, ValueError) as problem:
+            failure = f"{type(problem).__name__} {problem}"
+        taken = (time.perf_counter() - begun) * 1000
+        if results is not None or failure:
+            self.results.append((taken, f"{ask.__name__}: {failure}" if failure else None))
+
+    async def connect(self):
+        return await asyncio.open_connection(self.target.host, self.target.port, local_addr=(VICTIM, 0))
+
+    async def over_new(self):
+        reader, writer = await self.connect()
+        try:
+            await self.http1(reader, writer, "/ping", 4)
+        finally:
+            writer.close()
+
+    async def image(self):
+        reader, writer = await self.connect()
+        try:
+            await self.http1(reader, writer, hostile.IMAGE, IMAGE_BYTES)
+        finally:
+            writer.close()
+
+    async def over_kept(self):
+        kept, self.kept = self.kept, None
+        reader, writer = kept or await self.connect()
+        try:
+            await self.http1(reader, writer, "/ping", 4)
+        except BaseException:
+            writer.close()
+            raise
+        self.kept = (reader, writer)
+
+    @staticmethod
+    async def http1(reader, writer, path, size):
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: victim.example\r\n\r\n".encode())
+        answer = (await reader.readuntil(b"\r\n\r\n")).decode()
+        if not answer.startswith("HTTP/1.1 200"):
+            raise ValueError(answer.split("\r\n", 1)[0])
+        length = int(re.search(r"(?i)\r\ncontent-length: (\d+)", answer).group(1))
+        if len(await reader.readexactly(length)) != size:
+            raise ValueError(f"{length} bytes, expected {size}")
+
+    async def over_http2(self):
+        mine, self.http2 = self.http2, None
+        if mine is None:
+            reader, writer = await self.connect()
+            writer.write(hostile.PREFACE + hostile.settings())
+            stream = 1
+        else:
+            reader, writer, stream = mine
+        try:
+            writer.write(hostile.frame(
+                hostile.HEADERS, hostile.END_HEADERS | hostile.END_STREAM, stream, hostile.head("GET", "/ping")))
+            ended = False
+            while not ended:
+                header = await reader.readexactly(9)
+                payload = await reader.readexactly(int.from_bytes(header[:3], "big"))
+                kind, flags, its = header[3], header[4], int.from_bytes(header[5:], "big")
+                if kind == hostile.SETTINGS and not flags & hostile.ACK:
+                    writer.write(hostile.frame(hostile.SETTINGS, hostile.ACK, 0))
+                elif kind == hostile.PING and not flags & hostile.ACK:
+                    writer.write(hostile.frame(hostile.PING, hostile.ACK, 0, payload))
+                elif kind == hostile.GOAWAY:
+                    raise ValueError(f"GOAWAY with error {payload[7]}: {payload[8:].decode()}")
+                elif kind == hostile.RST_STREAM and its == stream:
+                    raise ValueError(f"the HTTP/2 stream was reset with error {payload[3]}")
+                elif kind == hostile.HEADERS and its == stream and payload[0] != 0x88:
+                    raise ValueError("an HTTP/2 response without status 200")
+                if kind == hostile.DATA and payload:
+                    writer.write(hostile.window_update(0, len(payload)))
+                ended = its == stream and kind in (hostile.HEADERS, hostile.DATA) and flags & hostile.END_STREAM
+        except BaseException:
+            writer.close()
+            raise
+        self.http2 = (reader, writer, stream + 2)
+
+
+def run_victim(target, out):
+    try:
+        os.nice(-10)
+    except PermissionError:
+        pass
+    asyncio.run(Victim(target).run(out))
+
+
+class Group:
+    """A control group of a limited size for the dispatcher, and a `java` for its workers that leaves it."""
+
+    def __init__(self, mebibytes, directory, java):
+        v1 = pathlib.Path("/sys/fs/cgroup/memory")
+        self.v1 = v1.is_dir()
+        parent = v1 if self.v1 else pathlib.Path("/sys/fs/cgroup")
+        self.path = parent / f"attacks-{os.getpid()}"
+        try:
+            self.path.mkdir()
+            (self.path / ("memory.limit_in_bytes" if self.v1 else "memory.max")).write_text(str(mebibytes << 20))
+        except OSError as failure:
+            raise Failure(f"--memory needs root and a control group for memory: {failure}") from failure
+        self.outside = pathlib.Path(directory) / "java"
+        self.outside.write_text(f"#!/bin/sh\necho $$ > {parent}/cgroup.procs\nexec {java} \"$@\"\n")
+        self.outside.chmod(self.outside.stat().st_mode | stat.S_IXUSR)
+
+    def command(self, command):
+        return ["/bin/sh", "-c", f"echo $$ > {self.path}/cgroup.procs && exec \"$@\"", "sh", *command]
+
+    def killed(self):
+        text = (self.path / ("memory.oom_control" if self.v1 else "memory.events")).read_text()
+        return int(re.search(r"oom_kill (\d+)", text).group(1))
+
+    def remove(self):
+        for _ in range(50):
+            try:
+                self.path.rmdir()
+                return
+            except OSError:
+                time.sleep(0.1)
+
+
+class Demo:
+    def __init__(self, options, directory):
+        self.options = options
+        self.group = None
+        self.target = hostile.Target("127.0.0.1", free_port(), free_port(), free_port())
+        command = [
+            options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", "off",
+            "--workers-port", self.target.workers, "--admin-port", self.target.admin,
+            "--function-min-workers", "1", "--function-max-workers", "6", "--function-no-show-after", "3m", *options.setting]
+        if options.memory:
+            self.group = Group(options.memory, directory, machine.java_of(None))
+            command = self.group.command([*map(str, command), "--local-java", str(self.group.outside)])
+        environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
+        self.process = Process("dispatcher", command, None, directory, environment)
+        deadline = time.monotonic() + 900
+        while self.admin("/ready") is None:
+            self.process.check()
+            if time.monotonic() > deadline:
+                raise Failure(f"the dispatcher is not ready:\n{self.process.log_end()}")
+            time.sleep(0.2)
+
+    def admin(self, path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.target.admin}{path}", timeout=5) as answer:
+                return answer.read().decode()
+        except OSError:
+            return None
+
+    def counters(self):
+        found = collections.Counter()
+        text = self.admin("/metrics")
+        if text is None:
+            raise Failure("the admin port did not answer within 5 s")
+        for line in text.splitlines():
+            match = re.match(r"lambda_dispatcher_(launches_total|worker_connections_closed_total|protections_total)(\{[^}]*\})? (\S+)", line)
+            if match:
+                label = re.search(r'(?:protection|end)="(\w+)"', match.group(2) or "")
+                name = match.group(1) if label is None else label.group(1)
+                found[name] += float(match.group(3))
+        return found
+
+    def rss_mib(self):
+        """Of the dispatcher itself: the JVM that is the parent of its workers."""
+        return max((processes.rss_kib(pid) / 1024 for pid in self.jvms()), default=0)
+
+    def jvms(self):
+        pid = self.process.pid
+        while True:
+            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+            if name == "java":
+                return [pid]
+            below = processes.children(pid)
+            if not below:
+                return []
+            pid = below[0]
+
+
+class Run:
+    def __init__(self, demo, names, seconds):
+        self.demo = demo
+        self.names = names
+        self.seconds = seconds
+        self.memory = []
+
+    def execute(self):
+        """Ten seconds' rest lets what an attack before has left go away."""
+        demo = self.demo
+        before = demo.counters()
+        rss_before = demo.rss_mib()
+        counts_out = multiprocessing.Queue()
+        victim_out = multiprocessing.Queue()
+        attackers = [
+            multiprocessing.Process(target=hostile.run, args=(name, demo.target, counts_out), daemon=True) for name in self.names]
+        victim = multiprocessing.Process(target=run_victim, args=(demo.target, victim_out), daemon=True)
+        victim.start()
+        for attacker in attackers:
+            attacker.start()
+        counts, asked = {}, []
+        ends = time.monotonic() + self.seconds
+        try:
+            while time.monotonic() < ends:
+                time.sleep(0.5)
+                demo.process.check()
+                self.memory.append(demo.rss_mib())
+                drain(counts_out, lambda item: counts.update([item]))
+                drain(victim_out, asked.extend)
+        finally:
+            for process in (victim, *attackers):
+                process.kill()
+                process.join()
+        after = demo.counters()
+        return self.result(before, after, rss_before, counts, asked)
+
+    def result(self, before, after, rss_before, counts, asked):
+        change = after - before
+        pings = sorted(taken for taken, failure in asked if failure is None)
+        failed = [failure for _, failure in asked if failure]
+        attack = collections.Counter()
+        for each in counts.values():
+            attack.update(each)
+        launches = int(change.pop("launches_total", 0))
+        lost = int(change.pop("lost", 0))
+        change.pop("drained", None)
+        return {
+            "attacks": self.names,
+            "seconds": self.seconds,
+            "attackers": dict(attack),
+            "asked": len(asked),
+            "failed": len(failed),
+            "failures": dict(collections.Counter(failed).most_common(5)),
+            "p50": percentile(pings, 50),
+            "p99": percentile(pings, 99),
+            "max": pings[-1] if pings else None,
+            "launches": launches,
+            "lost": lost,
+            "protections": {name: int(times) for name, times in sorted(change.items())},
+            "rss_before": rss_before,
+            "rss_max": max(self.memory, default=0),
+            "memory": self.memory,
+        }
+
+
+def drain(items, take):
+    while True:
+        try:
+            take(items.get_nowait())
+        except queue.Empty:
+            return
+
+
+def percentile(ordered, percent):
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else None
+
+
+def complaints(result, options):
+    found = []
+    if result["failed"]:
+        found.append(f"{result['failed']} of {result['asked']} requests of the other client failed: {result['failures']}")
+    if result["p99"] is None or result["p99"] >= options.p99:
+        found.append(f"p99 {shown(result['p99'])} ms, expected less than {options.p99:g}")
+    if result["launches"]:
+        found.append(f"{result['launches']} workers were launched")
+    if result["lost"]:
+        found.append(f"{result['lost']} worker connections were lost")
+    if options.memory:
+        memory = result["memory"]
+        third, last = memory[len(memory) // 2 : len(memory) * 3 // 4], memory[len(memory) * 3 // 4 :]
+        if third and last and statistics.median(last) > 1.1 * statistics.median(third):
+            found.append(f"memory grew from {statistics.median(third):.0f} to {statistics.median(last):.0f} MiB in the second half")
+    return found
+
+
+def shown(value):
+    return "–" if value is None else f"{value:.1f}"
+
+
+def table(results):
+    lines = ["| attack | attackers | other client: asked, failed | p50, p99, max ms | launches | RSS MiB: before, highest | protections |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for r in results:
+        name = r["attacks"][0] if len(r["attacks"]) == 1 else "all at once"
+        attackers = ", ".join(f"{key} {value:,}" for key, value in sorted(r["attackers"].items()))
+        protections = ", ".join(f"{key} {value:,}" for key, value in r["protections"].items()) or "–"
+        lines.append(f"| {name} | {attackers} | {r['asked']:,}, {r['failed']:,} | {shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])} "
+                     f"| {r['launches']} | {r['rss_before']:.0f}, {r['rss_max']:.0f} | {protections} |")
+    return "\n".join(lines)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default: all of {', '.join(hostile.ATTACKS)}")
+    parser.add_argument("--seconds", type=float, default=20, help="how long each attack goes on (default: 20)")
+    parser.add_argument("--at-once", action="store_true", help="all at the same time")
+    parser.add_argument("--minutes", type=float, help="instead of --seconds")
+    parser.add_argument("--memory", type=int, metavar="MIB", help="the dispatcher's control group")
+    parser.add_argument("--jvm-flags", default="", help="flags of the dispatcher's JVM")
+    parser.add_argument("--setting", action="append", default=[], metavar="--NAME=VALUE", help="a setting of the dispatcher; may be repeated")
+    parser.add_argument("--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="the launch script of another checkout, to compare")
+    parser.add_argument("--p99", type=float, default=50, metavar="MS")
+    parser.add_argument("--rest", type=float, default=5, metavar="SECONDS", help="pause between attacks")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
+    options = parser.parse_args()
+    unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
+    if unknown:
+        parser.error(f"no attack '{unknown[0]}'; expected some of: {', '.join(hostile.ATTACKS)}")
+    options.seconds = options.minutes * 60 if options.minutes else options.seconds
+    return options
+
+
+def main():
+    options = parse()
+    processes.end_children_with_the_script()
+    names = options.attacks or list(hostile.ATTACKS)
+    processes.need(*(tool for tool, attack in (("h2load", "flood"), ("slowhttptest", "slowhttptest")) if attack in names))
+    directory = tempfile.mkdtemp(prefix="attacks-")
+    demo = None
+    results, failed = [], []
+    try:
+        demo = Demo(options, directory)
+        progress(f"warming up; the dispatcher has {demo.rss_mib():.0f} MiB")
+        Run(demo, [], 5).execute()
+        for run in [names] if options.at_once else [[name] for name in names]:
+            progress(f"{', '.join(run)} for {options.seconds:g} s")
+            result = Run(demo, run, options.seconds).execute()
+            results.append(result)
+            for complaint in complaints(result, options):
+                failed.append(f"{', '.join(run) if len(run) == 1 else 'all at once'}: {complaint}")
+                progress(failed[-1])
+            time.sleep(options.rest)
+        if demo.group and demo.group.killed():
+            failed.append("the kernel killed a process because it was out of memory")
+    except Failure as failure:
+        failed.append(str(failure))
+        progress(f"log: {demo.process.log if demo else directory}")
+    finally:
+        processes.stop_all()
+        if demo and demo.group:
+            demo.group.remove()
+    print(table(results))
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+    for complaint in failed:
+        print(f"attacks: {complaint}", file=sys.stderr)
+    if not failed:
+        shutil.rmtree(directory)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

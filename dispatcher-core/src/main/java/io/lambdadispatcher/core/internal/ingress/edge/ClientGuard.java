@@ -1,0 +1,127 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.observe.ClientSnapshot;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.netty.util.internal.PlatformDependent;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.nio.ByteBuffer;
+import java.util.Collection;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which client connections are served, so that no number of clients and nothing that they
+ * do takes memory or file descriptors from workers. Any thread, except for {@link #admit}.
+ */
+public final class ClientGuard {
+    /** Handlers, codecs and HPACK tables of an idle connection. */
+    private static final int PLAIN_BYTES = 8 * 1024;
+
+    /** The same, with TLS's own buffers, which are neither heap nor direct memory. */
+    private static final int TLS_BYTES = 40 * 1024;
+
+    private final int maxConnections;
+    private final int maxPerAddress;
+    private final long limitBytes;
+    private final DispatcherObserver observer;
+    private final Map<EventLoop, ClientMemory> memories = new IdentityHashMap<>();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final ConcurrentHashMap<Long, Integer> perAddress = new ConcurrentHashMap<>();
+
+    /**
+     * @param maxConnections what {@code limits} allow, or less if there are not enough file
+     *     descriptors
+     */
+    public ClientGuard(
+            HttpLimits limits, int maxConnections, Collection<EventLoop> loops, DispatcherObserver observer) {
+        this.maxConnections = maxConnections;
+        this.maxPerAddress = limits.maxConnectionsPerAddress();
+        this.limitBytes = limits.clientMemoryBytes() > 0 ? limits.clientMemoryBytes() : defaultLimitBytes();
+        this.observer = observer;
+        for (EventLoop loop : loops) {
+            memories.put(loop, new ClientMemory(loop, limitBytes / loops.size(), observer));
+        }
+    }
+
+    /**
+     * Half of the smaller one of heap and direct memory, because heads are on the heap and bodies
+     * are in direct memory. The other half of both is for everything else: workers' connections,
+     * buffers that sockets are read into, unused parts of the allocator's memory, and AWS's client.
+     */
+    private static long defaultLimitBytes() {
+        long heap = Runtime.getRuntime().maxMemory();
+        long direct = PlatformDependent.maxDirectMemory();
+        return (direct > 0 ? Math.min(heap, direct) : heap) / 2;
+    }
+
+    /**
+     * Admits a connection, or closes it. Event loop of {@code channel} only.
+     *
+     * @param secure the dispatcher holds the state of TLS
+     * @param opener of the event loop
+     * @return {@code null} if the connection is closed
+     */
+    public @Nullable ClientAccount admit(Channel channel, boolean secure, ExchangeOpener opener) {
+        Long address = addressKey(channel.remoteAddress());
+        Protection exceeded = count(address);
+        ClientAccount account = exceeded != null
+                ? null
+                : memories.get(channel.eventLoop()).open(channel, opener, secure ? TLS_BYTES : PLAIN_BYTES);
+        if (account == null) {
+            observer.onProtection(exceeded != null ? exceeded : Protection.CONNECTION_LIMIT);
+            countOff(address);
+            AbruptClose.of(channel);
+        } else {
+            channel.closeFuture().addListener(closed -> countOff(address));
+        }
+        return account;
+    }
+
+    private @Nullable Protection count(@Nullable Long address) {
+        int ofAddress = address == null ? 0 : perAddress.merge(address, 1, Integer::sum);
+        if (connections.incrementAndGet() > maxConnections) {
+            return Protection.CONNECTION_LIMIT;
+        }
+        return ofAddress > maxPerAddress ? Protection.ADDRESS_LIMIT : null;
+    }
+
+    private void countOff(@Nullable Long address) {
+        connections.decrementAndGet();
+        if (address != null) {
+            perAddress.computeIfPresent(address, (same, count) -> count == 1 ? null : count - 1);
+        }
+    }
+
+    /** Of IPv6 the first 64 bits: whoever has one such address has them all. */
+    static @Nullable Long addressKey(@Nullable SocketAddress remote) {
+        InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
+        if (address == null) {
+            return null;
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(address.getAddress());
+        // No IPv6 address of a client begins with 32 zero bits.
+        return address instanceof Inet4Address ? Integer.toUnsignedLong(bytes.getInt()) : bytes.getLong();
+    }
+
+    /** Returns what clients cost now. */
+    public ClientSnapshot snapshot() {
+        long held = 0;
+        int level = 0;
+        for (ClientMemory memory : memories.values()) {
+            held += memory.heldBytes();
+            level = Math.max(level, memory.level().ordinal());
+        }
+        return new ClientSnapshot(connections.get(), held, limitBytes, level);
+    }
+}

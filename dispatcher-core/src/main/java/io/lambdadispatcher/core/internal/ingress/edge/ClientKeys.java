@@ -1,0 +1,104 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells clients apart, for fairness between them. A client is its connection's address, unless a trusted proxy is in front, which
+ * names it: in the header that the operator has chosen, or as the last address in {@code x-forwarded-for} or {@code forwarded}.
+ * An IPv6 address stands for its /64, because one host has all of that. One for each client connection; event loop only.
+ */
+final class ClientKeys {
+    private static final String UNKNOWN = "unknown";
+    private static final String FOR = "for=";
+
+    private final ForwardingPolicy policy;
+    private final @Nullable InetAddress remote;
+    private @Nullable Object connection;
+
+    ClientKeys(ForwardingPolicy policy, @Nullable InetAddress remote) {
+        this.policy = policy;
+        this.remote = remote;
+    }
+
+    /**
+     * @param head of a request, with what {@link HeadRules} has added to it
+     * @param ownForwarded the beginning of the element that it adds to {@code forwarded}
+     */
+    Object of(Http2Headers head, String ownForwarded) {
+        if (policy.trust() == Trust.APPEND) {
+            CharSequence named = policy.clientHeader().isEmpty() ? null : head.get(policy.clientHeader());
+            if (named != null) {
+                return named.toString();
+            }
+            String hop = lastForwardedFor(head);
+            hop = hop == null ? lastForwarded(head, ownForwarded) : hop;
+            if (hop != null) {
+                return ofText(hop);
+            }
+        }
+        return ofConnection();
+    }
+
+    private Object ofConnection() {
+        Object own = connection;
+        if (own == null) {
+            own = remote == null ? UNKNOWN : ofAddress(remote.getAddress());
+            connection = own;
+        }
+        return own;
+    }
+
+    private @Nullable String lastForwardedFor(Http2Headers head) {
+        String list = String.join(",", head.getAll(HeadRules.X_FORWARDED_FOR));
+        boolean endsWithOwn = policy.fields() == Fields.X_FORWARDED || policy.fields() == Fields.BOTH;
+        return lastElement(endsWithOwn ? list.substring(0, Math.max(0, list.lastIndexOf(','))) : list);
+    }
+
+    /** RFC 7239 section 4. */
+    private static @Nullable String lastForwarded(Http2Headers head, String own) {
+        String list = String.join(",", head.getAll(HeadRules.FORWARDED));
+        int ownBegin = list.lastIndexOf(own);
+        String element =
+                lastElement(ownBegin < 0 ? list : list.substring(0, Math.max(0, list.lastIndexOf(',', ownBegin))));
+        if (element == null) {
+            return null;
+        }
+        for (String pair : element.split(";")) {
+            String stripped = pair.strip();
+            if (stripped.toLowerCase(Locale.ROOT).startsWith(FOR)) {
+                return stripped.substring(FOR.length()).replace("\"", "");
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable String lastElement(String list) {
+        String last = list.substring(list.lastIndexOf(',') + 1).strip();
+        return last.isEmpty() ? null : last;
+    }
+
+    /** @param node an address, perhaps with a port, or whatever else the proxy calls the client */
+    private static Object ofText(String node) {
+        int bracket = node.indexOf(']');
+        String host = node;
+        if (node.startsWith("[") && bracket > 0) {
+            host = node.substring(1, bracket);
+        } else if (node.indexOf(':') >= 0 && node.indexOf(':') == node.lastIndexOf(':')) {
+            host = node.substring(0, node.indexOf(':'));
+        }
+        byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
+        return address == null ? host : ofAddress(address);
+    }
+
+    private static Object ofAddress(byte[] address) {
+        return new AsciiString(address, 0, Math.min(8, address.length), true);
+    }
+}

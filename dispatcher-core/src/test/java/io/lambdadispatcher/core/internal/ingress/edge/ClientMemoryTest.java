@@ -1,0 +1,241 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientMemory.Level;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Connections of one event loop, whose limit is 1,000,000 bytes. */
+class ClientMemoryTest {
+    private static final int LIMIT = 1_000_000;
+    private static final int CONNECTION = 1000;
+
+    private final EmbeddedChannel loop = new EmbeddedChannel();
+    private final List<Protection> protections = new ArrayList<>();
+    private final List<Client> clients = new ArrayList<>();
+    private final ClientMemory memory = new ClientMemory(loop.eventLoop(), LIMIT, new DispatcherObserver() {
+        @Override
+        public void onProtection(Protection what) {
+            protections.add(what);
+        }
+    });
+
+    /** Holds what it is told to hold. */
+    private final class Client extends EmbeddedChannel implements ResponseSink {
+        private final ClientAccount account;
+        private long held;
+        private @Nullable Failure failure;
+        private int opened;
+
+        Client() {
+            account = memory.open(this, this::opened, CONNECTION);
+            account.heldBy(() -> held);
+            pipeline().addLast(account);
+            clients.add(this);
+        }
+
+        /** Sends bytes, all of which are held. */
+        Client send(int bytes) {
+            held += bytes;
+            writeOneInbound(Unpooled.wrappedBuffer(new byte[bytes]));
+            releaseInbound();
+            loop.runPendingTasks();
+            return this;
+        }
+
+        boolean isServed() {
+            failure = null;
+            int before = opened;
+            account.open(new DefaultHttp2Headers().method("GET").path("/"), true, this);
+            assertThat(failure == null).isEqualTo(opened > before);
+            return failure == null;
+        }
+
+        private RequestSink opened(Http2Headers head, boolean end, ResponseSink response) {
+            opened++;
+            return new DiscardingSink();
+        }
+
+        @Override
+        protected void doWrite(ChannelOutboundBuffer queue) {}
+
+        @Override
+        public void onInterim(Http2Headers head) {}
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {}
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {}
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {}
+
+        @Override
+        public void onFailure(Failure value) {
+            failure = value;
+        }
+
+        @Override
+        public void onRequestTaken(int bytes) {}
+    }
+
+    @BeforeEach
+    void freeze() {
+        loop.freezeTime();
+    }
+
+    @AfterEach
+    void close() {
+        clients.forEach(EmbeddedChannel::finishAndReleaseAll);
+        loop.finishAndReleaseAll();
+    }
+
+    private void pass(int millis) {
+        loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        loop.runPendingTasks();
+    }
+
+    @Test
+    void should_let_clients_do_what_they_like_while_memory_is_calm() {
+        Client client = new Client().send(700_000);
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+        assertThat(client.account.windowBytes(256 * 1024)).isEqualTo(256 * 1024);
+        assertThat(client.isServed()).isTrue();
+        assertThat(protections).isEmpty();
+    }
+
+    @Test
+    void should_buffer_less_of_bodies_when_memory_is_tight() {
+        Client client = new Client().send(800_000);
+        assertThat(memory.level()).isEqualTo(Level.TIGHT);
+        assertThat(client.account.windowBytes(256 * 1024)).isEqualTo(ClientAccount.TIGHT_WINDOW_BYTES);
+        assertThat(client.account.windowBytes(1000)).isEqualTo(1000);
+        assertThat(client.isServed()).isTrue();
+    }
+
+    @Test
+    void should_refuse_requests_of_those_who_hold_much() {
+        Client small = new Client();
+        Client large = new Client().send(880_000);
+        assertThat(memory.level()).isEqualTo(Level.REFUSING);
+        assertThat(large.isServed()).isFalse();
+        assertThat(large.failure.kind()).isEqualTo(Failure.Kind.OVERLOADED);
+        assertThat(protections).containsExactly(Protection.MEMORY_REFUSED);
+        assertThat(small.isServed()).isTrue();
+        assertThat(new Client().isServed()).isTrue();
+    }
+
+    @Test
+    void should_refuse_the_only_client_when_memory_is_almost_used_up() {
+        assertThat(new Client().send(880_000).isServed()).isFalse();
+    }
+
+    @Test
+    void should_close_the_connections_that_hold_the_most() {
+        Client small = new Client().send(100_000);
+        Client largest = new Client().send(500_000);
+        Client large = new Client().send(300_000);
+        assertThat(largest.isOpen()).isTrue();
+        small.send(70_000);
+        assertThat(largest.isOpen()).isFalse();
+        assertThat(large.isOpen()).isTrue();
+        assertThat(small.isOpen()).isTrue();
+        assertThat(protections).containsExactly(Protection.MEMORY_CUT);
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+        assertThat(memory.heldBytes()).isEqualTo(470_000 + 2 * CONNECTION);
+    }
+
+    @Test
+    void should_close_no_more_than_relieves_memory() {
+        for (int i = 0; i < 20; i++) {
+            new Client().send(48_000);
+        }
+        assertThat(clients.stream().filter(client -> !client.isOpen())).hasSize(2);
+        assertThat(memory.heldBytes()).isBetween(LIMIT / 100 * 85L, LIMIT / 100 * 90L);
+    }
+
+    @Test
+    void should_count_a_response_that_its_client_does_not_take() {
+        Client client = new Client();
+        client.writeAndFlush(Unpooled.wrappedBuffer(new byte[960_000]));
+        client.account.onResponse(960_000);
+        loop.runPendingTasks();
+        assertThat(client.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_not_mind_how_much_passes_if_little_is_held() {
+        Client client = new Client();
+        for (int i = 0; i < 100; i++) {
+            client.send(LIMIT / 10);
+            client.held = 0;
+        }
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+        assertThat(protections).isEmpty();
+    }
+
+    @Test
+    void should_notice_relief_when_nothing_arrives() {
+        Client client = new Client().send(880_000);
+        client.held = 0;
+        assertThat(memory.level()).isEqualTo(Level.REFUSING);
+        pass(1000);
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+        assertThat(memory.heldBytes()).isEqualTo(CONNECTION);
+        assertThat(client.isServed()).isTrue();
+    }
+
+    @Test
+    void should_forget_a_connection_that_has_closed() {
+        new Client().send(880_000).close();
+        pass(1000);
+        assertThat(memory.heldBytes()).isZero();
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+    }
+
+    @Test
+    void should_read_no_more_of_a_connection_before_memory_is_relieved() {
+        Client large = new Client().send(600_000);
+        Client other = new Client();
+        other.held = 380_000;
+        other.writeOneInbound(Unpooled.wrappedBuffer(new byte[380_000]));
+        other.releaseInbound();
+        assertThat(memory.level()).isEqualTo(Level.FULL);
+        assertThat(other.config().isAutoRead()).isFalse();
+        assertThat(memory.open(loop, (head, end, response) -> new DiscardingSink(), CONNECTION))
+                .isNull();
+        loop.runPendingTasks();
+        assertThat(large.isOpen()).isFalse();
+        assertThat(other.config().isAutoRead()).isTrue();
+    }
+
+    @Test
+    void should_keep_half_of_the_memory_from_idle_connections() {
+        while (memory.open(loop, (head, end, response) -> new DiscardingSink(), LIMIT / 10) != null) {
+            assertThat(memory.level()).isEqualTo(Level.CALM);
+        }
+        assertThat(memory.open(loop, (head, end, response) -> new DiscardingSink(), 1))
+                .isNull();
+        loop.runPendingTasks();
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+    }
+}

@@ -1,0 +1,204 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Who is served next when requests of several clients wait on two event loops. */
+class FairnessTest {
+    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.builder("f").pending(1000, Duration.ofHours(1)).build(),
+            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            DispatcherObserver.NONE);
+    private final PoolShard here = pool.shard(0);
+    private final PoolShard there = pool.shard(1);
+
+    /** The paths of the requests, in the order in which worker streams were given them. */
+    private final List<String> served = new ArrayList<>();
+
+    @BeforeEach
+    void freeze() {
+        for (EmbeddedChannel loop : loops) {
+            loop.freezeTime();
+        }
+    }
+
+    private void pass(long millis) {
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+            loop.runScheduledPendingTasks();
+        }
+        turn();
+    }
+
+    private void turn() {
+        for (int i = 0; i < 6; i++) {
+            for (EmbeddedChannel loop : loops) {
+                loop.runPendingTasks();
+            }
+        }
+    }
+
+    private final class Stream extends DiscardingSink implements Carrier {
+        private final PoolShard shard;
+        private final PooledConnection worker = new PooledConnection("worker");
+        private @Nullable Attempt attempt;
+
+        Stream(PoolShard shard) {
+            this.shard = shard;
+            shard.onMember(worker);
+            shard.setOpen(worker, true);
+            shard.onStreamOpened(worker, this);
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
+            served.add(String.valueOf(head.path()));
+            attempt = forAttempt;
+            return this;
+        }
+
+        /** Serves so many requests, one in each turn. */
+        void serve(int requests) {
+            for (int i = 0; i < requests; i++) {
+                Attempt current = attempt;
+                attempt = null;
+                if (current != null) {
+                    current.onHead(new DefaultHttp2Headers().status("200"), true);
+                    shard.onStreamFree(worker, this);
+                }
+                turn();
+            }
+        }
+
+        @Override
+        public String workerId() {
+            return "worker";
+        }
+    }
+
+    private Exchange request(PoolShard shard, String client, String path) {
+        Http2Headers head = new DefaultHttp2Headers()
+                .method("GET")
+                .scheme("http")
+                .authority("a")
+                .path(path);
+        return shard.open(head, true, new SilentClient() {
+            @Override
+            public Object client(Http2Headers given) {
+                return client;
+            }
+        });
+    }
+
+    @Test
+    void should_serve_a_request_of_another_loop_before_those_that_came_100_ms_later() {
+        Stream stream = new Stream(there);
+        request(there, "a", "/first");
+        request(here, "a", "/old");
+        for (int i = 0; i < 3; i++) {
+            pass(100);
+            request(there, "a", "/young" + i);
+        }
+
+        stream.serve(4);
+
+        assertThat(served).containsExactly("/first", "/old", "/young0", "/young1", "/young2");
+        assertThat(pool.pending()).isZero();
+    }
+
+    @Test
+    void should_serve_clients_in_turn_and_the_requests_of_each_in_the_order_of_arrival() {
+        Stream stream = new Stream(here);
+        request(here, "a", "/first");
+        for (int i = 0; i < 4; i++) {
+            request(here, "a", "/a" + i);
+        }
+        request(here, "b", "/b0");
+        request(here, "b", "/b1");
+
+        stream.serve(7);
+
+        assertThat(served).containsExactly("/first", "/a0", "/b0", "/a1", "/b1", "/a2", "/a3");
+    }
+
+    @Test
+    void should_not_let_a_flood_on_one_loop_starve_a_client_of_another() {
+        Stream stream = new Stream(there);
+        request(there, "flood", "/first");
+        for (int i = 0; i < 100; i++) {
+            request(there, "flood", "/flood" + i);
+        }
+        pass(1000);
+        stream.serve(10);
+        request(here, "polite", "/polite");
+        pass(20);
+
+        stream.serve(3);
+
+        assertThat(served.indexOf("/polite")).isBetween(11, 13);
+    }
+
+    @Test
+    void should_give_no_credit_for_time_without_requests() {
+        Stream stream = new Stream(here);
+        request(here, "a", "/first");
+        for (int i = 0; i < 6; i++) {
+            request(here, "a", "/a" + i);
+        }
+        stream.serve(4);
+        for (int i = 0; i < 6; i++) {
+            request(here, "late", "/late" + i);
+        }
+
+        stream.serve(5);
+
+        assertThat(served.subList(5, 10)).containsExactly("/a4", "/late0", "/a5", "/late1", "/late2");
+    }
+
+    @Test
+    void should_not_let_a_new_request_overtake_those_of_other_loops() {
+        Stream stream = new Stream(there);
+        request(there, "a", "/first");
+        request(here, "a", "/old");
+        pass(100);
+        stream.shard.onStreamLags(stream.worker);
+        there.onStreamCaughtUp(stream.worker, stream);
+        request(there, "a", "/young");
+        turn();
+
+        assertThat(served).containsExactly("/first", "/old");
+    }
+
+    @Test
+    void should_forget_clients_of_which_nothing_waits() {
+        Stream stream = new Stream(here);
+        Exchange first = request(here, "a", "/first");
+        Exchange waiting = request(here, "b", "/b");
+        assertThat(pool.clients()).isEqualTo(1);
+
+        waiting.cancel(ErrorCode.CANCELLED);
+        first.cancel(ErrorCode.CANCELLED);
+
+        assertThat(pool.clients()).isZero();
+        assertThat(stream.worker.busy).isEqualTo(1);
+    }
+}

@@ -1,0 +1,165 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which dial-ins of a worker that the dispatcher has launched are let in, from its launch to its end. */
+class LaunchedWorkerTest {
+    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final Launches launches = new Launches();
+    private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> ends = new LinkedBlockingQueue<>();
+    private final Dispatcher dispatcher = Dispatcher.builder()
+            .function(FunctionOptions.builder("f")
+                    .capacity(CapacityPolicy.fixed(1))
+                    .build())
+            .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+            .secret(SECRET)
+            .launcher(launches)
+            .eventLoops(1)
+            .observer(new DispatcherObserver() {
+                @Override
+                public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
+                    partings.add(workerId);
+                }
+
+                @Override
+                public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
+                    ends.add(workerId);
+                }
+            })
+            .start();
+
+    private static final class Launches implements WorkerLauncher {
+        final BlockingQueue<LaunchRequest> requests = new LinkedBlockingQueue<>();
+        final BlockingQueue<CompletableFuture<WorkerExit>> exits = new LinkedBlockingQueue<>();
+
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+            requests.add(request);
+            exits.add(exit);
+            return new LaunchedWorker() {
+                @Override
+                public CompletionStage<WorkerExit> exit() {
+                    return exit;
+                }
+
+                @Override
+                public void kill() {
+                    exit.complete(new WorkerExit(Cause.FAILED, "killed"));
+                }
+            };
+        }
+
+        @Override
+        public void close(Duration grace) {}
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+    }
+
+    private static <T> T next(BlockingQueue<T> queue) throws Exception {
+        T next = queue.poll(10, TimeUnit.SECONDS);
+        assertThat(next).isNotNull();
+        return next;
+    }
+
+    private ScriptedWorker dial(String token) throws Exception {
+        return new ScriptedWorker(loops, dispatcher.workerAddress(), token);
+    }
+
+    private static String expired(String workerId) {
+        return new LaunchToken("f", workerId, Instant.now().minusSeconds(1)).sign(SECRET);
+    }
+
+    private void expectRefusal(String token, int status) throws Exception {
+        try (ScriptedWorker worker = dial(token)) {
+            worker.openControl();
+            worker.expect("1 :status " + status);
+            worker.awaitClosed();
+        }
+    }
+
+    @Test
+    void should_let_a_worker_back_in_after_its_token_has_expired() throws Exception {
+        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        String id = request.workerId();
+        dial(request.token()).ready(1).close();
+        assertThat(next(partings)).isEqualTo(id);
+
+        try (ScriptedWorker back = dial(expired(id))) {
+            back.ready(1);
+        }
+    }
+
+    @Test
+    void should_refuse_the_first_dial_in_with_an_expired_token() throws Exception {
+        expectRefusal(expired(next(launches.requests).workerId()), 401);
+    }
+
+    /** It is paid for, and nobody would count it, drain it or replace it. */
+    @Test
+    void should_refuse_a_worker_whose_launch_has_been_given_up() throws Exception {
+        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        next(launches.exits).complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.FAILED, "no-show"));
+        assertThat(next(ends)).isEqualTo(request.workerId());
+
+        expectRefusal(request.token(), 403);
+    }
+
+    @Test
+    void should_refuse_a_worker_that_comes_back_after_its_end() throws Exception {
+        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        String id = request.workerId();
+        ScriptedWorker worker = dial(request.token()).ready(1);
+        next(launches.exits).complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.ENDED, "invoke returned"));
+        assertThat(next(ends)).isEqualTo(id);
+        worker.close();
+        assertThat(next(partings)).isEqualTo(id);
+
+        expectRefusal(request.token(), 403);
+        expectRefusal(expired(id), 401);
+    }
+
+    @Test
+    void should_refuse_a_worker_that_comes_back_after_goodbye() throws Exception {
+        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        String id = request.workerId();
+        ScriptedWorker worker = dial(request.token()).ready(1);
+        worker.say(new ControlMessage.Goodbye("done"));
+        // Closing before GOODBYE has been read could lose it.
+        worker.awaitRead(5);
+        worker.close();
+        assertThat(next(partings)).isEqualTo(id);
+
+        expectRefusal(request.token(), 403);
+        expectRefusal(expired(id), 401);
+    }
+}

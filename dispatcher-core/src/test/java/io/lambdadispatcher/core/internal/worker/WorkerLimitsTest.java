@@ -1,0 +1,110 @@
+package io.lambdadispatcher.core.internal.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** How much of a dispatcher one worker can take: a function with one connection of two streams for each worker. */
+class WorkerLimitsTest {
+    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final BlockingQueue<Protection> protections = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
+    private final Dispatcher dispatcher = Dispatcher.builder()
+            .function(FunctionOptions.builder("f")
+                    .connectionsPerWorker(1)
+                    .streamsPerConnection(2)
+                    .build())
+            .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+            .secret(SECRET)
+            .eventLoops(1)
+            .observer(new DispatcherObserver() {
+                @Override
+                public void onProtection(Protection protection) {
+                    protections.add(protection);
+                }
+
+                @Override
+                public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
+                    partings.add(reason);
+                }
+            })
+            .start();
+
+    @AfterEach
+    void stop() throws Exception {
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+    }
+
+    private ScriptedWorker worker(String id) throws Exception {
+        return new ScriptedWorker(loops, dispatcher.workerAddress(), "f", id, SECRET);
+    }
+
+    private void expectLimit() throws Exception {
+        assertThat(protections.poll(10, TimeUnit.SECONDS)).isEqualTo(Protection.WORKER_LIMIT);
+    }
+
+    /** 429 and not 403: if it has lost the first one without our having noticed yet, it is to try again. */
+    @Test
+    void should_refuse_a_connection_more_than_the_function_allows() throws Exception {
+        ScriptedWorker first = worker("w").ready(1);
+        try (ScriptedWorker second = worker("w")) {
+            second.openControl();
+            second.expect("1 :status 429");
+            second.awaitClosed();
+            expectLimit();
+        }
+        worker("another").ready(1).close();
+        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+
+        first.close();
+        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+        worker("w").ready(1).close();
+        assertThat(protections).isEmpty();
+    }
+
+    @Test
+    void should_allow_no_more_streams_than_the_function_does() throws Exception {
+        try (ScriptedWorker greedy = worker("w")) {
+            greedy.openControl();
+            greedy.hello(1, 1000);
+            greedy.expect("1 :status 200");
+            greedy.expect("1 WELCOME");
+            expectLimit();
+            assertThat(greedy.maxStreams()).isEqualTo(3);
+            greedy.openStream(3);
+            greedy.expect("3 :status 200");
+            greedy.openStream(5);
+            greedy.expect("5 :status 200");
+
+            greedy.ignoreMaxStreams();
+            greedy.openStream(7);
+            greedy.expect("7 RST_STREAM 7");
+            expectLimit();
+        }
+    }
+
+    @Test
+    void should_count_streams_beyond_those_of_hello() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.awaitRead(5);
+            expectLimit();
+        }
+    }
+}

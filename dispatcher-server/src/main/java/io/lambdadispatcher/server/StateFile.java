@@ -1,0 +1,158 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.core.observe.LaunchHistory;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The file of {@code state.file}: launch rate, spending and kill switch of each function survive a restart in it. It is replaced as a
+ * whole, by a temporary file that is renamed, so that a crash leaves the old content or the new one.
+ *
+ * <p><i>Threading:</i> a thread of its own writes it. {@link #read}, {@link #keep} and {@link #close} are called on the main thread.
+ */
+final class StateFile implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(StateFile.class);
+    private static final long WRITE_EVERY_SECONDS = 5;
+    /** A member that is missing would be read as 0 or false, so that a damaged file would switch launching off. */
+    private static final ObjectMapper JSON = JsonMapper.builder()
+            .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+            .build();
+
+    /** The content of the file. */
+    record State(Instant taken, List<LaunchHistory> functions) {
+        State {
+            Objects.requireNonNull(taken, "taken");
+            functions = List.copyOf(functions);
+        }
+    }
+
+    private final Path file;
+    private final State earlier;
+    private final ScheduledExecutorService writer = Executors.newSingleThreadScheduledExecutor(task -> {
+        Thread thread = new Thread(task, "state-file");
+        thread.setDaemon(true);
+        return thread;
+    });
+    private Supplier<List<LaunchHistory>> source = List::of;
+    private boolean kept;
+
+    // Only on the writer's thread.
+    private @Nullable List<LaunchHistory> written;
+    private boolean failing;
+
+    private StateFile(Path file, State earlier) {
+        this.file = file;
+        this.earlier = earlier;
+    }
+
+    /**
+     * Reads the file. A file that does not exist yet is empty.
+     *
+     * @throws StartException if the file is damaged, or cannot be read or written
+     */
+    static StateFile read(Path file) throws StartException {
+        Path absolute = file.toAbsolutePath();
+        if (!Files.isDirectory(absolute.getParent()) || !Files.isWritable(absolute.getParent())) {
+            throw new StartException(
+                    "state.file: expected a file in a directory that can be written, got \"" + file + "\"");
+        }
+        try {
+            if (!Files.exists(absolute)) {
+                return new StateFile(absolute, new State(Instant.EPOCH, List.of()));
+            }
+            State earlier = JSON.readValue(Files.readAllBytes(absolute), State.class);
+            if (earlier == null) {
+                throw damaged(file, "it holds null", null);
+            }
+            return new StateFile(absolute, earlier);
+        } catch (IOException e) {
+            throw new StartException("state.file: expected a readable file, got \"" + file + "\": " + e, e);
+        } catch (JacksonException e) {
+            throw damaged(file, e.getOriginalMessage(), e);
+        }
+    }
+
+    private static StartException damaged(Path file, String how, @Nullable Throwable cause) {
+        return new StartException(
+                "state.file: \"" + file + "\" is damaged: " + how
+                        + ". Delete it to start with no launches, no spending, and launching switched on",
+                cause);
+    }
+
+    /** Returns what the file held when it was read. */
+    State earlier() {
+        return earlier;
+    }
+
+    /** From now on writes what {@code histories} returns, whenever that has changed. */
+    void keep(Supplier<List<LaunchHistory>> histories) {
+        source = histories;
+        kept = true;
+        writer.scheduleWithFixedDelay(this::write, 0, WRITE_EVERY_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private void write() {
+        try {
+            List<LaunchHistory> now = source.get();
+            if (!now.equals(written)) {
+                replace(JSON.writeValueAsBytes(new State(Instant.now(), now)));
+                written = now;
+            }
+            failing = false;
+        } catch (IOException | RuntimeException e) {
+            if (!failing) {
+                log.error(
+                        "state.file {} cannot be written, so a restart would forget what has been spent: {}", file, e);
+            }
+            failing = true;
+        }
+    }
+
+    private void replace(byte[] content) throws IOException {
+        Path next = file.resolveSibling(file.getFileName() + ".tmp");
+        try (FileChannel channel = FileChannel.open(
+                next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+            ByteBuffer left = ByteBuffer.wrap(content);
+            while (left.hasRemaining()) {
+                channel.write(left);
+            }
+            channel.force(true);
+        }
+        Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    /** Writes the last state, if {@link #keep} was called. */
+    @Override
+    public void close() {
+        if (kept) {
+            writer.execute(this::write);
+        }
+        writer.shutdown();
+        try {
+            if (!writer.awaitTermination(WRITE_EVERY_SECONDS, TimeUnit.SECONDS)) {
+                log.error("state.file {} has not been written within {} s", file, WRITE_EVERY_SECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

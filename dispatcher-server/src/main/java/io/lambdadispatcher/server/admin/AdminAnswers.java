@@ -1,0 +1,39 @@
+package io.lambdadispatcher.server.admin;
+
+import io.lambdadispatcher.wire.http.TextAnswer;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+
+/** Makes the answers of the admin port. The caller owns their heap buffers. Any thread. */
+final class AdminAnswers {
+    private static final AsciiString CONTENT_TYPE_OPTIONS = AsciiString.cached("x-content-type-options");
+    private static final AsciiString NO_SNIFF = AsciiString.cached("nosniff");
+
+    private AdminAnswers() {}
+
+    /** Returns an answer in plain text. No cache keeps it, and no browser takes it for a page. */
+    static FullHttpResponse text(HttpResponseStatus status, String text) {
+        FullHttpResponse answer = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, status, Unpooled.wrappedBuffer(text.getBytes(StandardCharsets.UTF_8)));
+        answer.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, TextAnswer.CONTENT_TYPE)
+                .set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE)
+                .set(CONTENT_TYPE_OPTIONS, NO_SNIFF)
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, answer.content().readableBytes());
+        return answer;
+    }
+
+    /** Returns an answer with one more header. */
+    static FullHttpResponse text(HttpResponseStatus status, String text, AsciiString header, String value) {
+        FullHttpResponse answer = text(status, text);
+        answer.headers().set(header, value);
+        return answer;
+    }
+}

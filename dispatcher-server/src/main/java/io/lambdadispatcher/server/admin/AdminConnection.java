@@ -1,0 +1,261 @@
+package io.lambdadispatcher.server.admin;
+
+import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
+import static io.netty.handler.codec.http.HttpResponseStatus.METHOD_NOT_ALLOWED;
+import static io.netty.handler.codec.http.HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE;
+
+import io.lambdadispatcher.core.observe.Protection;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
+import java.net.SocketAddress;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Objects;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One client of the admin port. Answers one request after the other, and reads nothing while an answer
+ * is being made or written. Confined to the port's event loop.
+ */
+final class AdminConnection extends ChannelInboundHandlerAdapter {
+    /** From the first byte of a request, or from the opening of the connection, to the request's end. */
+    static final int REQUEST_SECONDS = 5;
+    /** For the client to take an answer. */
+    static final int ANSWER_SECONDS = 10;
+
+    static final int IDLE_SECONDS = 30;
+    /** Nothing here needs a body. */
+    static final int MAX_BODY_BYTES = 1024;
+
+    private static final Logger log = LoggerFactory.getLogger(AdminConnection.class);
+
+    private final AdminConnections all;
+    private final AdminPages pages;
+    private final AdminAccess access;
+    private final Consumer<Protection> protections;
+    /** What came in the same read as the request that is being answered. Netty's codec permits 128 requests. */
+    private final Deque<HttpObject> pipelined = new ArrayDeque<>();
+
+    private @Nullable ChannelHandlerContext context;
+    private @Nullable HttpRequest request;
+    private @Nullable Future<?> timeout;
+    private long bodyBytes;
+    private boolean receiving;
+    private boolean answering;
+
+    AdminConnection(AdminConnections all, AdminPages pages, AdminAccess access, Consumer<Protection> protections) {
+        this.all = all;
+        this.pages = pages;
+        this.access = access;
+        this.protections = protections;
+    }
+
+    /** Returns a handler for bytes that have not been decoded. */
+    ChannelHandler firstByteWatch() {
+        return new ChannelInboundHandlerAdapter() {
+            @Override
+            public void channelRead(ChannelHandlerContext ctx, Object bytes) {
+                if (!receiving) {
+                    receiving = true;
+                    closeAfter(REQUEST_SECONDS);
+                }
+                ctx.fireChannelRead(bytes);
+            }
+        };
+    }
+
+    boolean isAnswering() {
+        return answering;
+    }
+
+    void close() {
+        context().close();
+    }
+
+    private ChannelHandlerContext context() {
+        return Objects.requireNonNull(context);
+    }
+
+    private void closeAfter(int seconds) {
+        cancelTimeout();
+        timeout = context().executor().schedule(this::close, seconds, TimeUnit.SECONDS);
+    }
+
+    private void cancelTimeout() {
+        if (timeout != null) {
+            timeout.cancel(false);
+            timeout = null;
+        }
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        context = ctx;
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+        all.opened(this);
+        receiving = true;
+        closeAfter(REQUEST_SECONDS);
+        ctx.read();
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        all.closed(this);
+        cancelTimeout();
+    }
+
+    /** The decoder may give messages until now. */
+    @Override
+    public void handlerRemoved(ChannelHandlerContext ctx) {
+        answering = true;
+        pipelined.forEach(ReferenceCountUtil::release);
+        pipelined.clear();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        pipelined.add((HttpObject) message);
+        takeAll();
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        if (!answering) {
+            ctx.read();
+        }
+    }
+
+    private void takeAll() {
+        while (!answering && !pipelined.isEmpty()) {
+            HttpObject next = pipelined.remove();
+            try {
+                take(next);
+            } finally {
+                ReferenceCountUtil.release(next);
+            }
+        }
+    }
+
+    private void take(HttpObject message) {
+        if (message.decoderResult().isFailure()) {
+            refuse(AdminAnswers.text(BAD_REQUEST, "expected an HTTP/1.1 request with at most 8 KiB of headers\n"));
+            return;
+        }
+        if (message instanceof HttpRequest head) {
+            request = head;
+            bodyBytes = 0;
+        }
+        if (message instanceof HttpContent content) {
+            bodyBytes += content.content().readableBytes();
+            if (bodyBytes > MAX_BODY_BYTES) {
+                refuse(AdminAnswers.text(
+                        REQUEST_ENTITY_TOO_LARGE, "expected at most " + MAX_BODY_BYTES + " bytes of body\n"));
+            } else if (message instanceof LastHttpContent) {
+                answer(Objects.requireNonNull(request));
+            }
+        }
+    }
+
+    /** Where the next request would begin is not known. */
+    private void refuse(FullHttpResponse answer) {
+        beginAnswer();
+        write(answer, false);
+    }
+
+    private void beginAnswer() {
+        answering = true;
+        all.changed(this);
+        cancelTimeout();
+    }
+
+    private void answer(HttpRequest request) {
+        beginAnswer();
+        boolean keepAlive = request.protocolVersion().isKeepAliveDefault() && HttpUtil.isKeepAlive(request);
+        SocketAddress remote = context().channel().remoteAddress();
+        AdminPages.Page page = pages.find(request.uri());
+        FullHttpResponse refusal = refusal(request, page, remote);
+        if (refusal != null) {
+            write(refusal, keepAlive);
+            return;
+        }
+        page.executor().execute(() -> {
+            FullHttpResponse made = page.answer(request, remote);
+            write(made, keepAlive);
+        });
+    }
+
+    private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page, SocketAddress remote) {
+        FullHttpResponse refusal = page.forAnyHost() ? null : access.refuseHost(request);
+        if (refusal == null && !page.allows(request.method())) {
+            return AdminAnswers.text(
+                    METHOD_NOT_ALLOWED, "expected " + page.methods() + "\n", HttpHeaderNames.ALLOW, page.methods());
+        }
+        if (refusal == null && request.method().equals(HttpMethod.POST)) {
+            refusal = access.refuseChange(request, remote);
+        }
+        if (refusal != null) {
+            protections.accept(Protection.ADMIN_REFUSED);
+        }
+        return refusal;
+    }
+
+    /** Never within {@link #takeAll}, so that a train of requests does not become a tower of calls. */
+    private void write(FullHttpResponse made, boolean keepAlive) {
+        context().executor().execute(() -> writeNow(made, keepAlive));
+    }
+
+    private void writeNow(FullHttpResponse made, boolean keepAlive) {
+        int bytes = made.content().readableBytes();
+        if (!context().channel().isActive() || !all.mayWrite(bytes)) {
+            made.release();
+            close();
+            return;
+        }
+        HttpUtil.setKeepAlive(made, keepAlive);
+        closeAfter(ANSWER_SECONDS);
+        context().writeAndFlush(made).addListener((ChannelFuture written) -> {
+            all.wrote(bytes);
+            if (keepAlive && written.isSuccess()) {
+                awaitNext();
+            } else {
+                close();
+            }
+        });
+    }
+
+    private void awaitNext() {
+        answering = false;
+        receiving = !pipelined.isEmpty();
+        all.changed(this);
+        closeAfter(receiving ? REQUEST_SECONDS : IDLE_SECONDS);
+        takeAll();
+        if (!answering) {
+            context().read();
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        log.debug("connection of {} to the admin port ends", ctx.channel().remoteAddress(), cause);
+        ctx.close();
+    }
+}

@@ -1,0 +1,87 @@
+package io.lambdadispatcher.server.admin;
+
+import io.lambdadispatcher.core.observe.Protection;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpServerCodec;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * All connections of the admin port, with what they may use in sum. Confined to the port's event loop.
+ */
+final class AdminConnections extends ChannelInitializer<Channel> {
+    static final int MAX_CONNECTIONS = 64;
+    /** Metrics of 500 functions are 4 MB. */
+    static final int MAX_UNWRITTEN_BYTES = 16 << 20;
+
+    private static final int MAX_REQUEST_LINE_BYTES = 4096;
+    private static final int MAX_HEAD_BYTES = 8192;
+
+    private final AdminPages pages;
+    private final AdminAccess access;
+    private final Consumer<Protection> protections;
+    /** The one that has changed its state last comes last. */
+    private final Set<AdminConnection> open = new LinkedHashSet<>();
+
+    private long unwrittenBytes;
+
+    AdminConnections(AdminPages pages, AdminAccess access, Consumer<Protection> protections) {
+        this.pages = pages;
+        this.access = access;
+        this.protections = protections;
+    }
+
+    @Override
+    public boolean isSharable() {
+        return true;
+    }
+
+    @Override
+    protected void initChannel(Channel channel) {
+        channel.config().setAutoRead(false);
+        AdminConnection connection = new AdminConnection(this, pages, access, protections);
+        HttpDecoderConfig limits = new HttpDecoderConfig()
+                .setMaxInitialLineLength(MAX_REQUEST_LINE_BYTES)
+                .setMaxHeaderSize(MAX_HEAD_BYTES);
+        channel.pipeline().addLast(connection.firstByteWatch(), new HttpServerCodec(limits), connection);
+    }
+
+    /** Makes room by closing the connection that has been idle for the longest time. */
+    void opened(AdminConnection connection) {
+        if (open.size() >= MAX_CONNECTIONS) {
+            protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
+            open.stream()
+                    .filter(other -> !other.isAnswering())
+                    .findFirst()
+                    .orElseGet(() -> open.iterator().next())
+                    .close();
+        }
+        open.add(connection);
+    }
+
+    void changed(AdminConnection connection) {
+        open.remove(connection);
+        open.add(connection);
+    }
+
+    void closed(AdminConnection connection) {
+        open.remove(connection);
+    }
+
+    /** Returns whether an answer may be written: if so, {@link #wrote} follows; if not, its connection is closed. */
+    boolean mayWrite(int bytes) {
+        if (unwrittenBytes > 0 && unwrittenBytes + bytes > MAX_UNWRITTEN_BYTES) {
+            protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
+            return false;
+        }
+        unwrittenBytes += bytes;
+        return true;
+    }
+
+    void wrote(int bytes) {
+        unwrittenBytes -= bytes;
+    }
+}

@@ -1,0 +1,154 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Clients that make the dispatcher hold more than it has memory for, and a good client beside them: that one is served, no worker connection is lost, and what is held
+ * stays below the limit.
+ */
+class OverloadIT {
+    private static final int LIMIT = 16 << 20;
+
+    private static final Map<Protection, LongAdder> protections = new ConcurrentHashMap<>();
+    private static final LongAdder workerLosses = new LongAdder();
+
+    private static Rig rig;
+
+    private final List<SocketChannel> attackers = new ArrayList<>();
+
+    @BeforeAll
+    static void start() {
+        DispatcherObserver observer = new DispatcherObserver() {
+            @Override
+            public void onProtection(Protection what) {
+                protections.computeIfAbsent(what, same -> new LongAdder()).increment();
+            }
+
+            @Override
+            public void onWorkerDisconnected(String function, String worker, boolean clean, String reason) {
+                workerLosses.increment();
+            }
+        };
+        HttpLimits limits = HttpLimits.builder()
+                .clientMemoryBytes(LIMIT)
+                .maxConnections(400)
+                .build();
+        rig = Rig.start(
+                FunctionOptions.of("demo"),
+                observer,
+                builder -> builder.limits(limits).eventLoops(1));
+        rig.worker(1, 1000);
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        rig.close();
+    }
+
+    @AfterEach
+    void should_recover() throws Exception {
+        for (SocketChannel attacker : attackers) {
+            attacker.close();
+        }
+        rig.awaitAllFree();
+        Rig.await(
+                "memory of closed connections is free",
+                () -> rig.dispatcher.clients().heldBytes() < LIMIT / 16);
+        assertThat(rig.dispatcher.clients().level()).isZero();
+        assertThat(workerLosses.sum()).isZero();
+        protections.clear();
+    }
+
+    private SocketChannel attacker(String head) throws IOException {
+        SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", rig.plainPort()));
+        attackers.add(socket);
+        socket.configureBlocking(false);
+        socket.write(ByteBuffer.wrap(head.getBytes(StandardCharsets.US_ASCII)));
+        return socket;
+    }
+
+    /** Sends as much as the dispatcher reads now. */
+    private static void fill(SocketChannel socket) {
+        try {
+            ByteBuffer bytes = ByteBuffer.allocate(256 * 1024);
+            while (bytes.hasRemaining() && socket.write(bytes) > 0) {}
+        } catch (IOException e) {
+            // The dispatcher has closed the connection.
+        }
+    }
+
+    private static long count(Protection what) {
+        LongAdder count = protections.get(what);
+        return count == null ? 0 : count.sum();
+    }
+
+    private void verifyGoodClient() throws Exception {
+        assertThat(rig.client(HttpClient.Version.HTTP_1_1)
+                        .send(HttpRequest.newBuilder(rig.http("/ping")).build(), BodyHandlers.ofString())
+                        .body())
+                .isEqualTo("pong");
+        assertThat(rig.dispatcher.clients().heldBytes()).isLessThanOrEqualTo(LIMIT);
+    }
+
+    /** The handler reads nothing, and each connection may have 256 KiB of its body wait. */
+    @Test
+    void should_close_those_whose_bodies_fill_the_memory() throws Exception {
+        for (int i = 0; i < 300; i++) {
+            fill(attacker("POST /silent HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n"));
+        }
+        Rig.await("memory is used up", () -> {
+            attackers.forEach(OverloadIT::fill);
+            return count(Protection.MEMORY_CUT) > 0;
+        });
+        verifyGoodClient();
+    }
+
+    /** Each response waits in the queue of a socket that nobody reads. */
+    @Test
+    void should_close_those_who_read_nothing() throws Exception {
+        Rig.await("memory is used up", () -> {
+            try {
+                attacker("GET /chunked-response?chunks=1000000&delay=0 HTTP/1.1\r\nhost: a\r\n\r\n");
+            } catch (IOException e) {
+                throw new IllegalStateException(e);
+            }
+            return count(Protection.MEMORY_CUT) > 0;
+        });
+        verifyGoodClient();
+    }
+
+    @Test
+    void should_close_connections_beyond_the_maximum() throws Exception {
+        verifyGoodClient();
+        int before = rig.dispatcher.clients().connections();
+        for (int i = before; i < 400; i++) {
+            attacker("GET");
+        }
+        Rig.await("all are accepted", () -> rig.dispatcher.clients().connections() == 400);
+        attacker("GET");
+        Rig.await("one too many is refused", () -> count(Protection.CONNECTION_LIMIT) == 1);
+        assertThat(rig.dispatcher.clients().connections()).isEqualTo(400);
+    }
+}
