@@ -247,8 +247,9 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum number of RST_STREAM frames of a connection in 30 s. More of them close it, because that is the
-         * rapid reset attack (CVE-2023-44487). 1 to 1,000,000. Default: 400.
+         * Sets the maximum number of streams of a connection in 30 s that the client resets, or makes the dispatcher reset
+         * by an error. More of them close it, because that is the rapid reset attack (CVE-2023-44487) or its twin
+         * MadeYouReset (CVE-2025-8671). 1 to 1,000,000. Default: 400.
          */
         public Builder maxResetsPerWindow(int resets) {
             maxResetsPerWindow = resets;

@@ -34,6 +34,7 @@ public final class EagerFrameReader implements Http2FrameReader {
     private final Http2FrameReader delegate;
 
     private boolean insideHeaderBlock;
+    private boolean readingHead;
     private int headerBlockBytes;
     private boolean insideData;
     private int dataStreamId;
@@ -96,6 +97,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         int start = input.readerIndex();
         int payloadBytes = input.getUnsignedMedium(start);
         byte type = input.getByte(start + TYPE_OFFSET);
+        readingHead = type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION;
         int flags = input.getUnsignedByte(start + FLAGS_OFFSET);
         int streamId = input.getInt(start + STREAM_OFFSET) & Integer.MAX_VALUE;
         if (payloadBytes > configuration().frameSizePolicy().maxFrameSize()) {
@@ -159,6 +161,11 @@ public final class EagerFrameReader implements Http2FrameReader {
     /** The peer owes the rest of a header block, or of a frame that is not DATA. */
     public boolean isUnfinished() {
         return insideHeaderBlock || insideFrame;
+    }
+
+    /** The last frame that was begun is part of a header block. */
+    public boolean isReadingHead() {
+        return readingHead;
     }
 
     /** Returns how many bytes of an incomplete header block are held, besides those of an incomplete frame. */

@@ -32,7 +32,6 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     /** Empty DATA frames in a row that a stranger may send (CVE-2019-9518). */
     private static final int MAX_EMPTY_DATA_FRAMES = 8;
 
-    private static final int RESET_WINDOW_SECONDS = 30;
     private static final long FOREVER_MILLIS = -1;
 
     private final Function<Parts, T> factory;
@@ -61,16 +60,13 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * A server of strangers: checks that each head has its pseudo-headers, and limits empty DATA and resets. When the channel is
-     * closed, it serves the streams that are open to their end.
-     *
-     * @param maxResets streams that the peer may reset within 30 s (CVE-2023-44487)
+     * A server of strangers: checks that each head has its pseudo-headers, and limits empty DATA. The handler limits resets. When the
+     * channel is closed, it serves the streams that are open to their end.
      */
     public static <T extends CoalescingHttp2Handler> T publicServer(
-            Http2HeadersDecoder heads, Http2Settings settings, int maxResets, Function<Parts, T> factory) {
+            Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
         return new Http2Assembly<>(heads, settings, factory)
                 .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
-                .decoderEnforceMaxRstFramesPerWindow(maxResets, RESET_WINDOW_SECONDS)
                 .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
                 .build(new DefaultHttp2Connection(true), true);
     }

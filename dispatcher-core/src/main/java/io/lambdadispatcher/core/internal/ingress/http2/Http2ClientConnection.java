@@ -45,6 +45,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
+    /** A client with a window of 1 MiB that fills it with frames of 100 bytes. */
+    private static final int MAX_LATE_FRAMES = 10_000;
+
+    private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     /** A host's name and port are shorter (RFC 1035 section 2.3.4). */
     private static final int MOST_REMEMBERED_CHARS = 300;
 
@@ -74,7 +79,18 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private boolean responsesWait;
 
     private boolean draining;
-    private int streamErrors;
+    /** Streams that have been reset because of the client since {@link #resetsSinceNanos}. */
+    private int resets;
+
+    /** Frames for streams that we had reset, likewise. Most were on their way, but each costs an exception. */
+    private int lateFrames;
+
+    private long resetsSinceNanos;
+
+    /** Of the reset that is being read. */
+    private int resetId;
+
+    private final RecentStreams recent = new RecentStreams();
 
     private Http2ClientConnection(Http2Assembly.Parts parts, IngressContext context) {
         super(parts);
@@ -93,7 +109,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                         .initialWindowSize(limits.streamWindowBytes())
                         .maxHeaderListSize(limits.maxHeadBytes())
                         .connectProtocolEnabled(true),
-                limits.maxResetsPerWindow(),
                 parts -> new Http2ClientConnection(parts, context));
         pipeline.addLast(handler);
     }
@@ -128,6 +143,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             growConnectionWindow(more);
         }
         idleSinceNanos = now(ctx);
+        resetsSinceNanos = idleSinceNanos;
         writes = new WriteWatch(ctx.channel());
         watch = LoopWatch.of(ctx.executor());
         watch.add(this);
@@ -160,22 +176,76 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         super.onConnectionError(ctx, outbound, cause, error);
     }
 
-    /** Each costs us a RST_STREAM and a cancelled exchange, and costs the client one frame (CVE-2025-55163). */
     @Override
     protected void onStreamError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {
-        if (!outbound && ++streamErrors > context.limits().maxResetsPerWindow()) {
-            onConnectionError(
-                    ctx,
-                    false,
-                    cause,
-                    Http2Exception.connectionError(
-                            Http2Error.ENHANCE_YOUR_CALM,
-                            "more than %d stream errors",
-                            context.limits().maxResetsPerWindow()));
+        if (outbound) {
+            super.onStreamError(ctx, true, cause, error);
             return;
         }
-        super.onStreamError(ctx, outbound, cause, error);
+        Http2Stream stream = connection().stream(error.streamId());
+        if (stream == null && isLateFrame(error)) {
+            return;
+        }
+        countReset();
+        if (stream != null && isHeadAfterEnd(stream)) {
+            reset(stream, Http2Error.STREAM_CLOSED);
+        } else {
+            super.onStreamError(ctx, false, cause, error);
+        }
+    }
+
+    /** @return false if it is an ordinary error of a stream that is not open */
+    private boolean isLateFrame(Http2Exception.StreamException error) {
+        int id = error.streamId();
+        if (error.error() == Http2Error.REFUSED_STREAM) {
+            recent.add(id, RecentStreams.End.RESET_BY_US);
+            return false;
+        }
+        return switch (recent.of(id, connection().remote().lastStreamCreated())) {
+            case RESET_BY_US -> {
+                if (++lateFrames == MAX_LATE_FRAMES) {
+                    breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_LATE_FRAMES + " frames for streams that were reset");
+                }
+                yield true;
+            }
+            case ENDED -> {
+                breakOff(Http2Error.STREAM_CLOSED, "a frame for stream " + id + ", which has ended");
+                yield true;
+            }
+            case SKIPPED -> {
+                breakOff(Http2Error.PROTOCOL_ERROR, "stream " + id + " is opened after later ones");
+                yield true;
+            }
+            case RESET_BY_CLIENT, UNKNOWN -> false;
+        };
+    }
+
+    /** Netty takes it for one head too many, whose error has another code. */
+    private boolean isHeadAfterEnd(Http2Stream stream) {
+        return reader.isReadingHead() && !stream.state().remoteSideOpen() && stream.getProperty(streamKey) != null;
+    }
+
+    /** Resets a stream because of what the client did or did not do. */
+    void resetForFault(Http2Stream stream, Http2Error error) {
+        countReset();
+        reset(stream, error);
+    }
+
+    /**
+     * Whoever resets a stream, the client may open another one at once, and its request is cancelled at some cost
+     * (CVE-2023-44487, CVE-2025-8671).
+     */
+    private void countReset() {
+        int limit = context.limits().maxResetsPerWindow();
+        if (++resets == limit + 1) {
+            context.observer().onProtection(Protection.TOO_MANY_RESETS);
+            breakOff(Http2Error.ENHANCE_YOUR_CALM, "more than " + limit + " resets and stream errors");
+        }
+    }
+
+    private void breakOff(Http2Error error, String reason) {
+        onError(ctx(), false, Http2Exception.connectionError(error, reason));
     }
 
     /** RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this is the last". */
@@ -208,6 +278,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     @Override
     public void look(long now) {
         ChannelHandlerContext ctx = ctx();
+        if (now - resetsSinceNanos > RESET_WINDOW_NANOS) {
+            resetsSinceNanos = now;
+            resets = 0;
+            lateFrames = 0;
+        }
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
         if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
@@ -218,7 +293,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         } else if (!active && now - idleSinceNanos > idleNanos()) {
             ctx.channel().close();
         } else if (isHeadSlow(now)) {
-            calmDown("a head took longer than " + limits.headTimeout().toMillis() + " ms");
+            breakOff(
+                    Http2Error.ENHANCE_YOUR_CALM,
+                    "a head took longer than " + limits.headTimeout().toMillis() + " ms");
         } else if (active) {
             lookAtStreams(now);
         }
@@ -265,7 +342,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 && responsePace.isTooSlow(
                         now, waitedFor, taken, limits.writeTimeout().toNanos(), limits.minRate())) {
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
-            calmDown("the window of the connection opened too slowly");
+            breakOff(Http2Error.ENHANCE_YOUR_CALM, "the window of the connection opened too slowly");
         }
     }
 
@@ -282,10 +359,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Bytes of a response's body have left the queue of their stream. */
     void onTaken(int bytes) {
         taken += bytes;
-    }
-
-    private void calmDown(String reason) {
-        onError(ctx(), false, Http2Exception.connectionError(Http2Error.ENHANCE_YOUR_CALM, reason));
     }
 
     private static long now(ChannelHandlerContext ctx) {
@@ -372,6 +445,12 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
 
         @Override
+        public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
+            resetId = id;
+            countReset();
+        }
+
+        @Override
         public void onStreamHalfClosed(Http2Stream stream) {
             Http2ClientStream client = stream.getProperty(streamKey);
             if (client != null) {
@@ -381,6 +460,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
         @Override
         public void onStreamClosed(Http2Stream stream) {
+            recent.add(
+                    stream.id(),
+                    stream.isResetSent()
+                            ? RecentStreams.End.RESET_BY_US
+                            : stream.id() == resetId ? RecentStreams.End.RESET_BY_CLIENT : RecentStreams.End.ENDED);
             Http2ClientStream client = stream.getProperty(streamKey);
             if (client != null) {
                 client.onClosed();

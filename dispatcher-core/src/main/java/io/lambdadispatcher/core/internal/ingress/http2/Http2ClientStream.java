@@ -166,7 +166,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     void onRequestTrailers(Http2Headers trailers) {
         if (tunnel) {
             // RFC 9113 section 8.5: nothing but DATA.
-            connection.reset(stream, Http2Error.PROTOCOL_ERROR);
+            connection.resetForFault(stream, Http2Error.PROTOCOL_ERROR);
             onClosed();
         } else if (request != null && state != State.CLOSED) {
             connection.rules().trailers(trailers);
@@ -244,7 +244,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void cutOff() {
-        connection.reset(stream, Http2Error.CANCEL);
+        connection.resetForFault(stream, Http2Error.CANCEL);
         onClosed();
     }
 

@@ -19,16 +19,22 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
 import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is stuck or slow, by a clock that the test sets: the handler looks once a second. */
 class Http2ClientConnectionTest {
@@ -36,6 +42,7 @@ class Http2ClientConnectionTest {
     private static final Duration HEAD_TIMEOUT = HttpLimits.defaults().headTimeout();
     private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
     private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
+    private static final int MAX_RESETS = 40;
     private static final int MIN_RATE = HttpLimits.defaults().minRate();
     private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
 
@@ -54,6 +61,7 @@ class Http2ClientConnectionTest {
     private final List<ResponseSink> responses = new ArrayList<>();
     private final IngressDrain drain = new IngressDrain();
     private final List<Protection> protections = new ArrayList<>();
+    private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
     private int takenBytes;
     private int cancelled;
     private boolean taking = true;
@@ -99,7 +107,7 @@ class Http2ClientConnectionTest {
         Http2ClientConnection.install(
                 channel.pipeline(),
                 new IngressContext(
-                        HttpLimits.defaults(),
+                        HttpLimits.builder().maxResetsPerWindow(MAX_RESETS).build(),
                         ForwardingPolicy.defaults(),
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
@@ -461,5 +469,151 @@ class Http2ClientConnectionTest {
         read(GET_BEGUN);
         pass(HEAD_TIMEOUT.plus(LOOK.multipliedBy(2)));
         assertThat(sent(0)).containsExactly(Http2FrameTypes.GO_AWAY);
+    }
+
+    private static String frame(int bytes, String typeAndFlags, int stream, String payload) {
+        return "%06x%s%08x%s".formatted(bytes, typeAndFlags, stream, payload);
+    }
+
+    private String head(int stream, boolean end, Http2Headers head) {
+        ByteBuf block = Unpooled.buffer();
+        try {
+            hpack.encodeHeaders(stream, head, block);
+        } catch (Http2Exception e) {
+            throw new AssertionError(e);
+        }
+        return frame(block.readableBytes(), end ? "0105" : "0104", stream, ByteBufUtil.hexDump(block));
+    }
+
+    private static Http2Headers request(String method) {
+        return new DefaultHttp2Headers().method(method).scheme("http").path("/").authority("a");
+    }
+
+    /** What a client can do to have a stream reset, by itself or by us. */
+    enum Fault {
+        RESET,
+        WINDOW_OVERFLOW,
+        NO_INCREMENT,
+        DATA_AFTER_END,
+        WRONG_LENGTH,
+        DEPENDENCY_ON_ITSELF,
+        TRAILERS_OF_A_TUNNEL,
+        TWO_LENGTHS
+    }
+
+    private void commit(Fault fault, int stream) {
+        Http2Headers post = request("POST");
+        switch (fault) {
+            case RESET -> read(head(stream, false, post) + frame(4, "0300", stream, "00000008"));
+            case WINDOW_OVERFLOW ->
+                read(head(stream, false, post)
+                        + frame(4, "0800", stream, "7fffffff")
+                        + frame(4, "0800", stream, "7fffffff"));
+            case NO_INCREMENT -> read(head(stream, false, post) + frame(4, "0800", stream, "00000000"));
+            case DATA_AFTER_END -> read(head(stream, true, post) + frame(1, "0000", stream, "00"));
+            case WRONG_LENGTH ->
+                read(head(stream, false, post.add("content-length", "1")) + frame(2, "0000", stream, "0000"));
+            case DEPENDENCY_ON_ITSELF ->
+                read(head(stream, false, post) + frame(5, "0200", stream, "%08x".formatted(stream) + "00"));
+            case TRAILERS_OF_A_TUNNEL ->
+                read(head(stream, false, request("CONNECT").add(":protocol", "websocket"))
+                        + head(stream, true, new DefaultHttp2Headers().add("a", "b")));
+            case TWO_LENGTHS ->
+                read(head(stream, false, post.add("content-length", "1").add("content-length", "2")));
+        }
+    }
+
+    private int faultsUntilTheEnd(IntFunction<Fault> faults, int pauses) {
+        for (int fault = 1; fault <= MAX_RESETS * 2; fault++) {
+            commit(faults.apply(fault), fault * 2 - 1);
+            if (sent(0).contains(Http2FrameTypes.GO_AWAY)) {
+                return fault;
+            }
+            if (pauses > 0 && fault % pauses == 0) {
+                pass(LOOK);
+            }
+        }
+        return 0;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_end_a_connection_that_has_too_many_streams_reset(Fault fault) {
+        assertThat(faultsUntilTheEnd(number -> fault, 0)).isEqualTo(MAX_RESETS + 1);
+        assertThat(protections).containsExactly(Protection.TOO_MANY_RESETS);
+        assertThat(cancelled).isGreaterThanOrEqualTo(fault == Fault.TWO_LENGTHS ? 0 : MAX_RESETS);
+        pass(Duration.ofSeconds(2));
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_count_all_resets_of_30_seconds_together() {
+        Fault[] all = Fault.values();
+        assertThat(faultsUntilTheEnd(number -> all[number % all.length], 2)).isEqualTo(MAX_RESETS + 1);
+    }
+
+    @Test
+    void should_leave_a_connection_alone_with_few_resets_a_second() {
+        assertThat(faultsUntilTheEnd(number -> Fault.RESET, 1)).isZero();
+        assertThat(protections).isEmpty();
+    }
+
+    /** RFC 9113 section 5.1: it was on its way when the stream was reset. */
+    @Test
+    void should_ignore_what_comes_for_a_stream_that_was_reset_here() {
+        commit(Fault.WRONG_LENGTH, 1);
+        sent(1);
+        read(frame(1, "0000", 1, "00").repeat(1_000));
+        read(head(1, true, new DefaultHttp2Headers().add("a", "b")));
+        assertThat(sent(1)).isEmpty();
+        assertThat(channel.isOpen()).isTrue();
+        assertThat(protections).isEmpty();
+    }
+
+    @Test
+    void should_end_a_connection_that_sends_without_end_for_a_stream_that_was_reset_here() {
+        commit(Fault.WRONG_LENGTH, 1);
+        read(frame(1, "0000", 1, "00").repeat(10_000));
+        assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
+    }
+
+    private int goAwayError() {
+        channel.runPendingTasks();
+        int error = -1;
+        for (ByteBuf some = channel.readOutbound(); some != null; some = channel.readOutbound()) {
+            if (some.readableBytes() > 16 && some.getByte(3) == Http2FrameTypes.GO_AWAY) {
+                error = some.getInt(13);
+            }
+            some.release();
+        }
+        return error;
+    }
+
+    @Test
+    void should_take_a_head_for_a_stream_that_has_ended_for_an_error_of_the_connection() {
+        read(head(1, true, request("GET")));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("204"), true);
+        sent(1);
+        read(head(1, true, request("GET")));
+        assertThat(goAwayError()).isEqualTo((int) Http2Error.STREAM_CLOSED.code());
+    }
+
+    @Test
+    void should_take_a_head_for_a_stream_that_was_skipped_for_an_error_of_the_connection() {
+        read(head(5, true, request("GET")));
+        sent(5);
+        read(head(3, true, request("GET")));
+        assertThat(goAwayError()).isEqualTo((int) Http2Error.PROTOCOL_ERROR.code());
+    }
+
+    @Test
+    void should_reset_a_stream_that_gets_a_head_after_its_end() {
+        read(head(1, true, request("GET")));
+        sent(1);
+        read(head(1, true, request("GET")));
+        channel.runPendingTasks();
+        ByteBuf reset = channel.readOutbound();
+        assertThat(ByteBufUtil.hexDump(reset)).isEqualTo(frame(4, "0300", 1, "00000005"));
+        reset.release();
     }
 }
