@@ -117,7 +117,9 @@ public final class Settings {
                     + " Set it for all of them or for none.");
     public static final Setting<Integer> FUNCTION_PENDING_LIMIT = FUNCTION.setting(
                     "function.pending-limit", number(0, 10_000_000), "10000")
-            .doc("Maximum number of queued requests, which wait for a worker. Further requests get 503.");
+            .doc(
+                    "Maximum number of queued requests, which wait for a worker. Further requests get 503. One client fills"
+                            + " at most half of the queue.");
     public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT = FUNCTION.setting(
                     "function.pending-timeout", duration(), "10s")
             .doc("Maximum time that a queued request waits for a worker before it gets 503.");
@@ -146,8 +148,9 @@ public final class Settings {
                     + " must then accept both events and the launches of workers.");
     public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = DIRECT.setting(
                     "function.direct-limit", number(1, 100_000), "1000")
-            .doc("Maximum number of direct requests in flight, including those whose body is still arriving."
-                    + " Further requests get 503.");
+            .doc(
+                    "Maximum number of direct requests in flight, and of further ones whose body is still arriving, of which"
+                            + " one client has at most half. Further requests get 503.");
 
     private static final Topic LAUNCHING = new Topic("Launching workers");
     public static final Setting<Launcher> FUNCTION_LAUNCHER = LAUNCHING
@@ -279,8 +282,9 @@ public final class Settings {
                     "Minimum rate in bytes per second at which a client must send a request's body and take a response. Only"
                             + " the time in which the client is waited for counts, and the first 10 s are free. 0 allows any rate.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
-            .doc("Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"
-                    + " close its connection.");
+            .doc(
+                    "Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"
+                            + " close its connection.");
     public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
                     "http.max-connections", number(1, 1_000_000), "10000")
             .doc("Maximum number of client connections. Further connections are closed when they are accepted.");

@@ -165,6 +165,7 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_take_a_clients_name_only_from_a_trusted_proxy() throws Exception {
+        flags.put("--workers-secret", SECRET);
         flags.put("--forwarding-client-header", "X-Client-Id");
         assertThat(problems())
                 .containsExactly("forwarding.client-header: expected forwarding.trust to be append, or this not to be"

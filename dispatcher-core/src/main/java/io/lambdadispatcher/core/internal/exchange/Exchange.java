@@ -65,6 +65,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private @Nullable ClientShare share;
 
+    /** From which the request holds a place until its body ends. */
+    private @Nullable ClientShare heldFrom;
+
     // What came before a worker stream was there.
     private @Nullable EarlyBody earlyData;
     private @Nullable Http2Headers earlyTrailers;
@@ -161,6 +164,28 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return own;
     }
 
+    /** Holds a place until {@link #release}. @return false if {@code limit} places are held from the share */
+    public boolean hold(ClientShare from, int limit) {
+        boolean held = from.tryHold(limit);
+        heldFrom = held ? from : null;
+        return held;
+    }
+
+    public boolean holds() {
+        return heldFrom != null;
+    }
+
+    /** @return false if it held no place */
+    public boolean release() {
+        ClientShare from = heldFrom;
+        if (from == null) {
+            return false;
+        }
+        heldFrom = null;
+        from.release();
+        return true;
+    }
+
     /** At the end. Harmless if {@link #share} was not called. */
     public void releaseShare(ClientShares shares) {
         if (share != null) {
@@ -223,6 +248,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
             case CLIENT_ENDED, ENDED -> data.release();
         }
+        if (end) {
+            owner.onRequestEnded(this);
+        }
     }
 
     @Override
@@ -240,6 +268,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
             case CLIENT_ENDED, ENDED -> {}
         }
+        owner.onRequestEnded(this);
     }
 
     /** Of an open tunnel; what the worker does of it is another matter. */
@@ -383,6 +412,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
         }
         endFailed(failure);
+    }
+
+    /** Its client has sent all of it. */
+    public boolean isRequestEnded() {
+        return requestEnded;
     }
 
     /** The request is here to its end, and no larger than that. */

@@ -14,11 +14,19 @@ import java.util.concurrent.atomic.AtomicInteger;
  * shard of one event loop.
  */
 public final class FunctionPool {
+    /** What a client may have however busy the function is. */
+    private static final int MIN_SHARE = 8;
+
+    private static final int MIN_QUEUE_SHARE = 16;
+
     private final FunctionOptions options;
     private final List<PoolShard> shards;
 
     /** Requests that wait, over all shards: the other half of the permits' protocol, see {@link PoolShard}. */
     final AtomicInteger pending = new AtomicInteger();
+
+    /** Requests that wait because their client has its share, over all shards. */
+    final AtomicInteger overShare = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
 
@@ -31,8 +39,9 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
-        this.shards =
-                loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
+        this.shards = loops.stream()
+                .map(loop -> new PoolShard(this, loop, loops.size(), observer))
+                .toList();
     }
 
     public FunctionOptions options() {
@@ -60,6 +69,26 @@ public final class FunctionPool {
             sum += Math.max(0, shard.permits());
         }
         return sum;
+    }
+
+    /**
+     * Returns how many requests of one client may be open whose bodies have not ended. They hold worker streams at the client's
+     * mercy. This is the dynamic threshold of Choudhury and Hahne: four times of what is free, so that one client takes at most four fifths
+     * of the streams, and leaves some however many such clients there are. It is also what the default head room keeps free, so that
+     * no worker is launched because of one client's open bodies.
+     */
+    int openBodiesLimit() {
+        return (int) Math.max(MIN_SHARE, Math.min(Integer.MAX_VALUE, 4L * free()));
+    }
+
+    /** Returns how many requests of one client may be queued, by the same kind of rule: one client fills at most half of the queue. */
+    int queueShare() {
+        return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
+    }
+
+    /** All requests that wait, for whatever reason. */
+    int queued() {
+        return pending.get() + overShare.get();
     }
 
     /** Clients of which requests wait, or have waited and are in flight. */

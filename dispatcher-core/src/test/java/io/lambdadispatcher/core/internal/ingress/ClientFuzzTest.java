@@ -3,9 +3,11 @@ package io.lambdadispatcher.core.internal.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
@@ -75,17 +77,19 @@ class ClientFuzzTest {
         channel.config().setAllocator(memory);
         channel.freezeTime();
         List<SeenRequest> requests = new ArrayList<>();
+        ExchangeOpener opener = (head, end, response) -> {
+            SeenRequest request = new SeenRequest(head, response);
+            requests.add(request);
+            if (end) {
+                request.end();
+            }
+            return request;
+        };
+        ClientGuard guard = new ClientGuard(LIMITS, 1, List.of(channel.eventLoop()), DispatcherObserver.NONE);
         IngressContext context = new IngressContext(
                 LIMITS,
                 ForwardingPolicy.defaults(),
-                (head, end, response) -> {
-                    SeenRequest request = new SeenRequest(head, response);
-                    requests.add(request);
-                    if (end) {
-                        request.end();
-                    }
-                    return request;
-                },
+                guard.admit(channel, false, opener),
                 new IngressDrain(),
                 "http",
                 DispatcherObserver.NONE);
