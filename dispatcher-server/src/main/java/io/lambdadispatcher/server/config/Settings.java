@@ -270,8 +270,9 @@ public final class Settings {
                     "Minimum rate in bytes per second at which a client must send a request's body and take a response. Only"
                             + " the time in which the client is waited for counts, and the first 10 s are free. 0 allows any rate.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
-            .doc("Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"
-                    + " close its connection.");
+            .doc(
+                    "Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"
+                            + " close its connection.");
     public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
                     "http.max-connections", number(1, 1_000_000), "10000")
             .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
