@@ -273,7 +273,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public void onInterim(Http2Headers head) {
-        if (state == State.REQUESTED) {
+        if (state != State.REQUESTED) {
+            return;
+        }
+        if (!ctx.channel().isWritable()) {
+            // They have no window that would stop the handler.
+            connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
+        } else {
             connection.rules().response(head);
             writeHead(head, false);
         }

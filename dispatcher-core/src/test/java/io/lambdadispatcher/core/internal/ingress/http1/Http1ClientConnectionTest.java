@@ -387,4 +387,31 @@ class Http1ClientConnectionTest {
         assertThat(sent()).startsWith("HTTP/1.1 400 ");
         assertThat(opened).isZero();
     }
+
+    @Test
+    void should_drop_interim_responses_while_the_client_takes_nothing() {
+        full = true;
+        read("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n");
+        for (int i = 0; i < 10_000; i++) {
+            waiting.onInterim(new DefaultHttp2Headers().status("103").add("link", "x".repeat(100)));
+            channel.runPendingTasks();
+        }
+        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        waiting.onHead(new DefaultHttp2Headers().status("204"), true);
+        takeAll();
+        String all = sent();
+        assertThat(all.length()).isLessThan(100_000);
+        assertThat(all).startsWith("HTTP/1.1 103 ").contains("HTTP/1.1 204 ");
+    }
+
+    @Test
+    void should_pass_on_many_interim_responses_while_the_client_takes_them() {
+        read("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n");
+        for (int i = 0; i < 10; i++) {
+            waiting.onInterim(new DefaultHttp2Headers().status("103"));
+        }
+        channel.runPendingTasks();
+        assertThat(sent().split("HTTP/1.1 103 ", -1)).hasSize(11);
+        assertThat(protections).isEmpty();
+    }
 }

@@ -647,4 +647,19 @@ class Http2ClientConnectionTest {
         return new DefaultHttp2HeadersDecoder()
                 .decodeHeaders(stream, all.skipBytes(5).readSlice(bytes));
     }
+
+    @Test
+    void should_drop_interim_responses_while_the_client_takes_nothing() {
+        read(head(1, true, request("GET")));
+        channel.fill();
+        for (int i = 0; i < 10_000; i++) {
+            responses.get(0).onInterim(new DefaultHttp2Headers().status("103").add("link", "x" + i));
+            channel.runPendingTasks();
+        }
+        assertThat(channel.unsafe().outboundBuffer().totalPendingWriteBytes()).isLessThan(100_000);
+        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("204"), true);
+        channel.empty();
+        assertThat(sent(1)).hasSizeGreaterThan(100).containsOnly(Http2FrameTypes.HEADERS);
+    }
 }
