@@ -8,7 +8,7 @@ public enum Protection {
     RESPONSE_TOO_SLOW,
     /** A client connection was closed because it made too many resets, or caused too many stream errors. */
     TOO_MANY_RESETS,
-    /** An interim response was dropped because the client had not taken the ones before. */
+    /** An interim response was dropped because the client's connection was full, or its response had too many of them. */
     INTERIM_DROPPED,
     /** A new client connection was closed because there are too many. */
     CONNECTION_LIMIT,

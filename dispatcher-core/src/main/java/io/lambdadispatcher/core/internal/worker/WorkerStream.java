@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
@@ -301,6 +302,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     }
 
     /** For error messages. */
+    /** The response has had too many interim responses. */
+    void onInterimDropped() {
+        connection.port.observer.onProtection(Protection.INTERIM_DROPPED);
+    }
+
     String stateName() {
         return state.name();
     }

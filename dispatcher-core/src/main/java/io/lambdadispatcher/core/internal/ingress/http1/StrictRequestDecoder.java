@@ -4,7 +4,11 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpRequestDecoder;
@@ -135,6 +139,26 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
         return false;
+    }
+
+    @Override
+    protected HttpMessage createMessage(String[] initialLine) throws Exception {
+        HttpMessage message = super.createMessage(initialLine);
+        return message instanceof HttpRequest old && !old.protocolVersion().isKeepAliveDefault()
+                ? new DefaultHttpRequest(old.protocolVersion(), old.method(), old.uri(), new OneLength())
+                : message;
+    }
+
+    /** Netty takes the first of several content-lengths if a request is older than HTTP/1.1. Others take the last. */
+    private static final class OneLength extends DefaultHttpHeaders {
+        @Override
+        public HttpHeaders add(CharSequence name, Object value) {
+            if (HttpHeaderNames.CONTENT_LENGTH.contentEqualsIgnoreCase(name)
+                    && contains(HttpHeaderNames.CONTENT_LENGTH)) {
+                throw new IllegalArgumentException("more than one content-length");
+            }
+            return super.add(name, value);
+        }
     }
 
     @Override

@@ -19,6 +19,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -144,6 +145,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (!connection.isAuthority(head.authority())) {
             return bad("malformed :authority");
         }
+        if (!HeaderSyntax.isToken(head.method())) {
+            return bad("malformed :method");
+        }
+        if (!HttpScheme.HTTP.name().contentEquals(head.scheme())
+                && !HttpScheme.HTTPS.name().contentEquals(head.scheme())) {
+            return bad(":scheme, expected http or https");
+        }
         return HeaderSyntax.isPath(head.path()) ? null : bad("malformed :path");
     }
 
@@ -265,7 +273,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public void onInterim(Http2Headers head) {
-        if (state == State.REQUESTED) {
+        if (state != State.REQUESTED) {
+            return;
+        }
+        if (!ctx.channel().isWritable()) {
+            // They have no window that would stop the handler.
+            connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
+        } else {
             connection.rules().response(head);
             writeHead(head, false);
         }
