@@ -105,6 +105,8 @@ class ClientFuzzTest {
                 channel.runPendingTasks();
             }
         });
+        // As when the client has gone: close() would wait for open streams.
+        channel.unsafe().close(channel.voidPromise());
         channel.finishAndReleaseAll();
         assertThat(memory.metric().usedHeapMemory() + memory.metric().usedDirectMemory())
                 .as("bytes that nobody has released")

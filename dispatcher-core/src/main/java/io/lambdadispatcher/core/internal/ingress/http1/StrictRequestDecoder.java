@@ -16,8 +16,9 @@ import io.netty.handler.codec.http.LastHttpContent;
 import java.util.List;
 
 /**
- * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, and folded
- * lines (RFC 9112 sections 6.3 and 5.2). Both are shapes on which two servers may disagree where a request ends. Event loop only.
+ * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, folded
+ * lines (RFC 9112 sections 6.3 and 5.2), and request lines with a blank before them, with tabs, or with another protocol's name. These are
+ * shapes on which two servers may disagree where a request ends, or whether there is one. Event loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
@@ -78,10 +79,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             ctx.channel().config().setAutoRead(false);
             return;
         }
-        if (headOpen && isLineFolded(in)) {
+        if (headOpen && hasMisplacedBlank(in)) {
             broken = true;
             HttpMessage refused = createInvalidMessage();
-            refused.setDecoderResult(DecoderResult.failure(new IllegalArgumentException("folded header line")));
+            refused.setDecoderResult(DecoderResult.failure(new IllegalArgumentException("misplaced blank")));
             out.add(refused);
             in.skipBytes(in.readableBytes());
             return;
@@ -121,14 +122,15 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         }
     }
 
-    /** A line of the head, from the second on, that begins with a blank. Looks no further than the head's end. */
-    private boolean isLineFolded(ByteBuf in) {
+    /** Returns whether a line of the head begins with a blank, or its first line has a tab. Looks no further than the head's end. */
+    private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
         boolean lineStart = lineEnded;
+        boolean firstLine = !lineSeen;
         boolean lineEmpty = true;
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
             byte octet = in.getByte(i);
-            if (lineStart && (octet == ' ' || octet == '\t')) {
+            if (octet == ' ' && (lineStart || !seen) || octet == '\t' && (lineStart || firstLine)) {
                 return true;
             }
             if (octet == '\n' && lineEmpty && seen) {
@@ -136,6 +138,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             }
             seen |= octet > ' ';
             lineStart = octet == '\n' && seen;
+            firstLine &= !lineStart;
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
         return false;
@@ -143,6 +146,9 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     @Override
     protected HttpMessage createMessage(String[] initialLine) throws Exception {
+        if (!initialLine[2].startsWith("HTTP/")) {
+            throw new IllegalArgumentException("not HTTP");
+        }
         HttpMessage message = super.createMessage(initialLine);
         return message instanceof HttpRequest old && !old.protocolVersion().isKeepAliveDefault()
                 ? new DefaultHttpRequest(old.protocolVersion(), old.method(), old.uri(), new OneLength())
