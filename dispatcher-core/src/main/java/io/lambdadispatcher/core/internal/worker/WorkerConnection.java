@@ -173,7 +173,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             control.read(data);
         } catch (WireException e) {
             String violation = String.valueOf(e.getMessage());
-            log.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
+            port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
             port.observer.onWorkerRejected(remoteAddress(), violation);
             close(violation);
         }
@@ -214,6 +214,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                             + WireLimits.PROTOCOL_VERSION);
         }
         state = State.WELCOMED;
+        handler.onHandshakeEnd();
         streamLimit = Math.min(hello.streams(), pool().options().streamsPerConnection());
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
@@ -289,7 +290,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     // For its worker streams.
 
     void onViolation(Http2Stream stream, WireException violation) {
-        log.warn("worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
+        port.violations.warn(
+                "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
         reset(stream);
     }
 
@@ -313,7 +315,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private void onUnanswered(WorkerStream stream) {
         String owed = stream.owed();
-        log.warn("worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
+        port.violations.warn(
+                "worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
         reset(stream.http2());
         stream.close(owed);
     }
