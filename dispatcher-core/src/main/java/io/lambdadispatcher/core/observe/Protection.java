@@ -24,6 +24,9 @@ public enum Protection {
     QUEUE_SHED,
     /** A worker stream was closed because the client of its last response takes that too slowly. */
     LAGGING_STREAM,
-    /** A connection or worker stream of a worker was refused because the worker has as many as it may have. */
+    /**
+     * A connection or worker stream of a worker was refused because the worker has as many as it may have, or a worker connection was
+     * closed because of too many lost streams or control messages.
+     */
     WORKER_LIMIT
 }

@@ -72,6 +72,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         }
         if (outbound || admitted != null) {
             super.onStreamError(ctx, outbound, cause, error);
+            if (!outbound && admitted != null) {
+                admitted.onStreamLost();
+            }
         } else {
             onConnectionError(
                     ctx,
