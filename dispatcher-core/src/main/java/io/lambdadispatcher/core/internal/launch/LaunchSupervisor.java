@@ -141,9 +141,14 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onDialled(workerId));
     }
 
-    /** The worker's first connection is ready. Called again after the worker has lost all connections. */
+    /** The worker's first connection is ready. Called again after the worker has lost all connections, or was unready. */
     void onWorkerReady(String workerId, @Nullable Instant deadline) {
         executor.execute(() -> confined.onReady(workerId, deadline));
+    }
+
+    /** None of the worker's connections is ready any more, though it has some. */
+    void onWorkerUnready(String workerId) {
+        executor.execute(() -> confined.onUnready(workerId));
     }
 
     void onWorkerLoad(String workerId, ControlMessage.Load load) {
@@ -255,6 +260,11 @@ public final class LaunchSupervisor {
                     deadline == null
                             ? Long.MAX_VALUE
                             : now + Duration.between(Instant.now(), deadline).toNanos());
+            lookSoon();
+        }
+
+        void onUnready(String workerId) {
+            controller.onUnready(now(), workerId);
             lookSoon();
         }
 

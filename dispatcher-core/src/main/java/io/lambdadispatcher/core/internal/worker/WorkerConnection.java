@@ -48,12 +48,23 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    /** Ours sends LOAD every 5 s, and little else. */
+    private static final int MAX_CONTROL_MESSAGES = 100;
+
+    /** Ours opens another worker stream a second after it has lost one, so that it loses each at most ten times in ten seconds. */
+    private static final int MAX_LOSSES_OF_EACH_STREAM = 10;
+
+    private static final int MAX_OTHER_LOST_STREAMS = 100;
+
     final PoolShard shard;
     final PooledConnection pooled;
     private final String workerId;
     private final ControlStream control;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> expected;
+
+    private final EventRate controlMessages = new EventRate();
+    private final EventRate lostStreams = new EventRate();
 
     private State state = State.ADMITTED;
     private boolean ready;
@@ -109,15 +120,18 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     @Override
     void onControlStream(Http2Stream stream, Http2Headers head) {
         refuse(stream, FORBIDDEN, "a second control stream");
+        onStreamLost();
     }
 
     @Override
     void onWorkerStream(Http2Stream stream) {
         if (state != State.WELCOMED && state != State.DRAINING) {
             refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
+            onStreamLost();
         } else if (openStreams == streamLimit) {
             port.observer.onProtection(Protection.WORKER_LIMIT);
             refuse(stream, FORBIDDEN, "more worker streams than the " + streamLimit + " that it may open");
+            onStreamLost();
         } else {
             openStreams++;
             WorkerStream workerStream = new WorkerStream(this, stream);
@@ -125,6 +139,28 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             accept(stream);
             shard.onStreamOpened(pooled, workerStream);
         }
+    }
+
+    @Override
+    public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
+        onStreamLost();
+    }
+
+    /**
+     * The worker has reset a stream, has broken the protocol on it, or has been refused it. A few are nothing, but a flood costs all other
+     * connections of the event loop.
+     */
+    void onStreamLost() {
+        int limit = MAX_OTHER_LOST_STREAMS + MAX_LOSSES_OF_EACH_STREAM * streamLimit;
+        if (lostStreams.exceeds(nanoTime(), limit)) {
+            cutOff("more than " + limit + " streams reset or refused within 10 s");
+        }
+    }
+
+    private void cutOff(String reason) {
+        port.observer.onProtection(Protection.WORKER_LIMIT);
+        port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), reason);
+        close(reason);
     }
 
     @Override
@@ -173,7 +209,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             control.read(data);
         } catch (WireException e) {
             String violation = String.valueOf(e.getMessage());
-            log.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
+            port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
             port.observer.onWorkerRejected(remoteAddress(), violation);
             close(violation);
         }
@@ -182,6 +218,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     @Override
     public void onMessage(ControlMessage message, long offset) throws WireException {
         FrameType type = message.type();
+        if (controlMessages.exceeds(nanoTime(), MAX_CONTROL_MESSAGES)) {
+            port.observer.onProtection(Protection.WORKER_LIMIT);
+            throw new WireException(
+                    WireException.Reason.FRAME_NOT_ALLOWED_HERE,
+                    offset,
+                    "more than " + MAX_CONTROL_MESSAGES + " control messages within 10 s");
+        }
         if ((type == FrameType.HELLO) != (state == State.ADMITTED) || type == FrameType.WELCOME) {
             throw new WireException(WireException.Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " in state " + state);
         }
@@ -214,6 +257,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                             + WireLimits.PROTOCOL_VERSION);
         }
         state = State.WELCOMED;
+        handler.onHandshakeEnd();
         streamLimit = Math.min(hello.streams(), pool().options().streamsPerConnection());
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
@@ -289,8 +333,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     // For its worker streams.
 
     void onViolation(Http2Stream stream, WireException violation) {
-        log.warn("worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
+        port.violations.warn(
+                "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
         reset(stream);
+        onStreamLost();
     }
 
     long nanoTime() {
@@ -313,7 +359,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private void onUnanswered(WorkerStream stream) {
         String owed = stream.owed();
-        log.warn("worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
+        port.violations.warn(
+                "worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
         reset(stream.http2());
         stream.close(owed);
     }
