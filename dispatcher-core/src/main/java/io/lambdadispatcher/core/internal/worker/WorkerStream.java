@@ -51,6 +51,13 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     /** One exchange in eight is timed: reading the clock costs more than all other counting. */
     private static final int TIMED_MASK = 7;
 
+    /**
+     * A CANCEL comes behind the bytes that wait for the worker's window, and they may wait for as
+     * long as its handler reads nothing. With more bytes than this the stream is reset, which frees
+     * them, and the worker opens another.
+     */
+    private static final int MAX_CANCELLED_BYTES = 64 * 1024;
+
     private final WorkerConnection connection;
     private final Http2Stream http2;
     private final WindowLedger window = new WindowLedger();
@@ -147,8 +154,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     @Override
     public void cancel(ErrorCode code) {
         if (state == State.SENDING || state == State.AWAITING) {
-            request.cancel(code);
             boolean failed = code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
+            if (window.requestBytes() > MAX_CANCELLED_BYTES) {
+                forgetExchange(failed || response.hasFailed());
+                connection.reset(http2);
+                close("cancelled before the worker had taken the request");
+                return;
+            }
+            request.cancel(code);
             forgetExchange(failed || response.hasFailed());
             state = State.ABANDONED;
             connection.expectFromWorker(this);

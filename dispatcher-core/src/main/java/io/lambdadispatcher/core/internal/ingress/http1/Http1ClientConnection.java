@@ -474,6 +474,11 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     @Override
+    public void release() {
+        stop();
+    }
+
+    @Override
     public long heldBytes() {
         return (long) early.size() * ClientAccount.EXCHANGE_BYTES
                 + (long) decoder.headBytes() * HEAD_FACTOR

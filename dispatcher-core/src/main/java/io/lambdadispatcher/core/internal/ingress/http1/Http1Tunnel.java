@@ -174,6 +174,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
 
     @Override
     public void channelInactive(ChannelHandlerContext inactive) {
+        release();
+    }
+
+    @Override
+    public void release() {
         if (watch != null) {
             watch.remove(this);
         }
