@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
@@ -46,12 +47,16 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    /** A client with a usable connection takes what is left of a whole response, which is at most a window, in this time. */
+    private static final long LAG_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     final PoolShard shard;
     final PooledConnection pooled;
     private final String workerId;
     private final ControlStream control;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> expected;
+    private final DeadlineQueue<WorkerStream> lagging;
 
     private State state = State.ADMITTED;
     private boolean ready;
@@ -70,6 +75,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
+        this.lagging = new DeadlineQueue<>(loop(), LAG_NANOS, this::onStillLagging);
     }
 
     /** The worker is let in. */
@@ -272,6 +278,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
+    /** Nothing is wrong with it: the worker opens another one. */
+    private void onStillLagging(WorkerStream stream) {
+        port.observer.onProtection(Protection.LAGGING_STREAM);
+        handler.reset(stream.http2(), Http2Error.CANCEL);
+        stream.close("the client of its last response lags");
+    }
+
     // For its worker streams.
 
     void onViolation(Http2Stream stream, WireException violation) {
@@ -285,6 +298,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
         openStreams--;
+        lagging.remove(stream);
         shard.onStreamClosed(pooled, stream, wasFree);
     }
 
@@ -295,6 +309,17 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onAnswered(WorkerStream stream) {
         expected.remove(stream);
+    }
+
+    /** The stream waits for the client of its last response. */
+    void onLagging(WorkerStream stream) {
+        lagging.add(stream, nanoTime());
+        shard.onStreamLags(pooled);
+    }
+
+    void onCaughtUp(WorkerStream stream) {
+        lagging.remove(stream);
+        shard.onStreamCaughtUp(pooled, stream);
     }
 
     private void onUnanswered(WorkerStream stream) {

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
  *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING ──clients catch up──▶ IDLE
+ *   LAGGING ──1 s──▶ CLOSED; the worker opens another stream
  *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
  *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client does──▶ LEAVING ──all taken──▶ IDLE, or LAGGING
  *   any ──the HTTP/2 stream ends──▶ CLOSED
@@ -166,7 +167,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         window.onResponseTaken(bytes);
         if (state == State.LAGGING && !window.isLagging()) {
             state = State.IDLE;
-            connection.shard.onStreamCaughtUp(connection.pooled, this);
+            connection.onCaughtUp(this);
         }
     }
 
@@ -270,11 +271,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Nothing of the exchange is left but, perhaps, what its client has yet to take, which may be for as long as that client likes. */
+    /** Nothing of the exchange is left except, perhaps, what its client has yet to take. */
     private void onOver() {
         if (window.isLagging()) {
             state = State.LAGGING;
-            connection.shard.onStreamLags(connection.pooled);
+            connection.onLagging(this);
         } else {
             state = State.IDLE;
             connection.shard.onStreamFree(connection.pooled, this);
