@@ -611,7 +611,7 @@ public final class PoolShard implements ExchangeOwner {
         if (offers == 0) {
             members.remove(member);
         } else {
-            members.put(member, member.busy);
+            members.put(member, member.rank());
         }
     }
 

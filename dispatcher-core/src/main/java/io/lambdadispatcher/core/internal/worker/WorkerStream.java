@@ -224,11 +224,22 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /** Before the exchange's last frame, or its failure, is passed on. */
     void onExchangeEnding(boolean failed) {
+        leaveExchange();
+        forgetExchange(failed);
+    }
+
+    /** Before the worker's refusal is passed on. It says nothing of the worker's speed. */
+    void onRefusing() {
+        leaveExchange();
+        forgetAttempt();
+        connection.pooled.onRefused();
+    }
+
+    private void leaveExchange() {
         if (state == State.SENDING) {
             request.cancel(ErrorCode.NOT_NEEDED);
         }
         state = State.ENDING;
-        forgetExchange(failed);
     }
 
     /** A frame of the response, or its failure, has been passed on. */
@@ -245,10 +256,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     // The end of an exchange.
 
-    private void forgetExchange(boolean failed) {
+    private void forgetAttempt() {
         attempt = null;
         response.forget();
         request.onExchangeEnd();
+    }
+
+    private void forgetExchange(boolean failed) {
+        forgetAttempt();
         connection.pooled.onExchangeEnd(failed);
         // An hour's talk in a tunnel does not make a worker slow.
         if (startNanos != 0 && !response.isTunnel()) {

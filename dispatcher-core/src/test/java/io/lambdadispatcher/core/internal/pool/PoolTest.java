@@ -108,6 +108,15 @@ class PoolTest {
             Attempt current = attempt();
             attempt = null;
             current.onHead(new DefaultHttp2Headers().status("200"), true);
+            member.onExchangeEnd(false);
+            shard.onStreamFree(member, this);
+        }
+
+        void refuse() {
+            Attempt current = attempt();
+            attempt = null;
+            member.onRefused();
+            current.onRefused(GONE);
             shard.onStreamFree(member, this);
         }
 
@@ -142,7 +151,7 @@ class PoolTest {
 
         @Override
         public String workerId() {
-            return "worker";
+            return member.workerId();
         }
     }
 
@@ -355,6 +364,55 @@ class PoolTest {
         turn();
         assertThat(client.log).isEmpty();
         assertThat(pool.pending()).isZero();
+    }
+
+    @Test
+    void should_choose_others_before_a_worker_that_refuses_everything() {
+        PooledConnection refusing = new PooledConnection("refusing");
+        PooledConnection serving = new PooledConnection("serving");
+        Stream hole = new Stream(here, refusing);
+        new Stream(here, refusing);
+        List<Stream> good = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            good.add(new Stream(here, serving));
+        }
+        int refused = 0;
+        for (int i = 0; i < 6; i++) {
+            get(new Client(), "/" + i);
+            if (hole.attempt != null) {
+                hole.refuse();
+                refused++;
+            }
+        }
+        // The first request, and one more when the other worker is busier than the penalty.
+        assertThat(refused).isLessThanOrEqualTo(2);
+        assertThat(good).filteredOn(stream -> stream.attempt != null).hasSizeGreaterThanOrEqualTo(4);
+        assertThat(refusing.sample().failed()).isEqualTo(refused).isPositive();
+    }
+
+    @Test
+    void should_forgive_a_worker_its_refusals_when_it_serves_again() {
+        PooledConnection worker = new PooledConnection("w");
+        Stream stream = new Stream(here, worker);
+        for (int i = 0; i < 3; i++) {
+            here.open(head("POST", "/a"), true, new Client());
+            stream.refuse();
+            stream.respond();
+        }
+        assertThat(worker.rank()).isZero();
+        assertThat(worker.sample().failed()).isEqualTo(3);
+    }
+
+    /** DRAIN, or readiness that has been taken back, was on the way. */
+    @Test
+    void should_not_blame_a_worker_for_refusing_when_it_takes_no_requests() {
+        PooledConnection worker = new PooledConnection("w");
+        Stream stream = new Stream(here, worker);
+        get(new Client(), "/a");
+        here.setOpen(worker, false);
+        stream.refuse();
+        assertThat(worker.sample().failed()).isZero();
+        assertThat(worker.rank()).isZero();
     }
 
     @Test
