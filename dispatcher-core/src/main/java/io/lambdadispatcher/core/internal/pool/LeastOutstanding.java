@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.pool;
 
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,23 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         for (int word = 0; word < occupied.length; word++) {
             if (occupied[word] != 0) {
                 return (E) firsts[word * Long.SIZE + Long.numberOfTrailingZeros(occupied[word])];
+            }
+        }
+        return null;
+    }
+
+    /** Returns the one with the lowest rank among those that are wanted, or {@code null}. Takes a step for each entry before it. */
+    @SuppressWarnings("unchecked") // only put() puts entries in
+    @Nullable
+    E least(Predicate<E> wanted) {
+        for (int word = 0; word < occupied.length; word++) {
+            for (long lists = occupied[word]; lists != 0; lists &= lists - 1) {
+                Entry node = firsts[word * Long.SIZE + Long.numberOfTrailingZeros(lists)];
+                for (; node != null; node = node.next) {
+                    if (wanted.test((E) node)) {
+                        return (E) node;
+                    }
+                }
             }
         }
         return null;
