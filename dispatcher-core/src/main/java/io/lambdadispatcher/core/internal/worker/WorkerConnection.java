@@ -56,12 +56,16 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private static final int MAX_OTHER_LOST_STREAMS = 100;
 
+    /** A client with a usable connection takes what is left of a whole response, which is at most a window, in this time. */
+    private static final long LAG_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     final PoolShard shard;
     final PooledConnection pooled;
     private final String workerId;
     private final ControlStream control;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> expected;
+    private final DeadlineQueue<WorkerStream> lagging;
 
     private final EventRate controlMessages = new EventRate();
     private final EventRate lostStreams = new EventRate();
@@ -83,6 +87,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
+        this.lagging = new DeadlineQueue<>(loop(), LAG_NANOS, this::onStillLagging);
     }
 
     /** The worker is let in. */
@@ -330,6 +335,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
+    /** Nothing is wrong with it: the worker opens another one. */
+    private void onStillLagging(WorkerStream stream) {
+        port.observer.onProtection(Protection.LAGGING_STREAM);
+        handler.reset(stream.http2(), Http2Error.CANCEL);
+        stream.close("the client of its last response lags");
+    }
+
     // For its worker streams.
 
     void onViolation(Http2Stream stream, WireException violation) {
@@ -345,6 +357,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
         openStreams--;
+        lagging.remove(stream);
         shard.onStreamClosed(pooled, stream, wasFree);
     }
 
@@ -355,6 +368,17 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onAnswered(WorkerStream stream) {
         expected.remove(stream);
+    }
+
+    /** The stream waits for the client of its last response. */
+    void onLagging(WorkerStream stream) {
+        lagging.add(stream, nanoTime());
+        shard.onStreamLags(pooled);
+    }
+
+    void onCaughtUp(WorkerStream stream) {
+        lagging.remove(stream);
+        shard.onStreamCaughtUp(pooled, stream);
     }
 
     private void onUnanswered(WorkerStream stream) {

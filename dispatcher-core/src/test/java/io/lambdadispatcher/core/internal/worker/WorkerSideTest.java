@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
@@ -25,6 +26,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -55,6 +57,7 @@ class WorkerSideTest {
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
+    private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .pending(10, Duration.ofSeconds(30))
@@ -66,6 +69,11 @@ class WorkerSideTest {
                 @Override
                 public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
                     partings.add(workerId + ", " + reason);
+                }
+
+                @Override
+                public void onProtection(Protection protection) {
+                    protections.add(protection);
                 }
             })
             .start();
@@ -657,6 +665,29 @@ class WorkerSideTest {
             assertThat(count(next.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
                     .isEqualTo(16 * 65_536);
             unread.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+        }
+    }
+
+    /** A client that takes the last response slowly must not keep a worker's stream from others; the response is all here. */
+    @Test
+    void should_close_a_stream_whose_last_response_is_taken_slowly_and_still_pass_that_on() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> slow = get("/slow");
+            worker.expect("3 REQUEST_HEAD /slow end");
+            worker.respond(3, ok(), false);
+            worker.data(3, 200 * 1024, true);
+            DispatchResponse response = slow.get(10, TimeUnit.SECONDS);
+
+            worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+            assertThat(protections).containsExactly(Protection.LAGGING_STREAM);
+            worker.openStream(5);
+            worker.expect("5 :status 200");
+            CompletableFuture<DispatchResponse> next = get("/next");
+            worker.expect("5 REQUEST_HEAD /next end");
+            worker.respond(5, ok(), true);
+            assertThat(next.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+
+            assertThat(count(response).get(10, TimeUnit.SECONDS)).isEqualTo(200 * 1024);
         }
     }
 
