@@ -77,6 +77,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private long requestBytes;
     private long responseBytes;
+    private long untakenBytes;
     private int status;
 
     /** What the head takes of the heap; 0 if nobody has asked yet. */
@@ -303,6 +304,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void responseTaken(int bytes) {
+        untakenBytes -= bytes;
         if (carrier != null) {
             carrier.responseTaken(bytes);
         }
@@ -378,9 +380,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void onData(ByteBuf data, boolean end) {
         if (isResponding()) {
             responseBytes += data.readableBytes();
+            untakenBytes += data.readableBytes();
             response.onData(data, end);
             endIf(end);
         } else {
+            untakenBytes += data.readableBytes();
             responseTaken(data.readableBytes());
             data.release();
         }
@@ -429,6 +433,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Its client has sent all of it. */
     public boolean isRequestEnded() {
         return requestEnded;
+    }
+
+    /** Its client has yet to end the request, or to take what there is of the response. */
+    public boolean isWaitingForClient() {
+        return !requestEnded || untakenBytes > 0;
     }
 
     /** The request is here to its end, and no larger than that. */

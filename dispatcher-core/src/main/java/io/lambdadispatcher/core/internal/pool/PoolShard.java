@@ -428,7 +428,11 @@ public final class PoolShard implements ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            countService(exchange);
+            // The time of a client that was too slow, or that left, says nothing about workers: more of them would not
+            // help.
+            if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
+                countService(exchange);
+            }
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }

@@ -57,7 +57,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final int MAX_OTHER_LOST_STREAMS = 100;
 
     /** A client with a usable connection takes what is left of a whole response, which is at most a window, in this time. */
-    private static final long LAG_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LAG_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     final PoolShard shard;
     final PooledConnection pooled;

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
  *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING ──clients catch up──▶ IDLE
- *   LAGGING ──1 s──▶ CLOSED; the worker opens another stream
+ *   LAGGING ──200 ms──▶ CLOSED; the worker opens another stream
  *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
  *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client does──▶ LEAVING ──all taken──▶ IDLE, or LAGGING
  *   any ──the HTTP/2 stream ends──▶ CLOSED

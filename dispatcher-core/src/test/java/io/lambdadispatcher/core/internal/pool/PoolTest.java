@@ -112,6 +112,12 @@ class PoolTest {
             shard.onStreamFree(member, this);
         }
 
+        /** The exchange has been cancelled, and the worker has answered that. */
+        void free() {
+            attempt = null;
+            shard.onStreamFree(member, this);
+        }
+
         void refuse() {
             Attempt current = attempt();
             attempt = null;
@@ -682,6 +688,33 @@ class PoolTest {
         assertThat(demand.pending()).isZero();
         assertThat(demand.serviceTimes().count()).isEqualTo(1);
         assertThat(demand.workers()).extracting(WorkerDemand::busy).containsExactly(1);
+    }
+
+    /** Else a client that ends no body would make the mean service time long, and workers would be launched for it. */
+    @Test
+    void should_not_count_the_time_of_a_client_that_leaves_before_its_body_or_the_response_is_whole() {
+        Stream stream = new Stream(here);
+        Exchange halfOpen = here.open(head("POST", "/a"), false, new Client());
+        pass(500);
+        halfOpen.cancel(ErrorCode.CANCELLED);
+        stream.free();
+
+        Exchange slowReader = here.open(head("GET", "/b"), true, new Client());
+        stream.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+        stream.attempt().onData(Unpooled.wrappedBuffer(new byte[4]), false);
+        pass(500);
+        slowReader.cancel(ErrorCode.CANCELLED);
+        stream.free();
+        assertThat(here.sample(false).completed()).isZero();
+        assertThat(here.sample(false).serviceNanos()).isZero();
+
+        Exchange impatient = here.open(head("GET", "/c"), true, new Client());
+        pass(500);
+        impatient.cancel(ErrorCode.CANCELLED);
+        stream.free();
+        assertThat(here.sample(false).completed()).isOne();
+        assertThat(here.sample(false).serviceNanos()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(500));
+        assertQuiet();
     }
 
     @Test
