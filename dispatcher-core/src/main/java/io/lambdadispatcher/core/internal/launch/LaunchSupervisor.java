@@ -355,7 +355,7 @@ public final class LaunchSupervisor {
         private LaunchedWorker ask(LaunchRequest request) {
             try {
                 return launcher.launch(request);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | LinkageError e) {
                 log.warn("launcher of {} threw", function.name(), e);
                 return new NotLaunched(new WorkerExit(Cause.FAILED, "launcher threw " + e));
             }

@@ -5,13 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -526,8 +529,34 @@ class WorkerSideTest {
         }
     }
 
+    /** The last step is the launches; the time is one from which no duration can be measured. */
+    @Test
+    void should_leave_no_port_open_when_the_last_step_of_its_start_fails() {
+        Dispatcher.Builder builder = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .build())
+                .transport(new Transport("nio", NioIoHandler.newFactory(), RememberedPort.class))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .launcher(new WorkerLauncher() {
+                    @Override
+                    public LaunchedWorker launch(LaunchRequest request) {
+                        throw new IllegalStateException("nothing is to be launched");
+                    }
+
+                    @Override
+                    public void close(Duration grace) {}
+                })
+                .launchHistory(Instant.MIN, List.of(new LaunchHistory("f", true, 0, List.of())));
+
+        RememberedPort.ALL.clear();
+        assertThatThrownBy(builder::start).isInstanceOf(ArithmeticException.class);
+        assertThat(RememberedPort.ALL).hasSize(1).noneMatch(Channel::isOpen);
+    }
+
     @Test
     void should_leave_no_port_open_when_it_cannot_start_on_given_event_loops() throws Exception {
+        RememberedPort.ALL.clear();
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             assertThatThrownBy(() -> Dispatcher.builder()
                             .function(FunctionOptions.of("f"))
