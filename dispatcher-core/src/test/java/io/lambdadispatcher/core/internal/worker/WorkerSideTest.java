@@ -25,6 +25,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -236,6 +237,23 @@ class WorkerSideTest {
             worker.data(3, 100, false);
             worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.CANCELLED, ""));
             worker.expect("3 REQUEST_HEAD /b end");
+        }
+    }
+
+    /** A CANCEL would wait behind what the worker does not take, and so would its memory and the stream. */
+    @Test
+    void should_reset_the_stream_of_a_cancelled_request_that_the_worker_does_not_take() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.hold(3);
+            CompletableFuture<DispatchResponse> unwanted =
+                    send(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(1, 200_000)));
+            worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE);
+            unwanted.cancel(true);
+            worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+            worker.openStream(5);
+            worker.expect("5 :status 200");
+            get("/b");
+            worker.expect("5 REQUEST_HEAD /b end");
         }
     }
 
