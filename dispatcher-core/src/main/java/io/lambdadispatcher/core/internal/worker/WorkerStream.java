@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
@@ -158,7 +159,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             boolean failed = code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
             if (window.requestBytes() > MAX_CANCELLED_BYTES) {
                 forgetExchange(failed || response.hasFailed());
-                connection.reset(http2);
+                connection.handler.reset(http2, Http2Error.CANCEL);
                 close("cancelled before the worker had taken the request");
                 return;
             }

@@ -250,6 +250,23 @@ class WorkerSideTest {
         }
     }
 
+    /** A CANCEL would wait behind what the worker does not take, and so would its memory and the stream. */
+    @Test
+    void should_reset_the_stream_of_a_cancelled_request_that_the_worker_does_not_take() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.hold(3);
+            CompletableFuture<DispatchResponse> unwanted =
+                    send(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(1, 200_000)));
+            worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE);
+            unwanted.cancel(true);
+            worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+            worker.openStream(5);
+            worker.expect("5 :status 200");
+            get("/b");
+            worker.expect("5 REQUEST_HEAD /b end");
+        }
+    }
+
     /** The stream has done all it had to do by then, and is not owed an answer. */
     @Test
     void should_not_cancel_an_exchange_that_is_over_when_its_last_octets_are_passed_on() throws Exception {

@@ -61,8 +61,11 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
         holder = value;
     }
 
-    /** A part of a response has come, which waits until the client takes it. */
-    public void onResponse(int bytes) {
+    /**
+     * Something is held for the client besides what is read from its socket: a part of a response,
+     * or objects that are larger than the bytes that they were made of.
+     */
+    public void onHeld(int bytes) {
         memory.onMade(bytes);
     }
 

@@ -214,7 +214,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
             data.release();
         } else {
             written += bytes;
-            context.account().onResponse(bytes);
+            context.account().onHeld(bytes);
             ctx().write(data, ctx().newPromise().addListener(done -> onWritten(bytes)));
             flushSoon();
         }

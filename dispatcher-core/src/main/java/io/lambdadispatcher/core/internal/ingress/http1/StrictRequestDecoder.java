@@ -13,6 +13,7 @@ import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import java.util.List;
 
 /**
@@ -31,6 +32,11 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     /** Of the open head: what has been consumed. */
     private int headBytes;
 
+    /** Of the open head: lines so far, each of which becomes objects of ten times its size if it is short. */
+    private int headLines;
+
+    private final int maxHeadLines;
+
     /** Of the open head: what has been consumed ends with a whole line. */
     private boolean lineEnded;
 
@@ -47,6 +53,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setUseRfc9112TransferEncoding(true));
+        // Twice: the exact limit is for the one who knows a whole head, and can say by how much it is exceeded.
+        maxHeadLines = 2 * limits.maxHeadFields();
     }
 
     /** Octets of a head have come, the rest has not. */
@@ -80,11 +88,11 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             return;
         }
         if (headOpen && hasMisplacedBlank(in)) {
-            broken = true;
-            HttpMessage refused = createInvalidMessage();
-            refused.setDecoderResult(DecoderResult.failure(new IllegalArgumentException("misplaced blank")));
-            out.add(refused);
-            in.skipBytes(in.readableBytes());
+            refuse(in, new IllegalArgumentException("misplaced blank"), out);
+            return;
+        }
+        if (headLines > maxHeadLines) {
+            refuse(in, new TooLongHttpHeaderException("too many header lines"), out);
             return;
         }
         int messages = out.size();
@@ -96,6 +104,14 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         for (int i = messages; i < out.size(); i++) {
             noteMessage(out.get(i));
         }
+    }
+
+    private void refuse(ByteBuf in, Exception cause, List<Object> out) {
+        broken = true;
+        HttpMessage refused = createInvalidMessage();
+        refused.setDecoderResult(DecoderResult.failure(cause));
+        out.add(refused);
+        in.skipBytes(in.readableBytes());
     }
 
     private void noteConsumed(ByteBuf in, int start) {
@@ -117,6 +133,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         if (message instanceof LastHttpContent) {
             headOpen = true;
             headBytes = 0;
+            headLines = 0;
             lineSeen = false;
             lineEnded = false;
         }
@@ -139,6 +156,9 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             seen |= octet > ' ';
             lineStart = octet == '\n' && seen;
             firstLine &= !lineStart;
+            if (lineStart) {
+                headLines++;
+            }
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
         return false;

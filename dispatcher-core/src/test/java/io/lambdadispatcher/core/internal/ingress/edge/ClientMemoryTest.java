@@ -187,7 +187,7 @@ class ClientMemoryTest {
     void should_count_a_response_that_its_client_does_not_take() {
         Client client = new Client();
         client.writeAndFlush(Unpooled.wrappedBuffer(new byte[960_000]));
-        client.account.onResponse(960_000);
+        client.account.onHeld(960_000);
         loop.runPendingTasks();
         assertThat(client.isOpen()).isFalse();
     }
@@ -241,7 +241,7 @@ class ClientMemoryTest {
     void should_close_connections_later_when_a_response_comes() {
         Client client = new Client();
         client.held = 960_000;
-        client.account.onResponse(960_000);
+        client.account.onHeld(960_000);
         assertThat(memory.level()).isEqualTo(Level.FULL);
         assertThat(client.isOpen()).isTrue();
         assertThat(memory.open(loop, (head, end, response) -> new DiscardingSink(), CONNECTION))
