@@ -122,7 +122,8 @@ public final class Settings {
                             + " at most half of the queue.");
     public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT = FUNCTION.setting(
                     "function.pending-timeout", duration(), "10s")
-            .doc("Maximum time that a queued request waits for a worker before it gets 503.");
+            .doc("Maximum time that a queued request waits for a worker before it gets 503. A queue that has not been"
+                    + " empty for this time sheds what has waited for more than 500 ms, or a twentieth of this time.");
     public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
                     "function.request-timeout", duration(), "15m")
             .doc(

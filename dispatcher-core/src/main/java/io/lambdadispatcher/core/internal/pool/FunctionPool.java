@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -19,6 +20,8 @@ public final class FunctionPool {
 
     private static final int MIN_QUEUE_SHARE = 16;
 
+    private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
     private final FunctionOptions options;
     private final List<PoolShard> shards;
 
@@ -30,6 +33,12 @@ public final class FunctionPool {
 
     final AtomicInteger streams = new AtomicInteger();
 
+    /** Since when requests have waited without a pause and workers have served. */
+    private volatile long standsSinceNanos;
+
+    private final long pendingTimeoutNanos;
+    private final long staleNanos;
+
     final ClientShares shares = new ClientShares();
 
     /** The tag that was served last on any event loop. Loops may overwrite each other's, which moves it back by a few tags. */
@@ -39,6 +48,8 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
+        this.pendingTimeoutNanos = options.pendingTimeout().toNanos();
+        this.staleNanos = Math.max(MIN_STALE_NANOS, pendingTimeoutNanos / 20);
         this.shards = loops.stream()
                 .map(loop -> new PoolShard(this, loop, loops.size(), observer))
                 .toList();
@@ -84,6 +95,28 @@ public final class FunctionPool {
     /** Returns how many requests of one client may be queued, by the same kind of rule: one client fills at most half of the queue. */
     int queueShare() {
         return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
+    }
+
+    void onPending(long nowNanos) {
+        if (pending.getAndIncrement() == 0) {
+            standsSinceNanos = nowNanos;
+        }
+    }
+
+    void onStreamOpened(long nowNanos) {
+        if (streams.getAndIncrement() == 0) {
+            standsSinceNanos = nowNanos;
+        }
+    }
+
+    /**
+     * Says whether a request has waited for too long to be served although its turn has come. That is so once the queue has not been
+     * empty for the pending timeout while workers served: then it will not empty soon, and whoever is served in the order of arrival
+     * has waited nearly until its timeout. Shedding those that are stale serves fresh requests in time instead. A queue that is
+     * younger, as after a cold start, is left alone. {@code SheddingSimulationTest} compares this with CoDel and adaptive LIFO.
+     */
+    boolean isStale(long sinceNanos, long nowNanos) {
+        return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= pendingTimeoutNanos;
     }
 
     /** All requests that wait, for whatever reason. */

@@ -172,7 +172,7 @@ public final class PoolShard implements ExchangeOwner {
 
     private void enqueue(FairQueue.Ticket<Exchange> ticket) {
         // In this order: see the comment of this class.
-        pool.pending.incrementAndGet();
+        pool.onPending(nanoTime());
         waiting.add(ticket);
         serveWaiting();
         if (waiting.size() > 0) {
@@ -318,6 +318,12 @@ public final class PoolShard implements ExchangeOwner {
         }
         // Counted off first, because the carrier may end the exchange at once.
         onLeft(head.entry);
+        // The last one is served even so, because shedding must leave no stream idle.
+        if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
+            observer.onProtection(Protection.QUEUE_SHED);
+            failQueued(head.entry, "no worker soon free", ", whose queue does not empty");
+            return true;
+        }
         if (dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
@@ -415,7 +421,7 @@ public final class PoolShard implements ExchangeOwner {
     private void queueAgain(FairQueue.Ticket<Exchange> ticket) {
         ticket.entry.onWaiting(ticket);
         ticket.entry.share(pool.shares).onQueued();
-        pool.pending.incrementAndGet();
+        pool.onPending(nanoTime());
         waiting.add(ticket);
     }
 
@@ -487,18 +493,22 @@ public final class PoolShard implements ExchangeOwner {
 
     private void onPendingTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeft(expired.entry);
-        failQueued(expired.entry, "no worker free for function ");
+        failQueued(expired.entry, "no worker free", withinTimeout());
     }
 
     private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeftOverShare(expired.entry);
-        failQueued(expired.entry, "too many unfinished requests of the same client for function ");
+        failQueued(expired.entry, "too many unfinished requests of the same client", withinTimeout());
     }
 
-    private void failQueued(Exchange exchange, String why) {
+    private String withinTimeout() {
+        return " within " + millis(pool.options().pendingTimeout());
+    }
+
+    private void failQueued(Exchange exchange, String why, String more) {
         exchange.fail(new Failure(
                 Failure.Kind.QUEUE_TIMEOUT,
-                why + pool.options().name() + " within " + millis(pool.options().pendingTimeout())));
+                why + " for function " + pool.options().name() + more));
     }
 
     private void onRequestTimeout(Exchange exchange) {
@@ -571,7 +581,7 @@ public final class PoolShard implements ExchangeOwner {
     /** A worker stream has opened. */
     public void onStreamOpened(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
-        pool.streams.incrementAndGet();
+        pool.onStreamOpened(nanoTime());
         addFree(member, stream);
     }
 
