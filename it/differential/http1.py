@@ -167,6 +167,8 @@ class Contenders:
         self.ports = dict(zip(names, ports[3:3 + len(names)]))
         self.backends = dict(zip(names, ports[3 + len(names):]))
         self.ports["node"] = self.backends["node"]
+
+    def start(self):
         self.start_backend()
         self.start_nginx()
         self.start_haproxy()
@@ -242,7 +244,8 @@ backend application
 
     def stop(self):
         for process in reversed(self.processes):
-            os.killpg(process.pid, signal.SIGTERM)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
         for process in self.processes:
             try:
                 process.wait(15)
@@ -325,11 +328,14 @@ def main():
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    # So that nothing is left running.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     written = table()
     cases = written + list(mutated(written, options.cases, options.seed))
     with tempfile.TemporaryDirectory() as directory:
         contenders = Contenders(directory)
         try:
+            contenders.start()
             examples = asyncio.run(run(contenders, cases, options.verbose))
         finally:
             contenders.stop()
