@@ -21,8 +21,6 @@ for (const port of ports) {
     });
     request.on('error', () => {});
   });
-  server.on('upgrade', (request, socket) => socket.destroy());
-  server.on('connect', (request, socket) => socket.destroy());
   server.listen(port, '127.0.0.1');
 }
 http.createServer((request, response) => {

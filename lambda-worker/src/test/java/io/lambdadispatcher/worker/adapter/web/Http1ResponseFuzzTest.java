@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import io.lambdadispatcher.wire.testkit.Splits;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -58,6 +59,10 @@ class Http1ResponseFuzzTest {
     private static String describe(List<Object> parts) {
         StringBuilder seen = new StringBuilder();
         for (Object part : parts) {
+            if (part instanceof ByteBuf tunnelled) {
+                seen.append(ByteBufUtil.hexDump(tunnelled));
+                continue;
+            }
             if (((HttpObject) part).decoderResult().isFailure()) {
                 return seen + " malformed";
             }

@@ -18,7 +18,7 @@ import java.util.List;
 
 /**
  * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, folded
- * lines (RFC 9112 sections 6.3 and 5.2), and request lines with a blank before them, with tabs, or with another protocol's name. These are
+ * lines (RFC 9112 sections 6.3 and 5.2), and request lines with a blank before them, with control characters, or with another protocol's name. These are
  * shapes on which two servers may disagree where a request ends, or whether there is one. Event loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
@@ -139,7 +139,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         }
     }
 
-    /** Returns whether a line of the head begins with a blank, or its first line has a tab. Looks no further than the head's end. */
+    /**
+     * Returns whether a line of the head begins with a blank, or its first line has a control character, which
+     * Netty would take for a blank. Looks no further than the head's end.
+     */
     private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
         boolean lineStart = lineEnded;
@@ -147,7 +150,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         boolean lineEmpty = true;
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
             byte octet = in.getByte(i);
-            if (octet == ' ' && (lineStart || !seen) || octet == '\t' && (lineStart || firstLine)) {
+            if (octet == ' ' && (lineStart || !seen) || octet == '\t' && lineStart || firstLine && isControl(octet)) {
                 return true;
             }
             if (octet == '\n' && lineEmpty && seen) {
@@ -162,6 +165,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
         return false;
+    }
+
+    private static boolean isControl(byte octet) {
+        return octet >= 0 && octet < ' ' && octet != '\r' && octet != '\n';
     }
 
     @Override

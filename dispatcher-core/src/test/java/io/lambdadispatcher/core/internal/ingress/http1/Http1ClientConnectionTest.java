@@ -398,6 +398,8 @@ class Http1ClientConnectionTest {
                 "GET\t/ HTTP/1.1\r\nhost: a\r\n\r\n",
                 "GET /\tHTTP/1.1\r\nhost: a\r\n\r\n",
                 "GET / HTTP/1.1\t\r\nhost: a\r\n\r\n",
+                "GET /\u000b HTTP/1.1\r\nhost: a\r\n\r\n",
+                "\u0000GET / HTTP/1.1\r\nhost: a\r\n\r\n",
                 "GET / http/1.1\r\nhost: a\r\n\r\n",
                 "GET / HTTPS/1.1\r\nhost: a\r\n\r\n"
             })
