@@ -228,7 +228,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
             return;
         }
         invite(request);
-        upload = new WholeUpload((int) announced, maxBytes, taker);
+        upload = new WholeUpload((int) announced, maxBytes, child.budget(), taker);
     }
 
     private void onStream(HttpRequest request, Invocation invocation) {
@@ -322,7 +322,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
 
         @Override
         public void onTooLarge() {
-            invocation.endFailed(Failure.CHILD_FAILED, "an answer of more than " + maxBytes + " octets");
+            invocation.endFailed(
+                    Failure.CHILD_FAILED,
+                    "an answer that is too large: more than " + maxBytes
+                            + " bytes, or than the worker's memory has room for");
             refuseSize();
             child.onAnswered(invocation);
         }

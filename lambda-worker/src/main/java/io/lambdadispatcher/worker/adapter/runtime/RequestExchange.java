@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -60,6 +61,10 @@ final class RequestExchange implements BodyReader, Answer {
     private final Response response;
 
     private final BodyBuffer body;
+
+    /** What the body has taken of the budget. Given back on the thread that ends it, whichever that is. */
+    private final AtomicLong takenBytes = new AtomicLong();
+
     private boolean refused;
     private @Nullable Invocation invocation;
 
@@ -80,7 +85,8 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void onCancel(ErrorCode code) {
-        body.release();
+        refused = true;
+        releaseBody();
         if (invocation != null) {
             shared.pool().drop(invocation);
         }
@@ -90,9 +96,35 @@ final class RequestExchange implements BodyReader, Answer {
 
     @Override
     public void onData(ByteBuf octets) {
-        if (!body.add(octets) && !refused) {
+        int bytes = octets.readableBytes();
+        if (refused || !shared.pool().budget().tryTake(takenBytes.get(), bytes)) {
+            octets.release();
+            refuseMemory();
+            return;
+        }
+        takenBytes.addAndGet(bytes);
+        if (!body.add(octets)) {
+            giveBack();
             refuseSize();
         }
+    }
+
+    /** Another worker may have room. */
+    private void refuseMemory() {
+        if (!refused) {
+            refused = true;
+            releaseBody();
+            response.fail(ErrorCode.REFUSED, "the requests that this worker gathers take all the memory that they may");
+        }
+    }
+
+    private void releaseBody() {
+        body.release();
+        giveBack();
+    }
+
+    private void giveBack() {
+        shared.pool().budget().giveBack(takenBytes.getAndSet(0));
     }
 
     /** No event has a place for trailers. */
@@ -111,6 +143,7 @@ final class RequestExchange implements BodyReader, Answer {
             };
             aside(makeEvent, refusal -> {
                 whole.release();
+                giveBack();
                 response.fail(ErrorCode.REFUSED, "no thread is free: " + refusal.getMessage());
             });
         }
@@ -124,6 +157,7 @@ final class RequestExchange implements BodyReader, Answer {
             return null;
         } finally {
             whole.release();
+            giveBack();
         }
     }
 
@@ -142,7 +176,8 @@ final class RequestExchange implements BodyReader, Answer {
 
     @Override
     public void onFailed(ErrorCode code) {
-        body.release();
+        refused = true;
+        releaseBody();
     }
 
     private void refuseSize() {

@@ -84,6 +84,10 @@ final class RuntimeChild implements ChildListener {
         this.loop = pool.loop();
     }
 
+    BodyBudget budget() {
+        return pool.budget();
+    }
+
     // Its life.
 
     void start(ClientTransport transport) {

@@ -39,6 +39,9 @@ final class RuntimePool {
     private static final Logger log = LoggerFactory.getLogger(RuntimePool.class);
 
     private final RuntimeConfig config;
+    /** A quarter of the heap, like the events that wait. */
+    private final BodyBudget budget = new BodyBudget(Runtime.getRuntime().maxMemory() / 4);
+
     private final ClientTransport transport = ClientTransport.best();
     private final MultiThreadIoEventLoopGroup group;
     private final EventLoop loop;
@@ -58,6 +61,10 @@ final class RuntimePool {
         for (int i = 1; i <= config.children(); i++) {
             children.add(new RuntimeChild(this, config, "runtime-" + i));
         }
+    }
+
+    BodyBudget budget() {
+        return budget;
     }
 
     /** Once. */

@@ -17,33 +17,59 @@ final class WholeUpload implements Upload {
     }
 
     private final BodyBuffer body;
+    private final BodyBudget budget;
     private final Taker taker;
+    private long takenBytes;
+    private boolean tooLarge;
 
     /** @param announcedBytes -1 = unknown; no more than {@code maxBytes} */
-    WholeUpload(int announcedBytes, int maxBytes, Taker taker) {
+    WholeUpload(int announcedBytes, int maxBytes, BodyBudget budget, Taker taker) {
         this.body = BodyBuffer.ofArray(announcedBytes, maxBytes);
+        this.budget = budget;
         this.taker = taker;
     }
 
     @Override
     public void onOctets(ByteBuf part) {
-        boolean wasTooLarge = body.isTooLarge();
-        if (!body.add(part) && !wasTooLarge) {
+        if (tooLarge) {
+            part.release();
+            return;
+        }
+        int bytes = part.readableBytes();
+        boolean fits = budget.tryTake(takenBytes, bytes);
+        if (!fits) {
+            part.release();
+        } else {
+            takenBytes += bytes;
+            fits = body.add(part);
+        }
+        if (!fits) {
+            tooLarge = true;
+            end();
             taker.onTooLarge();
         }
     }
 
     @Override
     public void onEnd(HttpHeaders trailers) {
-        if (!body.isTooLarge()) {
-            taker.onWhole(body.toArray());
+        if (!tooLarge) {
+            byte[] whole = body.toArray();
+            end();
+            taker.onWhole(whole);
         }
     }
 
     @Override
     public void onBroken() {
-        if (!body.isTooLarge()) {
+        if (!tooLarge) {
+            end();
             taker.onBroken();
         }
+    }
+
+    private void end() {
+        body.release();
+        budget.giveBack(takenBytes);
+        takenBytes = 0;
     }
 }

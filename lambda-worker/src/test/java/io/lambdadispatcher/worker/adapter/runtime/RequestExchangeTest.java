@@ -12,8 +12,12 @@ import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Reset;
 import io.lambdadispatcher.worker.handler.Request;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -109,6 +113,64 @@ class RequestExchangeTest {
                 (request, response) -> new RequestExchange(shared(NO_THREADS), request, response).start())) {
             assertThat(afterLargeRequest(harness)).isEqualTo(ErrorCode.REFUSED);
         }
+    }
+
+    /** Each alone is as large as it may be, and all together would be too much. */
+    @Test
+    void should_leave_a_request_to_another_worker_if_others_take_the_memory() throws Exception {
+        BodyBudget budget = pool.budget();
+        long others = 0;
+        for (int i = 0; i < 64; i++) {
+            assertThat(budget.tryTake(others, Integer.MAX_VALUE))
+                    .as("a body that is alone")
+                    .isTrue();
+            others += Integer.MAX_VALUE;
+        }
+        try (Harness harness = new Harness(
+                (request, response) -> new RequestExchange(shared(Runnable::run), request, response).start())) {
+            assertThat(afterLargeRequest(harness)).isEqualTo(ErrorCode.REFUSED);
+        }
+        assertThat(budget.takenBytes()).isEqualTo(others);
+        budget.giveBack(others);
+    }
+
+    @Test
+    void should_give_back_the_memory_of_a_request_that_fails() throws Exception {
+        try (Harness harness = new Harness(
+                (request, response) -> new RequestExchange(shared(NO_THREADS), request, response).start())) {
+            assertThat(afterLargeRequest(harness)).isEqualTo(ErrorCode.REFUSED);
+        }
+        assertThat(pool.budget().takenBytes()).isZero();
+    }
+
+    @Test
+    void should_refuse_an_answer_that_there_is_no_room_for() {
+        BodyBudget budget = new BodyBudget(10);
+        assertThat(budget.tryTake(0, 6)).isTrue();
+        List<String> seen = new ArrayList<>();
+        WholeUpload upload = new WholeUpload(-1, 100, budget, new WholeUpload.Taker() {
+            @Override
+            public void onWhole(byte[] octets) {
+                seen.add("whole " + octets.length);
+            }
+
+            @Override
+            public void onTooLarge() {
+                seen.add("too large");
+            }
+
+            @Override
+            public void onBroken() {
+                seen.add("broken");
+            }
+        });
+        upload.onOctets(Unpooled.wrappedBuffer(new byte[4]));
+        assertThat(budget.takenBytes()).isEqualTo(10);
+        upload.onOctets(Unpooled.wrappedBuffer(new byte[1]));
+        upload.onOctets(Unpooled.wrappedBuffer(new byte[1]));
+        upload.onEnd(EmptyHttpHeaders.INSTANCE);
+        assertThat(seen).containsExactly("too large");
+        assertThat(budget.takenBytes()).isEqualTo(6);
     }
 
     private static ErrorCode afterLargeRequest(Harness harness) throws Exception {
