@@ -202,13 +202,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /**
      * Looks for what takes too long: a client that is too slow holds a worker's stream.
      *
+     * @param reading whether what the client sends arrives
      * @param windowOpen whether the window of the connection lets the client send
      * @return whether a part of the response waits
      */
-    boolean look(long now, boolean windowOpen) {
+    boolean look(long now, boolean reading, boolean windowOpen) {
         HttpLimits limits = connection.context().limits();
         boolean pending = outlet.pendingBytes() > 0;
-        boolean toTake = pending && connection.isWindowClosed(stream);
+        boolean toTake = pending && reading && connection.isWindowClosed(stream);
         responsePace = responsePace == null && toTake ? new Pace() : responsePace;
         if (responsePace != null
                 && responsePace.isTooSlow(
@@ -216,7 +217,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             connection.context().observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cutOff();
         } else if (state == State.REQUESTED && !tunnel) {
-            lookAtBody(now, windowOpen && stream.state().remoteSideOpen() && connection.isExpectingBody(stream));
+            lookAtBody(
+                    now,
+                    reading && windowOpen && stream.state().remoteSideOpen() && connection.isExpectingBody(stream));
         } else {
             lookAtSilence(now, !pending && mayBeForgotten());
         }

@@ -414,4 +414,16 @@ class Http1ClientConnectionTest {
         assertThat(sent().split("HTTP/1.1 103 ", -1)).hasSize(11);
         assertThat(protections).isEmpty();
     }
+
+    @Test
+    void should_leave_a_head_its_time_while_it_is_not_read() {
+        read(BEGUN);
+        channel.config().setAutoRead(false);
+        pass(HEAD_TIMEOUT.multipliedBy(2));
+        channel.config().setAutoRead(true);
+        pass(HEAD_TIMEOUT);
+        assertThat(sent()).isEmpty();
+        read(REST);
+        assertThat(sent()).startsWith("HTTP/1.1 204 ");
+    }
 }

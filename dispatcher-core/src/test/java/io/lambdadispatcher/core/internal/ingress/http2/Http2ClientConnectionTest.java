@@ -662,4 +662,34 @@ class Http2ClientConnectionTest {
         channel.empty();
         assertThat(sent(1)).hasSizeGreaterThan(100).containsOnly(Http2FrameTypes.HEADERS);
     }
+
+    /** As when the memory for clients is used up: neither its bodies nor its window updates arrive. */
+    @Test
+    void should_blame_no_client_that_is_not_read() {
+        read(head(1, false, request("POST")));
+        read(head(3, true, request("GET")));
+        responses.get(1).onHead(new DefaultHttp2Headers().status("200"), false);
+        responses.get(1).onData(ByteBufUtil.writeAscii(channel.alloc(), "ab"), true);
+        sent(0);
+        channel.config().setAutoRead(false);
+        pass(BODY_TIMEOUT.multipliedBy(2));
+        assertThat(sent(0)).isEmpty();
+        assertThat(protections).isEmpty();
+
+        channel.config().setAutoRead(true);
+        pass(BODY_TIMEOUT.multipliedBy(2));
+        assertThat(protections).contains(Protection.BODY_TOO_SLOW, Protection.RESPONSE_TOO_SLOW);
+    }
+
+    @Test
+    void should_leave_a_head_its_time_while_it_is_not_read() {
+        read(GET_BEGUN);
+        channel.config().setAutoRead(false);
+        pass(HEAD_TIMEOUT.multipliedBy(2));
+        channel.config().setAutoRead(true);
+        pass(HEAD_TIMEOUT);
+        assertThat(sent(0)).isEmpty();
+        read(GET_REST);
+        assertThat(responses).hasSize(1);
+    }
 }
