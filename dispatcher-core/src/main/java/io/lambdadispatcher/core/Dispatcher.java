@@ -83,7 +83,7 @@ public final class Dispatcher implements AutoCloseable {
         forwarding = from.forwarding;
         launchers = from.allLaunchers();
         invoker = from.invoker;
-        byte[] secret = from.secretOrRandom();
+        Function<String, byte[]> keyOf = from.keys();
         Map<String, DirectFunction> direct = from.directFunctions();
         engine = new Engine(
                 from.transport,
@@ -98,20 +98,25 @@ public final class Dispatcher implements AutoCloseable {
                 Descriptors.forClients(limits, from.functions),
                 engine.loopIndexes().keySet(),
                 observer);
-        superviseLaunches(from, direct, secret, workerListener.tls() != null);
         List<Channel> bound = new ArrayList<>();
         try {
-            bound.add(engine.listen(workerListener, workerPort(from, workerListener, secret)));
+            superviseLaunches(from, direct, keyOf, workerListener.tls() != null);
+            bound.add(engine.listen(workerListener, workerPort(from, workerListener, keyOf)));
             for (ListenerOptions listener : from.publicListeners) {
                 bound.add(engine.listen(listener, publicPort(listener)));
             }
-        } catch (RuntimeException e) {
+            workerPort = bound.get(0);
+            publicPorts = bound.subList(1, bound.size());
+            startLaunches(from);
+        } catch (RuntimeException | Error e) {
+            supervisors.values().forEach(LaunchSupervisor::close);
             bound.forEach(port -> port.close().awaitUninterruptibly());
             engine.shutdown(Duration.ZERO);
             throw e;
         }
-        workerPort = bound.get(0);
-        publicPorts = bound.subList(1, bound.size());
+    }
+
+    private void startLaunches(Builder from) {
         from.history.forEach(earlier -> {
             LaunchSupervisor supervisor = supervisors.get(earlier.function());
             if (supervisor != null) {
@@ -122,7 +127,8 @@ public final class Dispatcher implements AutoCloseable {
         supervisors.values().forEach(supervisor -> supervisor.start(dialBack));
     }
 
-    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, byte[] secret, boolean tls) {
+    private void superviseLaunches(
+            Builder from, Map<String, DirectFunction> direct, Function<String, byte[]> keyOf, boolean tls) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
@@ -134,7 +140,7 @@ public final class Dispatcher implements AutoCloseable {
                                 launcher,
                                 registry,
                                 engine.anyLoop(),
-                                secret,
+                                keyOf.apply(function),
                                 tls,
                                 direct.get(function),
                                 observer));
@@ -153,11 +159,11 @@ public final class Dispatcher implements AutoCloseable {
                         .toList();
     }
 
-    private WorkerPort workerPort(Builder from, ListenerOptions listener, byte[] secret) {
+    private WorkerPort workerPort(Builder from, ListenerOptions listener, Function<String, byte[]> keyOf) {
         TlsOptions tls = listener.tls();
         return new WorkerPort(
                 new WorkerPort.Access(
-                        secret,
+                        keyOf,
                         tls == null ? null : TlsContexts.forWorkers(tls),
                         from.pingInterval,
                         from.pingTimeout,
@@ -332,6 +338,8 @@ public final class Dispatcher implements AutoCloseable {
 
         byte @Nullable [] secret;
 
+        final Map<String, byte[]> secrets = new HashMap<>();
+
         @Nullable
         WorkerLauncher launcher;
 
@@ -383,9 +391,21 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Signs launch tokens; workers launched by others need it too. At least 16 octets; random by default. */
-        public Builder secret(byte[] octets) {
-            secret = octets.clone();
+        /**
+         * Sets the secret that the keys of all functions are derived from, at least 16 bytes. A key signs the launch tokens of its
+         * function. Workers that launch themselves need the secret or their function's key. Default: random.
+         */
+        public Builder secret(byte[] bytes) {
+            secret = bytes.clone();
+            return this;
+        }
+
+        /**
+         * Sets the secret of one function, at least 16 bytes. Workers that hold it cannot take the requests of other functions.
+         * Default: that of {@link #secret(byte[])}.
+         */
+        public Builder secret(String function, byte[] bytes) {
+            secrets.put(function, bytes.clone());
             return this;
         }
 
@@ -522,9 +542,7 @@ public final class Dispatcher implements AutoCloseable {
         private Map<String, DirectFunction> directFunctions() {
             Map<String, DirectFunction> all = new HashMap<>();
             direct.forEach((name, options) -> {
-                if (functions.stream().noneMatch(function -> function.name().equals(name))) {
-                    throw new IllegalArgumentException("direct: '" + name + "', expected one of the functions given");
-                }
+                requireConfigured("direct", name);
                 if (invoker == null) {
                     throw new IllegalArgumentException("invoker: none given, expected one for direct '" + name + "'");
                 }
@@ -533,18 +551,31 @@ public final class Dispatcher implements AutoCloseable {
             return all;
         }
 
-        private byte[] secretOrRandom() {
-            byte[] given = secret;
-            if (given == null) {
-                byte[] random = new byte[32];
-                new SecureRandom().nextBytes(random);
-                return random;
+        private Function<String, byte[]> keys() {
+            byte[] common = secret == null ? new byte[32] : secret;
+            if (secret == null) {
+                new SecureRandom().nextBytes(common);
             }
-            if (given.length < LaunchToken.MIN_SECRET_BYTES) {
+            requireLong("secret", common);
+            secrets.forEach((function, own) -> {
+                requireConfigured("secret", function);
+                requireLong("secret of function " + function, own);
+            });
+            Map<String, byte[]> ofFunctions = Map.copyOf(secrets);
+            return function -> LaunchToken.key(ofFunctions.getOrDefault(function, common), function);
+        }
+
+        private static void requireLong(String what, byte[] secret) {
+            if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
                 throw new IllegalArgumentException(
-                        "secret: " + given.length + " octets, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+                        what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
             }
-            return given;
+        }
+
+        private void requireConfigured(String what, String name) {
+            if (functions.stream().noneMatch(function -> function.name().equals(name))) {
+                throw new IllegalArgumentException(what + ": '" + name + "', expected one of the functions given");
+            }
         }
 
         private RequestRouter routerOrFirst() {

@@ -27,6 +27,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
@@ -44,6 +45,7 @@ final class DispatcherAssembly {
     private final Configuration configuration;
     private final Supplier<DialBackAddress.Found> ownAddress;
     private final List<FunctionConfiguration> functions;
+    private final List<Runnable> closings = new ArrayList<>();
 
     DispatcherAssembly(Configuration configuration) {
         this(configuration, DialBackAddress::find);
@@ -54,6 +56,11 @@ final class DispatcherAssembly {
         this.configuration = configuration;
         this.ownAddress = ownAddress;
         functions = configuration.functions();
+    }
+
+    /** Ends what {@link #builder} has made, if no dispatcher that would do so was started. */
+    void abandon() {
+        closings.forEach(Runnable::run);
     }
 
     Dispatcher.Builder builder(Transport transport, DispatcherObserver observer) throws StartException {
@@ -86,7 +93,9 @@ final class DispatcherAssembly {
             }
         }
         if (any) {
-            builder.invoker(invoker());
+            FunctionInvoker invoker = invoker();
+            closings.add(invoker::close);
+            builder.invoker(invoker);
         }
     }
 
@@ -109,9 +118,15 @@ final class DispatcherAssembly {
     }
 
     private void workers(Dispatcher.Builder builder) throws StartException {
-        byte[] secret = secret();
-        if (secret != null) {
-            builder.secret(secret);
+        byte[] common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        if (common != null) {
+            builder.secret(common);
+        }
+        for (FunctionConfiguration function : functions) {
+            byte[] own = function.secret();
+            if (own != null) {
+                builder.secret(function.options().name(), own);
+            }
         }
         List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
         if (dialBack.isEmpty() && any(Launcher.LAMBDA)) {
@@ -139,6 +154,7 @@ final class DispatcherAssembly {
     }
 
     private void launch(Launcher kind, WorkerLauncher launcher, Dispatcher.Builder builder) {
+        closings.add(() -> launcher.close(Duration.ZERO));
         functions.stream()
                 .filter(function -> function.launcher() == kind)
                 .forEach(function -> builder.launcher(function.options().name(), launcher));
@@ -217,12 +233,6 @@ final class DispatcherAssembly {
         return chain == null || privateKey == null
                 ? null
                 : new TlsOptions(chain, privateKey, configuration.find(clients));
-    }
-
-    /** @return {@code null}: only the dispatcher launches workers, so that nobody else needs it */
-    private byte @Nullable [] secret() {
-        byte[] secret = configuration.find(Settings.WORKERS_SECRET);
-        return secret != null ? secret : configuration.find(Settings.WORKERS_SECRET_FILE);
     }
 
     private LocalWorkers localWorkers() {

@@ -8,7 +8,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** {@code dispatcher serve | demo | check-config}. Exit codes: 0 as asked, 1 failed, 2 wrong flags or settings. */
+/** {@code dispatcher serve | demo | check-config | worker-keys}. Exit codes: 0 as asked, 1 failed, 2 wrong flags or settings. */
 public final class Main {
     private Main() {}
 
@@ -26,6 +26,7 @@ public final class Main {
         line.addSubcommand(new ServeCommand(environment, termination).spec());
         line.addSubcommand(new DemoCommand(environment, termination).spec());
         line.addSubcommand(new CheckConfigCommand(environment).spec());
+        line.addSubcommand(new WorkerKeysCommand(environment).spec());
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {

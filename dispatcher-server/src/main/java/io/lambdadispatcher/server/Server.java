@@ -97,12 +97,7 @@ final class Server {
         openAdmin();
         StateFile remembered = readState();
         DispatcherAssembly assembly = new DispatcherAssembly(configuration);
-        Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
-        if (remembered != null) {
-            builder.launchHistory(
-                    remembered.earlier().taken(), remembered.earlier().functions());
-        }
-        Dispatcher started = builder.start();
+        Dispatcher started = start(assembly, transport, remembered);
         dispatcher = started;
         if (remembered != null) {
             remembered.keep(started::launchHistory);
@@ -119,6 +114,21 @@ final class Server {
                         .collect(Collectors.toMap(
                                 f -> f.options().name(),
                                 f -> f.options().capacity().minWorkers())));
+    }
+
+    private Dispatcher start(DispatcherAssembly assembly, TransportChoice transport, @Nullable StateFile remembered)
+            throws StartException {
+        try {
+            Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
+            if (remembered != null) {
+                builder.launchHistory(
+                        remembered.earlier().taken(), remembered.earlier().functions());
+            }
+            return builder.start();
+        } catch (StartException | RuntimeException | Error e) {
+            assembly.abandon();
+            throw e;
+        }
     }
 
     private @Nullable StateFile readState() throws StartException {
@@ -152,7 +162,9 @@ final class Server {
             admin = new AdminServer(
                     address,
                     new AdminPages(readiness, launching, metrics::scrape),
-                    new AdminAccess(configuration.get(Settings.ADMIN_HOSTS), configuration.adminToken()),
+                    new AdminAccess(
+                            configuration.get(Settings.ADMIN_HOSTS),
+                            configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE)),
                     metrics.observer()::onProtection);
         } catch (IOException e) {
             throw new StartException(

@@ -2,12 +2,15 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -49,8 +52,26 @@ class MainTest {
         assertThat(err.toString()).isEmpty();
     }
 
+    @Test
+    void should_print_the_keys_of_workers() {
+        assertThat(run("worker-keys", "--workers-secret", SECRET, "--function-name", "images"))
+                .isEqualTo(ExitCode.OK);
+        String ofAll = out.toString();
+        assertThat(ofAll)
+                .isEqualTo("images "
+                        + HexFormat.of().formatHex(LaunchToken.key(SECRET.getBytes(StandardCharsets.UTF_8), "images"))
+                        + System.lineSeparator());
+
+        run("worker-keys", "--workers-secret", SECRET, "--function-name", "images", "--function-secret", SECRET + "x");
+        assertThat(out.toString().substring(ofAll.length()))
+                .isEqualTo("images "
+                        + HexFormat.of()
+                                .formatHex(LaunchToken.key((SECRET + "x").getBytes(StandardCharsets.UTF_8), "images"))
+                        + System.lineSeparator());
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"serve", "demo", "check-config"})
+    @ValueSource(strings = {"serve", "demo", "check-config", "worker-keys"})
     void should_refuse_wrong_settings_with_2_and_all_problems(String command) {
         assertThat(run(command, "--publik-plain-port", "80", "--workers-port=x", "stray"))
                 .isEqualTo(ExitCode.USAGE);

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RouteTableTest {
     private static FunctionConfiguration function(String name, Route route) {
-        return new FunctionConfiguration(FunctionOptions.of(name), route, null, Launcher.SELF, name, name, null);
+        return new FunctionConfiguration(FunctionOptions.of(name), route, null, Launcher.SELF, name, name, null, null);
     }
 
     private static FunctionConfiguration function(String name, @Nullable String host, String path) {

@@ -177,7 +177,7 @@ class LayerIT {
 
     private static void serveDispatcher(LambdaApi api, Rig rig) throws Exception {
         String token = new LaunchToken("demo", "layer-1", Instant.now().plusSeconds(300))
-                .sign(Rig.SECRET.getBytes(StandardCharsets.UTF_8));
+                .sign(LaunchToken.key(Rig.SECRET.getBytes(StandardCharsets.UTF_8), "demo"));
         api.events.add("{\"function\":\"demo\",\"workerId\":\"layer-1\",\"token\":\"" + token
                 + "\",\"addresses\":[\"127.0.0.1:"
                 + rig.dispatcher.workerAddress().getPort()

@@ -14,7 +14,11 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,11 +39,12 @@ class OverloadIT {
     private static final LongAdder workerLosses = new LongAdder();
 
     private static Rig rig;
+    private static Path large;
 
     private final List<SocketChannel> attackers = new ArrayList<>();
 
     @BeforeAll
-    static void start() {
+    static void start() throws IOException {
         DispatcherObserver observer = new DispatcherObserver() {
             @Override
             public void onProtection(Protection what) {
@@ -55,16 +60,27 @@ class OverloadIT {
                 .clientMemoryBytes(LIMIT)
                 .maxConnections(400)
                 .build();
+        // Requests to it wait until their time is over, because it has no worker.
+        FunctionOptions parked = FunctionOptions.builder("parked")
+                .pending(1000, Duration.ofSeconds(10))
+                .build();
         rig = Rig.start(
                 FunctionOptions.of("demo"),
                 observer,
-                builder -> builder.limits(limits).eventLoops(1));
-        rig.worker(1, 1000);
+                builder -> builder.limits(limits)
+                        .eventLoops(1)
+                        .function(parked)
+                        .router(head -> head.path().toString().startsWith("/parked") ? "parked" : "demo"));
+        large = Files.write(Files.createTempFile("overload", ".bin"), new byte[16 << 20]);
+        Map<String, String> variables = new HashMap<>(Rig.DEMO);
+        variables.put("DEMO_FILE", large.toString());
+        rig.worker(1, 200, variables);
     }
 
     @AfterAll
     static void stop() throws Exception {
         rig.close();
+        Files.delete(large);
     }
 
     @AfterEach
@@ -73,6 +89,7 @@ class OverloadIT {
             attacker.close();
         }
         rig.awaitAllFree();
+        assertThat(rig.pool().streams()).isEqualTo(200);
         Rig.await(
                 "memory of closed connections is free",
                 () -> rig.dispatcher.clients().heldBytes() < LIMIT / 16);
@@ -85,7 +102,11 @@ class OverloadIT {
         SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", rig.plainPort()));
         attackers.add(socket);
         socket.configureBlocking(false);
-        socket.write(ByteBuffer.wrap(head.getBytes(StandardCharsets.US_ASCII)));
+        try {
+            socket.write(ByteBuffer.wrap(head.getBytes(StandardCharsets.US_ASCII)));
+        } catch (IOException e) {
+            // The dispatcher has closed the connection already.
+        }
         return socket;
     }
 
@@ -109,14 +130,15 @@ class OverloadIT {
                         .send(HttpRequest.newBuilder(rig.http("/ping")).build(), BodyHandlers.ofString())
                         .body())
                 .isEqualTo("pong");
-        assertThat(rig.dispatcher.clients().heldBytes()).isLessThanOrEqualTo(LIMIT);
+        // One read of each connection may come before the event loop closes any.
+        assertThat(rig.dispatcher.clients().heldBytes()).isLessThan(2 * LIMIT);
     }
 
-    /** The handler reads nothing, and each connection may have 256 KiB of its body wait. */
+    /** No worker takes them, and each connection may have 256 KiB of its body wait. */
     @Test
     void should_close_those_whose_bodies_fill_the_memory() throws Exception {
         for (int i = 0; i < 300; i++) {
-            fill(attacker("POST /silent HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n"));
+            fill(attacker("POST /parked HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n"));
         }
         Rig.await("memory is used up", () -> {
             attackers.forEach(OverloadIT::fill);
@@ -128,14 +150,10 @@ class OverloadIT {
     /** Each response waits in the queue of a socket that nobody reads. */
     @Test
     void should_close_those_who_read_nothing() throws Exception {
-        Rig.await("memory is used up", () -> {
-            try {
-                attacker("GET /chunked-response?chunks=1000000&delay=0 HTTP/1.1\r\nhost: a\r\n\r\n");
-            } catch (IOException e) {
-                throw new IllegalStateException(e);
-            }
-            return count(Protection.MEMORY_CUT) > 0;
-        });
+        for (int i = 0; i < 150; i++) {
+            attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
+        }
+        Rig.await("memory is used up", () -> count(Protection.MEMORY_CUT) > 0);
         verifyGoodClient();
     }
 

@@ -53,7 +53,9 @@ class WorkerTest {
             for (int i = 0; i < 2; i++) {
                 ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
                 LaunchToken token = LaunchToken.verify(
-                        link.authorization.substring(Endpoints.BEARER.length()), SECRET_OCTETS, Instant.now());
+                        link.authorization.substring(Endpoints.BEARER.length()),
+                        name -> LaunchToken.key(SECRET_OCTETS, name),
+                        Instant.now());
                 assertThat(token.function()).isEqualTo("f");
                 assertThat(token.workerId()).isEqualTo("w1");
                 ControlMessage.Hello hello = link.takeMessage(ControlMessage.Hello.class);

@@ -207,14 +207,17 @@ public final class LambdaLauncher implements WorkerLauncher {
         eventLoop.shutdownGracefully(0, CLOSE_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 
-    /** One invoke, from before it is sent until its result is known. Any thread. */
-    private static final class Invoke implements LaunchedWorker {
+    /**
+     * One invoke, from before it is sent until its result is known. Any thread, and no lock: to begin may take as long as credentials do,
+     * and an event loop that kills must not wait for it.
+     */
+    static final class Invoke implements LaunchedWorker {
         final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
 
         /** The client's own future, for only cancelling that one cuts the connection. */
-        private @Nullable CompletableFuture<InvokeResponse> call;
+        private volatile @Nullable CompletableFuture<InvokeResponse> call;
 
-        synchronized void start(Supplier<CompletableFuture<InvokeResponse>> client) {
+        void start(Supplier<CompletableFuture<InvokeResponse>> client) {
             if (exit.isDone()) {
                 return; // it is not wanted any more
             }
@@ -222,6 +225,10 @@ public final class LambdaLauncher implements WorkerLauncher {
             call = started;
             started.whenComplete((response, error) ->
                     exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
+            if (exit.isDone()) {
+                // Killed before it could be seen above.
+                started.cancel(true);
+            }
         }
 
         @Override
@@ -233,10 +240,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         @Override
         public void kill() {
             exit.complete(new WorkerExit(Cause.FAILED, "given up"));
-            CompletableFuture<InvokeResponse> started;
-            synchronized (this) {
-                started = call;
-            }
+            CompletableFuture<InvokeResponse> started = call;
             if (started != null) {
                 started.cancel(true);
             }

@@ -24,7 +24,10 @@ public enum Protection {
     QUEUE_SHED,
     /** A worker stream was closed because the client of its last response takes that too slowly. */
     LAGGING_STREAM,
-    /** A connection or worker stream of a worker was refused because the worker has as many as it may have. */
+    /**
+     * A connection or worker stream of a worker was refused because the worker has as many as it may have, or a worker connection was
+     * closed because of too many lost streams or control messages.
+     */
     WORKER_LIMIT,
     /** A request to the admin port was refused because of its Host, its Origin or a missing token. */
     ADMIN_REFUSED,

@@ -22,6 +22,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 
 /** Against a Lambda on the loopback. That it runs at all shows that the SDK's HTTP client, made for Netty 4.1, works on 4.2. */
 @Timeout(120)
@@ -294,6 +296,35 @@ class LambdaLauncherTest {
                 assertThat(readToEnd(octets)).isTrue();
             }
         }
+    }
+
+    /** An event loop kills, and the SDK may be fetching credentials at that moment. */
+    @Test
+    void should_not_wait_for_the_client_when_it_kills() throws Exception {
+        LambdaLauncher.Invoke invoke = new LambdaLauncher.Invoke();
+        CompletableFuture<InvokeResponse> call = new CompletableFuture<>();
+        CountDownLatch fetching = new CountDownLatch(1);
+        CountDownLatch fetched = new CountDownLatch(1);
+        CompletableFuture<Void> started = CompletableFuture.runAsync(() -> invoke.start(() -> {
+            fetching.countDown();
+            try {
+                fetched.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            return call;
+        }));
+        assertThat(fetching.await(20, TimeUnit.SECONDS)).isTrue();
+        CompletableFuture<Void> killed = CompletableFuture.runAsync(invoke::kill);
+        try {
+            killed.get(10, TimeUnit.SECONDS);
+        } finally {
+            fetched.countDown();
+        }
+
+        assertThat(exit(invoke)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
+        started.get(20, TimeUnit.SECONDS);
+        assertThat(call).as("what was begun meanwhile").isCancelled();
     }
 
     private static boolean readToEnd(InputStream octets) {

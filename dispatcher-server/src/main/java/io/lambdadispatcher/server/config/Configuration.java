@@ -27,10 +27,9 @@ public final class Configuration {
         return values.find(setting);
     }
 
-    /** Returns the token for changes by the admin port; {@code null} = none is set. */
-    public byte @Nullable [] adminToken() {
-        byte[] token = find(Settings.ADMIN_TOKEN);
-        return token != null ? token : find(Settings.ADMIN_TOKEN_FILE);
+    /** Returns the first of two that is set; {@code null} if neither is. */
+    public <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
+        return values.find(setting, other);
     }
 
     public boolean isDefault(Setting<?> setting) {

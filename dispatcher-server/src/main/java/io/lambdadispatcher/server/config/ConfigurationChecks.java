@@ -117,6 +117,7 @@ final class ConfigurationChecks {
     }
 
     private void checkFunction() {
+        checkEither(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(Settings.FUNCTION_MAX_WORKERS);
         boolean inOrder = checked.get(Settings.FUNCTION_MIN_WORKERS) <= maxWorkers;
         require(inOrder, Settings.FUNCTION_MAX_WORKERS, "at least function.min-workers");
@@ -200,8 +201,12 @@ final class ConfigurationChecks {
     private void checkSelf(int maxWorkers) {
         require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0 with launcher self, which launches no workers");
         require(
-                dispatcher.isSet(Settings.WORKERS_SECRET) || dispatcher.isSet(Settings.WORKERS_SECRET_FILE),
+                dispatcher.isSet(Settings.WORKERS_SECRET)
+                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
+                        || checked.isSet(Settings.FUNCTION_SECRET)
+                        || checked.isSet(Settings.FUNCTION_SECRET_FILE),
                 Settings.FUNCTION_LAUNCHER,
-                "workers.secret or workers.secret-file to be set, because self-launched workers sign their tokens with it");
+                "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
+                        + " sign their tokens with it");
     }
 }

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param lambda the Lambda function that runs the workers
  * @param directLambda the Lambda function that direct requests invoke
  * @param handler the class that local workers run; {@code null} = they need none
+ * @param secret of the function's workers; {@code null} = that of all functions
  */
 public record FunctionConfiguration(
         FunctionOptions options,
@@ -22,7 +23,8 @@ public record FunctionConfiguration(
         Launcher launcher,
         String lambda,
         String directLambda,
-        @Nullable String handler) {
+        @Nullable String handler,
+        byte @Nullable [] secret) {
 
     /** How requests reach a function. */
     enum Mode {
@@ -34,7 +36,7 @@ public record FunctionConfiguration(
 
     /** What launches the workers of a function. */
     public enum Launcher {
-        /** Nothing: workers launch themselves, and sign their token with the shared secret. */
+        /** Nothing: workers launch themselves, and sign their own tokens. */
         SELF,
         /** The dispatcher, as processes on its machine. */
         LOCAL,
@@ -58,7 +60,8 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_LAUNCHER),
                 lambda(values),
                 directLambda(values),
-                values.find(Settings.FUNCTION_HANDLER));
+                values.find(Settings.FUNCTION_HANDLER),
+                values.find(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE));
     }
 
     static Route route(SettingValues values) {

@@ -78,6 +78,12 @@ final class SettingValues {
         return value(setting).value;
     }
 
+    /** Returns the first of two that is set; {@code null} if neither is. */
+    <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
+        T value = find(setting);
+        return value == null ? find(other) : value;
+    }
+
     /** For settings that have a default. */
     <T> T get(Setting<T> setting) {
         return Objects.requireNonNull(find(setting), setting.name());

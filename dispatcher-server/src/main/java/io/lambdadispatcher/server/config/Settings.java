@@ -84,7 +84,8 @@ public final class Settings {
                     "workers.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
     public static final Setting<byte[]> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secret())
-            .doc("Shared secret that signs launch tokens. Self-launched workers need it.");
+            .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
+                    + " workers need the secret, or their function's key.");
     public static final Setting<byte[]> WORKERS_SECRET_FILE = WORKERS.setting(
                     "workers.secret-file", ValueType.secretFile())
             .doc("File that holds the shared secret, instead of workers.secret. A line break at its end is ignored.");
@@ -116,10 +117,13 @@ public final class Settings {
                     + " Set it for all of them or for none.");
     public static final Setting<Integer> FUNCTION_PENDING_LIMIT = FUNCTION.setting(
                     "function.pending-limit", number(0, 10_000_000), "10000")
-            .doc("Maximum number of queued requests, which wait for a worker. Further requests get 503.");
+            .doc(
+                    "Maximum number of queued requests, which wait for a worker. Further requests get 503. One client fills"
+                            + " at most half of the queue.");
     public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT = FUNCTION.setting(
                     "function.pending-timeout", duration(), "10s")
-            .doc("Maximum time that a queued request waits for a worker before it gets 503.");
+            .doc("Maximum time that a queued request waits for a worker before it gets 503. A queue that has not been"
+                    + " empty for this time sheds what has waited for more than 500 ms, or a twentieth of this time.");
     public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
                     "function.request-timeout", duration(), "15m")
             .doc(
@@ -145,14 +149,23 @@ public final class Settings {
                     + " must then accept both events and the launches of workers.");
     public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = DIRECT.setting(
                     "function.direct-limit", number(1, 100_000), "1000")
-            .doc("Maximum number of direct requests in flight, including those whose body is still arriving."
-                    + " Further requests get 503.");
+            .doc(
+                    "Maximum number of direct requests in flight, and of further ones whose body is still arriving, of which"
+                            + " one client has at most half. Further requests get 503.");
 
     private static final Topic LAUNCHING = new Topic("Launching workers");
     public static final Setting<Launcher> FUNCTION_LAUNCHER = LAUNCHING
             .setting("function.launcher", choice(Launcher.class), "self")
             .doc(
                     "How workers are launched: self = by you; local = as processes on this machine; lambda = on AWS Lambda.");
+    public static final Setting<byte[]> FUNCTION_SECRET = LAUNCHING
+            .setting("function.secret", ValueType.secret())
+            .doc("Secret of this function's workers, instead of workers.secret. With it, they cannot take the requests"
+                    + " of other functions.");
+    public static final Setting<byte[]> FUNCTION_SECRET_FILE = LAUNCHING
+            .setting("function.secret-file", ValueType.secretFile())
+            .doc(
+                    "File that holds the function's secret, instead of function.secret. A line break at its end is ignored.");
     public static final Setting<String> FUNCTION_LAMBDA = LAUNCHING
             .setting("function.lambda", LAMBDA)
             .doc("Lambda function that runs the workers. If it is not set, its name is function.name.");

@@ -165,6 +165,7 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_take_a_clients_name_only_from_a_trusted_proxy() throws Exception {
+        flags.put("--workers-secret", SECRET);
         flags.put("--forwarding-client-header", "X-Client-Id");
         assertThat(problems())
                 .containsExactly("forwarding.client-header: expected forwarding.trust to be append, or this not to be"
@@ -347,8 +348,9 @@ class ConfigurationLoaderTest {
     @Test
     void should_demand_a_secret_for_workers_that_come_by_themselves() {
         assertThat(problems())
-                .containsExactly("function.launcher: expected workers.secret or workers.secret-file to be set,"
-                        + " because self-launched workers sign their tokens with it, got \"self\" (default)");
+                .containsExactly(
+                        "function.launcher: expected function.secret, workers.secret or a file with one of them to be set,"
+                                + " because self-launched workers sign their tokens with it, got \"self\" (default)");
     }
 
     @Test
@@ -456,11 +458,13 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_read_the_token_of_the_admin_port() throws Exception {
-        assertThat(loadWithSecret().adminToken()).isNull();
+        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
+                .isNull();
 
         Path token = Files.writeString(directory.resolve("token"), SECRET + "\n");
         flags.put("--admin-token-file", token.toString());
-        assertThat(loadWithSecret().adminToken()).isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
+                .isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
 
         flags.put("--admin-token", SECRET);
         assertThat(problems())
@@ -468,7 +472,8 @@ class ConfigurationLoaderTest {
                         + "\" (flag --admin-token-file)");
 
         flags.remove("--admin-token-file");
-        assertThat(load().adminToken()).isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(load().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
+                .isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
         assertThat(load().report()).containsPattern("admin\\.token +\\(secret\\)");
     }
 

@@ -6,6 +6,7 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -13,14 +14,17 @@ import javax.crypto.spec.SecretKeySpec;
 /**
  * Permission for one worker to dial in: {@code v1.<function>.<worker id>.<expiry>.<signature>}, names in base64url, expiry in epoch
  * seconds, signature HMAC-SHA-256 in base64url over all that precedes its dot. A launcher mints it for a worker; a worker that was
- * started by somebody else mints its own from the shared secret. Immutable; any thread.
+ * started by somebody else mints its own. Immutable; any thread.
+ *
+ * <p>Each function has its own key, which is derived from a secret with {@link #key}. Whoever holds the key of one function cannot
+ * mint tokens for another.
  *
  * @param function the pool the worker belongs to
  * @param workerId unique among the workers of all time; a token is good for one worker
  * @param expiry the worker must have said hello by then
  */
 public record LaunchToken(String function, String workerId, Instant expiry) {
-    /** The key must not be guessable: HMAC-SHA-256 gains nothing from more than 64 octets, and 16 is the least we take. */
+    /** Secrets and keys must not be guessable: HMAC-SHA-256 gains nothing from more than 64 bytes, and 16 is the least we take. */
     public static final int MIN_SECRET_BYTES = 16;
 
     private static final String PREFIX = "v1";
@@ -31,19 +35,32 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
         verifyName("worker id", workerId);
     }
 
-    /** @throws IllegalArgumentException if the secret is shorter than {@link #MIN_SECRET_BYTES} */
-    public String sign(byte[] secret) {
+    /**
+     * Derives the key of a function: HMAC-SHA-256 of {@code function} followed by the function's name in UTF-8, keyed with the secret.
+     *
+     * @throws IllegalArgumentException if the secret is shorter than {@link #MIN_SECRET_BYTES}
+     */
+    public static byte[] key(byte[] secret, String function) {
+        return hmac(secret, "function" + function);
+    }
+
+    /**
+     * @param key of the function
+     * @throws IllegalArgumentException if the key is shorter than {@link #MIN_SECRET_BYTES}
+     */
+    public String sign(byte[] key) {
         String signed =
                 String.join(".", PREFIX, encode(function), encode(workerId), Long.toString(expiry.getEpochSecond()));
-        return signed + "." + base64(hmac(secret, signed));
+        return signed + "." + base64(hmac(key, signed));
     }
 
     /**
      * Checks the signature in constant time, then the expiry.
      *
+     * @param keyOf returns the key of the function that the token names, whether or not there is such a function
      * @throws WireException {@link Reason#BAD_TOKEN}; its message never holds the token
      */
-    public static LaunchToken verify(String token, byte[] secret, Instant now) throws WireException {
+    public static LaunchToken verify(String token, Function<String, byte[]> keyOf, Instant now) throws WireException {
         if (token.length() > WireLimits.MAX_TOKEN_CHARS) {
             throw bad(0, "launch token of " + token.length() + " characters, limit " + WireLimits.MAX_TOKEN_CHARS);
         }
@@ -52,7 +69,8 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
             throw bad(0, "launch token of " + parts.length + " parts, expected v1 and 4 more");
         }
         int signatureAt = token.lastIndexOf('.') + 1;
-        byte[] expected = hmac(secret, token.substring(0, signatureAt - 1));
+        byte[] key = keyOf.apply(new String(decode(parts[1], 0), StandardCharsets.UTF_8));
+        byte[] expected = hmac(key, token.substring(0, signatureAt - 1));
         if (!MessageDigest.isEqual(expected, decode(parts[4], signatureAt))) {
             throw bad(signatureAt, "launch token with a wrong signature");
         }

@@ -7,27 +7,42 @@ import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
 class LaunchTokenTest {
-    private static final byte[] SECRET = new byte[32];
+    private static final byte[] KEY = new byte[32];
     private static final Instant EXPIRY = Instant.ofEpochSecond(1_800_000_000);
     private static final LaunchToken TOKEN = new LaunchToken("orders", "w1", EXPIRY);
 
     @Test
     void should_verify_what_it_signed() throws Exception {
-        String text = TOKEN.sign(SECRET);
-        assertThat(LaunchToken.verify(text, SECRET, EXPIRY.minusMillis(1))).isEqualTo(TOKEN);
-        assertThatThrownBy(() -> LaunchToken.verify(text, SECRET, EXPIRY))
+        String text = TOKEN.sign(KEY);
+        assertThat(LaunchToken.verify(text, function -> KEY, EXPIRY.minusMillis(1)))
+                .isEqualTo(TOKEN);
+        assertThatThrownBy(() -> LaunchToken.verify(text, function -> KEY, EXPIRY))
                 .isInstanceOf(WireException.class)
                 .hasMessageContaining("worker w1 expired at 2027-01-15T08:00:00Z, now 2027-01-15T08:00:00Z");
     }
 
+    /** Otherwise a worker of one function could take the requests of all others. */
+    @Test
+    void should_not_let_the_key_of_one_function_sign_for_another() throws Exception {
+        byte[] ofOrders = LaunchToken.key(KEY, "orders");
+        String good = TOKEN.sign(ofOrders);
+        assertThat(LaunchToken.verify(good, name -> LaunchToken.key(KEY, name), Instant.EPOCH))
+                .isEqualTo(TOKEN);
+
+        String forged = new LaunchToken("invoices", "w1", EXPIRY).sign(ofOrders);
+        assertThatThrownBy(() -> LaunchToken.verify(forged, name -> LaunchToken.key(KEY, name), Instant.EPOCH))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("wrong signature");
+    }
+
     @Test
     void should_refuse_every_changed_character() {
-        String text = TOKEN.sign(SECRET);
+        String text = TOKEN.sign(KEY);
         // The last character of a signature has bits that carry nothing.
         for (int i = 0; i < text.length() - 1; i++) {
             char changed = text.charAt(i) == 'A' ? 'B' : 'A';
             String forged = text.substring(0, i) + changed + text.substring(i + 1);
-            assertThatThrownBy(() -> LaunchToken.verify(forged, SECRET, Instant.EPOCH))
+            assertThatThrownBy(() -> LaunchToken.verify(forged, function -> KEY, Instant.EPOCH))
                     .as(forged)
                     .isInstanceOf(WireException.class);
         }
@@ -35,13 +50,13 @@ class LaunchTokenTest {
 
     @Test
     void should_never_tell_a_token_in_an_error() {
-        String text = TOKEN.sign(SECRET);
+        String text = TOKEN.sign(KEY);
         String signature = text.substring(text.lastIndexOf('.') + 1);
-        assertThatThrownBy(() -> LaunchToken.verify(text + "A", SECRET, Instant.EPOCH))
+        assertThatThrownBy(() -> LaunchToken.verify(text + "A", function -> KEY, Instant.EPOCH))
                 .extracting(Throwable::getMessage)
                 .asString()
                 .doesNotContain(signature);
-        assertThatThrownBy(() -> LaunchToken.verify(text, SECRET, EXPIRY))
+        assertThatThrownBy(() -> LaunchToken.verify(text, function -> KEY, EXPIRY))
                 .extracting(Throwable::getMessage)
                 .asString()
                 .doesNotContain(signature);
@@ -50,9 +65,9 @@ class LaunchTokenTest {
     @Test
     void should_take_names_of_the_largest_length() throws Exception {
         LaunchToken large = new LaunchToken("f".repeat(256), "w".repeat(256), EXPIRY);
-        String text = large.sign(SECRET);
+        String text = large.sign(KEY);
         assertThat(text.length()).isLessThan(WireLimits.MAX_TOKEN_CHARS);
-        assertThat(LaunchToken.verify(text, SECRET, Instant.EPOCH)).isEqualTo(large);
+        assertThat(LaunchToken.verify(text, function -> KEY, Instant.EPOCH)).isEqualTo(large);
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.time.Instant;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -84,20 +85,23 @@ class VectorsTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("tokens")
     void should_judge_tokens_as_the_vector_says(Vector vector) throws Exception {
-        byte[] secret = ByteBufUtil.decodeHexDump(vector.one("secret"));
+        Function<String, byte[]> keyOf = vector.has("secret")
+                ? function -> LaunchToken.key(ByteBufUtil.decodeHexDump(vector.one("secret")), function)
+                : function -> ByteBufUtil.decodeHexDump(vector.one("key"));
         Instant now = Instant.ofEpochSecond(Long.parseLong(vector.one("now")));
         String text = vector.one("text");
         if (vector.has("valid")) {
             String[] expected = vector.one("valid").split("\\|");
-            LaunchToken token = LaunchToken.verify(text, secret, now);
+            LaunchToken token = LaunchToken.verify(text, keyOf, now);
             assertThat(token)
                     .isEqualTo(new LaunchToken(
                             expected[0], expected[1], Instant.ofEpochSecond(Long.parseLong(expected[2]))));
-            assertThat(token.sign(secret)).isEqualTo(text);
+            assertThat(token.sign(keyOf.apply(expected[0]))).isEqualTo(text);
+            assertThat(ByteBufUtil.hexDump(keyOf.apply(expected[0]))).isEqualTo(vector.one("key"));
             return;
         }
         String[] expected = vector.one("error").split(" ", 2);
-        assertThatThrownBy(() -> LaunchToken.verify(text, secret, now))
+        assertThatThrownBy(() -> LaunchToken.verify(text, keyOf, now))
                 .isInstanceOfSatisfying(WireException.class, refusal -> {
                     assertThat(refusal.reason()).isEqualTo(Reason.BAD_TOKEN);
                     assertThat(refusal.offset()).isEqualTo(Long.parseLong(expected[0]));

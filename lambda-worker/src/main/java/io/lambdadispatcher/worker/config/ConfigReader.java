@@ -87,7 +87,12 @@ final class ConfigReader {
         if (token != null) {
             return new Credential.Token(token);
         }
-        String expected = "the dispatcher's workers.secret, or a launch token in " + named("token");
+        String key = text("functionKey");
+        if (key != null) {
+            return new Credential.FunctionKey(key);
+        }
+        String expected = "the dispatcher's function.secret or workers.secret, the function's key in "
+                + named("functionKey") + ", or a launch token in " + named("token");
         return new Credential.Secret(required("secret", expected));
     }
 
@@ -214,7 +219,7 @@ final class ConfigReader {
         if (type.isInstance(value) || !values.containsKey(name)) {
             return type.cast(value);
         }
-        boolean secret = name.equals("token") || name.equals("secret");
+        boolean secret = List.of("token", "secret", "functionKey").contains(name);
         throw bad(name, secret ? "something else" : kind(value), expected);
     }
 

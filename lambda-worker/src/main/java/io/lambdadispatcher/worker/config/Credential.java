@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HexFormat;
 
 /** What lets the worker in. */
 public sealed interface Credential {
@@ -38,10 +39,11 @@ public sealed interface Credential {
         }
     }
 
-    /** The secret shared with the dispatcher: the worker mints its own tokens. */
-    record Secret(String secret) implements Credential {
-        private static final Duration VALIDITY = Duration.ofMinutes(5);
+    /** A worker that mints its own tokens needs a new one for each dial-in. */
+    Duration SELF_SIGNED_LIFE = Duration.ofMinutes(5);
 
+    /** The secret shared with the dispatcher: the worker derives its function's key, and mints its own tokens. */
+    record Secret(String secret) implements Credential {
         public Secret {
             int bytes = secret.getBytes(StandardCharsets.UTF_8).length;
             if (bytes < LaunchToken.MIN_SECRET_BYTES) {
@@ -52,8 +54,8 @@ public sealed interface Credential {
 
         @Override
         public String token(String function, String workerId, Instant now) {
-            return new LaunchToken(function, workerId, now.plus(VALIDITY))
-                    .sign(secret.getBytes(StandardCharsets.UTF_8));
+            return new LaunchToken(function, workerId, now.plus(SELF_SIGNED_LIFE))
+                    .sign(LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), function));
         }
 
         @Override
@@ -64,6 +66,39 @@ public sealed interface Credential {
         @Override
         public String toString() {
             return "Secret[…]";
+        }
+    }
+
+    /** The key of the worker's function, in hexadecimal: the worker mints its own tokens, and none for other functions. */
+    record FunctionKey(String hex) implements Credential {
+        /** @throws IllegalArgumentException if it is not hexadecimal, or too short */
+        public FunctionKey {
+            int bytes;
+            try {
+                bytes = HexFormat.of().parseHex(hex).length;
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("function key that is not hexadecimal", e);
+            }
+            if (bytes < LaunchToken.MIN_SECRET_BYTES) {
+                throw new IllegalArgumentException(
+                        "function key of " + bytes + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+            }
+        }
+
+        @Override
+        public String token(String function, String workerId, Instant now) {
+            return new LaunchToken(function, workerId, now.plus(SELF_SIGNED_LIFE))
+                    .sign(HexFormat.of().parseHex(hex));
+        }
+
+        @Override
+        public boolean outlivesDispatcher() {
+            return true;
+        }
+
+        @Override
+        public String toString() {
+            return "FunctionKey[…]";
         }
     }
 }

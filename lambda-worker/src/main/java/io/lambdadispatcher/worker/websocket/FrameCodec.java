@@ -1,6 +1,8 @@
 package io.lambdadispatcher.worker.websocket;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.CodecException;
 import io.netty.handler.codec.TooLongFrameException;
@@ -12,6 +14,7 @@ import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http.websocketx.WebSocketDecoderConfig;
 import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import io.netty.handler.codec.http.websocketx.WebSocketFrameAggregator;
+import io.netty.util.ReferenceCountUtil;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +37,26 @@ final class FrameCodec {
                 new WebSocket13FrameEncoder(false),
                 new WebSocket13FrameDecoder(config),
                 new Utf8FrameValidator(false),
-                new WebSocketFrameAggregator(mostMessageBytes));
+                new WebSocketFrameAggregator(mostMessageBytes),
+                new Gate());
+    }
+
+    /** Lets frames pass until the first error. Netty's decoder goes on with the same bytes after an error of a later handler. */
+    private final class Gate extends ChannelInboundHandlerAdapter {
+        @Override
+        public void channelRead(ChannelHandlerContext ctx, Object frame) {
+            if (broken) {
+                ReferenceCountUtil.release(frame);
+            } else {
+                ctx.fireChannelRead(frame);
+            }
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+            broken = true;
+            ctx.fireExceptionCaught(cause);
+        }
     }
 
     /**
@@ -52,7 +74,6 @@ final class FrameCodec {
         try {
             channel.writeInbound(octets);
         } catch (CodecException e) {
-            broken = true;
             violation = statusOf(e);
         }
         for (WebSocketFrame frame = channel.readInbound(); frame != null; frame = channel.readInbound()) {

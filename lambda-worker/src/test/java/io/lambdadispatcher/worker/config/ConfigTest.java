@@ -3,9 +3,14 @@ package io.lambdadispatcher.worker.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -170,7 +175,7 @@ class ConfigTest {
                 .hasMessage("invoke payload is an array, expected a JSON object");
         assertThatThrownBy(() -> WorkerConfig.ofPayload(""))
                 .hasMessage("invoke payload is empty, expected a JSON object");
-        for (String name : new String[] {"token", "secret"}) {
+        for (String name : new String[] {"token", "secret", "functionKey"}) {
             assertThatThrownBy(() -> WorkerConfig.ofPayload(
                             "{\"function\":\"f\",\"workerId\":\"w\",\"addresses\":[],\"" + name + "\":4711}"))
                     .hasMessageStartingWith(name + " is ")
@@ -180,6 +185,32 @@ class ConfigTest {
                 .hasMessageContaining("not JSON")
                 .hasMessageNotContaining("s3cret");
         assertThat(new Credential.Token("s3cret").toString()).doesNotContain("s3cret");
+    }
+
+    @Test
+    void should_sign_with_the_key_of_its_function() throws Exception {
+        byte[] secret = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+        String key = HexFormat.of().formatHex(LaunchToken.key(secret, "f"));
+        for (Map<String, String> given : List.of(
+                Map.of("LAMBDA_DISPATCHER_SECRET", "0123456789abcdef"),
+                Map.of("LAMBDA_DISPATCHER_FUNCTION_KEY", key))) {
+            Map<String, String> environment = new HashMap<>(given);
+            environment.put("LAMBDA_DISPATCHER_ADDRESSES", "a:1");
+            environment.put("LAMBDA_DISPATCHER_FUNCTION", "f");
+            Credential credential = WorkerConfig.ofEnvironment(environment).credential();
+            Instant now = Instant.ofEpochSecond(1_800_000_000);
+            LaunchToken token = LaunchToken.verify(
+                    credential.token("f", "w", now), function -> LaunchToken.key(secret, function), now);
+            assertThat(token).isEqualTo(new LaunchToken("f", "w", now.plusSeconds(300)));
+            assertThat(credential.outlivesDispatcher()).isTrue();
+            assertThat(credential.toString()).doesNotContain("0123456789abcdef").doesNotContain(key);
+        }
+        for (String bad : List.of("zyxwvutsrqponmlk", "0123456789abcdef")) {
+            assertThatThrownBy(() -> new Credential.FunctionKey(bad))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith("function key ")
+                    .hasMessageNotContaining(bad);
+        }
     }
 
     @Test

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class DirectCall implements Carrier, RequestSink {
 
     private enum State {
-        /** The body arrives; the call is counted. */
+        /** The body arrives; the call is not counted yet, unless it was from the start. */
         GATHERING,
         /** The function has the event, or fails to get it. */
         INVOKED,
@@ -40,6 +40,7 @@ final class DirectCall implements Carrier, RequestSink {
     private final EventLoop home;
 
     private State state = State.GATHERING;
+    private boolean counted;
     private Http2Headers head = EmptyHttp2Headers.INSTANCE;
     private @Nullable Attempt attempt;
     private @Nullable BodyBuffer body;
@@ -48,10 +49,14 @@ final class DirectCall implements Carrier, RequestSink {
     private int untakenBytes;
     private int eventBytes;
 
-    /** {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next. */
-    DirectCall(DirectFunction function, EventLoop home) {
+    /**
+     * @param counted {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next; otherwise the call is counted
+     *     when the body is whole
+     */
+    DirectCall(DirectFunction function, EventLoop home, boolean counted) {
         this.function = function;
         this.home = home;
+        this.counted = counted;
     }
 
     /** There is none: the function's environments are AWS's. */
@@ -142,6 +147,14 @@ final class DirectCall implements Carrier, RequestSink {
     // To the function and back.
 
     private void invoke() {
+        counted = counted || function.tryBeginCall();
+        if (!counted) {
+            fail(new Failure(
+                    Failure.Kind.QUEUE_FULL,
+                    "function " + function.name() + " has " + function.options().maxConcurrent()
+                            + " direct requests already"));
+            return;
+        }
         state = State.INVOKED;
         ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body.take();
         byte[] event;
@@ -258,6 +271,8 @@ final class DirectCall implements Carrier, RequestSink {
         if (body != null) {
             body.release();
         }
-        function.onCallEnded();
+        if (counted) {
+            function.onCallEnded();
+        }
     }
 }

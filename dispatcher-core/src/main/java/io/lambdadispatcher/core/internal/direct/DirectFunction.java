@@ -1,5 +1,7 @@
 package io.lambdadispatcher.core.internal.direct;
 
+import io.lambdadispatcher.core.internal.exchange.ClientShares;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
@@ -18,6 +20,9 @@ import org.slf4j.LoggerFactory;
 public final class DirectFunction {
     private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
 
+    /** Bodies that a client may have open however many others there are, if there is room for them. */
+    private static final int MIN_BODIES = 8;
+
     private final String name;
     private final DirectOptions options;
     private final FunctionInvoker invoker;
@@ -26,6 +31,8 @@ public final class DirectFunction {
     private final AtomicInteger calls = new AtomicInteger();
     private final LongAdder invokedNanos = new LongAdder();
     private volatile boolean permitsOverflow = true;
+    private final ClientShares shares = new ClientShares();
+    private final AtomicInteger openBodies = new AtomicInteger();
     private final AtomicReference<InvokeException.@Nullable Reason> lastProblem = new AtomicReference<>();
 
     public DirectFunction(String name, DirectOptions options, FunctionInvoker invoker) {
@@ -54,6 +61,34 @@ public final class DirectFunction {
 
     ResponseReader responses() {
         return responses;
+    }
+
+    /**
+     * Counts a request whose body has yet to come. Such a request holds no call, but a place among as many bodies as there may be
+     * calls. One client has at most half of these places, so that it cannot keep others out with bodies that it does not end.
+     *
+     * @return false if there is no place for the client; otherwise {@link #onBodyEnded} is due once
+     */
+    boolean tryBeginBody(Exchange exchange) {
+        int others = openBodies.getAndIncrement();
+        int free = options.maxConcurrent() - others;
+        boolean begun = free > 0 && exchange.hold(exchange.share(shares), Math.max(MIN_BODIES, free));
+        if (!begun) {
+            openBodies.decrementAndGet();
+        }
+        return begun;
+    }
+
+    /** The body is whole, or the exchange has ended. Harmless for an exchange that has no place. */
+    void onBodyEnded(Exchange exchange) {
+        if (exchange.release()) {
+            openBodies.decrementAndGet();
+        }
+    }
+
+    void onEnded(Exchange exchange) {
+        onBodyEnded(exchange);
+        exchange.releaseShare(shares);
     }
 
     /** @return false: there are as many calls as may be; else {@link #onCallEnded} is due once */

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -43,28 +44,30 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
                     "function " + options.name() + " is invoked directly, which no tunnel can be"));
             return exchange;
         }
-        Carrier call = newCall();
-        if (call == null) {
+        if (!end && !function.tryBeginBody(exchange)) {
+            observer.onProtection(Protection.SHARE_EXCEEDED);
             exchange.fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
-                    "function " + options.name() + " has " + function.options().maxConcurrent()
-                            + " direct requests already"));
+                    "function " + options.name() + " has too many direct requests with unfinished bodies already"));
         } else {
+            Carrier call = new DirectCall(function, loop, false);
             underWay.add(exchange, exchange.onCarrierFound(call));
             exchange.carryOn(call);
         }
         return exchange;
     }
 
-    /** For a request that has waited for a worker long enough. @return {@code null} if it must continue to wait */
+    /** For a request that is whole and has waited for a worker long enough. @return {@code null} if it must continue to wait */
     public @Nullable Carrier newOverflow() {
-        return function.permitsOverflow() ? newCall() : null;
+        assert loop.inEventLoop();
+        boolean begun = function.permitsOverflow() && function.tryBeginCall();
+        return begun ? new DirectCall(function, loop, true) : null;
     }
 
-    /** @return {@code null} if there are too many calls already */
-    private @Nullable Carrier newCall() {
+    @Override
+    public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
-        return function.tryBeginCall() ? new DirectCall(function, loop) : null;
+        function.onBodyEnded(exchange);
     }
 
     /** The function may have begun, or is throttled: trying once more would make either worse. */
@@ -77,6 +80,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         underWay.remove(exchange);
+        function.onEnded(exchange);
         if (observed) {
             observer.onExchangeEnd(exchange.describe(options.name(), outcome, failure));
         }

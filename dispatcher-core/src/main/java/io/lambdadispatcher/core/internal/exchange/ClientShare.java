@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -12,10 +13,21 @@ public final class ClientShare {
     /** Exchanges that refer to it; changed by {@link ClientShares} only, which makes each change atomic. */
     int references;
 
+    /** No limit holds for it: it is the embedding program's. */
+    private final boolean trusted;
+
     private final AtomicLong lastTag = new AtomicLong();
+    private final AtomicInteger held = new AtomicInteger();
+    private final AtomicInteger queued = new AtomicInteger();
 
     ClientShare(Object key) {
         this.key = key;
+        this.trusted = key == ResponseSink.EMBEDDER;
+    }
+
+    /** Returns a share of nobody in particular. */
+    public static ClientShare ofAnyone() {
+        return new ClientShare(new Object());
     }
 
     /**
@@ -26,5 +38,36 @@ public final class ClientShare {
      */
     public long nextTag(long virtualTime) {
         return lastTag.accumulateAndGet(virtualTime, (last, now) -> Math.max(last, now) + 1);
+    }
+
+    /** Counts one more request whose body has not ended. @return false if there are {@code limit} */
+    boolean tryHold(int limit) {
+        return tryAdd(held, limit);
+    }
+
+    void release() {
+        held.decrementAndGet();
+    }
+
+    /** Counts one more queued request. @return false if there are {@code limit} */
+    public boolean tryQueue(int limit) {
+        return tryAdd(queued, limit);
+    }
+
+    /** A request that was served before is queued again, which no limit forbids. */
+    public void onQueued() {
+        queued.incrementAndGet();
+    }
+
+    public void onDequeued() {
+        queued.decrementAndGet();
+    }
+
+    private boolean tryAdd(AtomicInteger count, int limit) {
+        boolean added = count.incrementAndGet() <= limit || trusted;
+        if (!added) {
+            count.decrementAndGet();
+        }
+        return added;
     }
 }

@@ -38,7 +38,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ENDED
     }
 
-    /** Sent once, and once more to a free worker stream, perhaps of the same worker. */
+    /** Sent once, and once more: to another worker, or to the same one if no other is free. */
     private static final int MAX_ATTEMPTS = 2;
 
     /** The objects of a header, besides its characters. */
@@ -57,6 +57,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     // Stays after the end, for what the client takes then still counts in the worker's window.
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
+    private @Nullable String failedWorker;
     private long carriedNanos;
     private long lastAttemptNanos;
 
@@ -64,6 +65,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private FairQueue.@Nullable Ticket<Exchange> ticket;
 
     private @Nullable ClientShare share;
+
+    /** From which the request holds a place until its body ends. */
+    private @Nullable ClientShare heldFrom;
 
     // What came before a worker stream was there.
     private @Nullable EarlyBody earlyData;
@@ -73,6 +77,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private long requestBytes;
     private long responseBytes;
+    private long untakenBytes;
     private int status;
 
     /** What the head takes of the heap; 0 if nobody has asked yet. */
@@ -141,6 +146,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return carriedNanos;
     }
 
+    /** The worker of an attempt that failed, which the next attempt avoids if there is another; {@code null} before the first. */
+    public @Nullable String failedWorker() {
+        return failedWorker;
+    }
+
+    /** There is no other. */
+    public void avoidNoWorker() {
+        failedWorker = null;
+    }
+
     /** The place in the queue that it has, or had the last time it waited; {@code null} if it has never had to wait. */
     public FairQueue.@Nullable Ticket<Exchange> ticket() {
         return ticket;
@@ -159,6 +174,28 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             share = own;
         }
         return own;
+    }
+
+    /** Holds a place until {@link #release}. @return false if {@code limit} places are held from the share */
+    public boolean hold(ClientShare from, int limit) {
+        boolean held = from.tryHold(limit);
+        heldFrom = held ? from : null;
+        return held;
+    }
+
+    public boolean holds() {
+        return heldFrom != null;
+    }
+
+    /** @return false if it held no place */
+    public boolean release() {
+        ClientShare from = heldFrom;
+        if (from == null) {
+            return false;
+        }
+        heldFrom = null;
+        from.release();
+        return true;
     }
 
     /** At the end. Harmless if {@link #share} was not called. */
@@ -223,6 +260,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
             case CLIENT_ENDED, ENDED -> data.release();
         }
+        if (end) {
+            owner.onRequestEnded(this);
+        }
     }
 
     @Override
@@ -240,6 +280,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
             case CLIENT_ENDED, ENDED -> {}
         }
+        owner.onRequestEnded(this);
     }
 
     /** Of an open tunnel; what the worker does of it is another matter. */
@@ -263,6 +304,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void responseTaken(int bytes) {
+        untakenBytes -= bytes;
         if (carrier != null) {
             carrier.responseTaken(bytes);
         }
@@ -338,9 +380,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void onData(ByteBuf data, boolean end) {
         if (isResponding()) {
             responseBytes += data.readableBytes();
+            untakenBytes += data.readableBytes();
             response.onData(data, end);
             endIf(end);
         } else {
+            untakenBytes += data.readableBytes();
             responseTaken(data.readableBytes());
             data.release();
         }
@@ -377,12 +421,23 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private void retryOrFail(Failure failure, boolean harmless) {
         if (state == State.CARRIED && harmless && !bodyForwarded && attempts < MAX_ATTEMPTS) {
             carrier = null;
+            failedWorker = lastCarrier == null ? null : lastCarrier.workerId();
             state = State.WAITING;
             if (owner.retry(this)) {
                 return;
             }
         }
         endFailed(failure);
+    }
+
+    /** Its client has sent all of it. */
+    public boolean isRequestEnded() {
+        return requestEnded;
+    }
+
+    /** Its client has yet to end the request, or to take what there is of the response. */
+    public boolean isWaitingForClient() {
+        return !requestEnded || untakenBytes > 0;
     }
 
     /** The request is here to its end, and no larger than that. */

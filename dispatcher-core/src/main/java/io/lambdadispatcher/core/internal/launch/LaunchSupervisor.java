@@ -60,7 +60,7 @@ public final class LaunchSupervisor {
     private final WorkerLauncher launcher;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
-    private final byte[] secret;
+    private final byte[] key;
     private final boolean tls;
     private final @Nullable DirectFunction direct;
     private final DispatcherObserver observer;
@@ -69,13 +69,16 @@ public final class LaunchSupervisor {
     private volatile CapacitySnapshot snapshot;
     private volatile LaunchHistory history;
 
-    /** @param direct takes the requests that overflow; {@code null} = none do */
+    /**
+     * @param key signs the launch tokens of this function
+     * @param direct takes the requests that overflow; {@code null} = none do
+     */
     public LaunchSupervisor(
             FunctionPool pool,
             WorkerLauncher launcher,
             WorkerRegistry registry,
             EventExecutor executor,
-            byte[] secret,
+            byte[] key,
             boolean tls,
             @Nullable DirectFunction direct,
             DispatcherObserver observer) {
@@ -84,7 +87,7 @@ public final class LaunchSupervisor {
         this.launcher = launcher;
         this.registry = registry;
         this.executor = executor;
-        this.secret = secret;
+        this.key = key;
         this.tls = tls;
         this.direct = direct;
         this.observer = observer;
@@ -138,9 +141,14 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onDialled(workerId));
     }
 
-    /** The worker's first connection is ready. Called again after the worker has lost all connections. */
+    /** The worker's first connection is ready. Called again after the worker has lost all connections, or was unready. */
     void onWorkerReady(String workerId, @Nullable Instant deadline) {
         executor.execute(() -> confined.onReady(workerId, deadline));
+    }
+
+    /** None of the worker's connections is ready any more, though it has some. */
+    void onWorkerUnready(String workerId) {
+        executor.execute(() -> confined.onUnready(workerId));
     }
 
     void onWorkerLoad(String workerId, ControlMessage.Load load) {
@@ -255,6 +263,11 @@ public final class LaunchSupervisor {
             lookSoon();
         }
 
+        void onUnready(String workerId) {
+            controller.onUnready(now(), workerId);
+            lookSoon();
+        }
+
         void onLoad(String workerId, ControlMessage.Load load) {
             controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros());
         }
@@ -322,7 +335,7 @@ public final class LaunchSupervisor {
         @Override
         public String launch() {
             String id = UUID.randomUUID().toString();
-            String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(secret);
+            String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(key);
             registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
             LaunchedWorker worker = ask(new LaunchRequest(
@@ -342,7 +355,7 @@ public final class LaunchSupervisor {
         private LaunchedWorker ask(LaunchRequest request) {
             try {
                 return launcher.launch(request);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | LinkageError e) {
                 log.warn("launcher of {} threw", function.name(), e);
                 return new NotLaunched(new WorkerExit(Cause.FAILED, "launcher threw " + e));
             }

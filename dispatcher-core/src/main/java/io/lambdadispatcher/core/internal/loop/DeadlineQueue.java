@@ -90,7 +90,13 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
-    /** The oldest entry, or {@code null}. */
+    /** Returns the oldest entry, or {@code null}. It stays. */
+    @SuppressWarnings("unchecked") // only add() puts entries in
+    public @Nullable E peek() {
+        return (E) first;
+    }
+
+    /** Removes the oldest entry, and returns it, or {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {
         Entry oldest = first;

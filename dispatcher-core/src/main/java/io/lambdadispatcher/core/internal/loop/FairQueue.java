@@ -32,6 +32,11 @@ public final class FairQueue<E> {
             this.sinceNanos = sinceNanos;
         }
 
+        /** When its timeout begins. */
+        public long sinceNanos() {
+            return sinceNanos;
+        }
+
         private boolean isBefore(Ticket<?> other) {
             return tag < other.tag || tag == other.tag && order < other.order;
         }

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -14,13 +15,29 @@ import java.util.concurrent.atomic.AtomicInteger;
  * shard of one event loop.
  */
 public final class FunctionPool {
+    /** What a client may have however busy the function is. */
+    private static final int MIN_SHARE = 8;
+
+    private static final int MIN_QUEUE_SHARE = 16;
+
+    private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
     private final FunctionOptions options;
     private final List<PoolShard> shards;
 
     /** Requests that wait, over all shards: the other half of the permits' protocol, see {@link PoolShard}. */
     final AtomicInteger pending = new AtomicInteger();
 
+    /** Requests that wait because their client has its share, over all shards. */
+    final AtomicInteger overShare = new AtomicInteger();
+
     final AtomicInteger streams = new AtomicInteger();
+
+    /** Since when requests have waited without a pause and workers have served. */
+    private volatile long standsSinceNanos;
+
+    private final long pendingTimeoutNanos;
+    private final long staleNanos;
 
     final ClientShares shares = new ClientShares();
 
@@ -31,8 +48,11 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
-        this.shards =
-                loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
+        this.pendingTimeoutNanos = options.pendingTimeout().toNanos();
+        this.staleNanos = Math.max(MIN_STALE_NANOS, pendingTimeoutNanos / 20);
+        this.shards = loops.stream()
+                .map(loop -> new PoolShard(this, loop, loops.size(), observer))
+                .toList();
     }
 
     public FunctionOptions options() {
@@ -60,6 +80,48 @@ public final class FunctionPool {
             sum += Math.max(0, shard.permits());
         }
         return sum;
+    }
+
+    /**
+     * Returns how many requests of one client may be open whose bodies have not ended. They hold worker streams at the client's
+     * mercy. This is the dynamic threshold of Choudhury and Hahne: four times of what is free, so that one client takes at most four fifths
+     * of the streams, and leaves some however many such clients there are. It is also what the default head room keeps free, so that
+     * no worker is launched because of one client's open bodies.
+     */
+    int openBodiesLimit() {
+        return (int) Math.max(MIN_SHARE, Math.min(Integer.MAX_VALUE, 4L * free()));
+    }
+
+    /** Returns how many requests of one client may be queued, by the same kind of rule: one client fills at most half of the queue. */
+    int queueShare() {
+        return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
+    }
+
+    void onPending(long nowNanos) {
+        if (pending.getAndIncrement() == 0) {
+            standsSinceNanos = nowNanos;
+        }
+    }
+
+    void onStreamOpened(long nowNanos) {
+        if (streams.getAndIncrement() == 0) {
+            standsSinceNanos = nowNanos;
+        }
+    }
+
+    /**
+     * Says whether a request has waited for too long to be served although its turn has come. That is so once the queue has not been
+     * empty for the pending timeout while workers served: then it will not empty soon, and whoever is served in the order of arrival
+     * has waited nearly until its timeout. Shedding those that are stale serves fresh requests in time instead. A queue that is
+     * younger, as after a cold start, is left alone. {@code SheddingSimulationTest} compares this with CoDel and adaptive LIFO.
+     */
+    boolean isStale(long sinceNanos, long nowNanos) {
+        return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= pendingTimeoutNanos;
+    }
+
+    /** All requests that wait, for whatever reason. */
+    int queued() {
+        return pending.get() + overShare.get();
     }
 
     /** Clients of which requests wait, or have waited and are in flight. */

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.ClientShare;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
@@ -13,6 +14,7 @@ import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.Protection;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -47,6 +49,9 @@ public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
     private static final double MAX_RETRY_BALANCE = 100;
 
+    /** Of a function, over all event loops. */
+    private static final int ANYONES_BODIES = 8;
+
     /**
      * A request that has waited for less does not take precedence over one of the stream's own event loop, because crossing over
      * costs two wake-ups. This, and the time that a wake-up takes, is how far the order between loops can be off.
@@ -63,6 +68,12 @@ public final class PoolShard implements ExchangeOwner {
     private final Runnable onWoken = this::onWoken;
     private final LeastOutstanding<PooledConnection> members = new LeastOutstanding<>();
     private final FairQueue<Exchange> waiting;
+    private final OverShare overShare;
+
+    /** Most bodies come with their heads and end in the same turn. So that these cost no look at a share, the first few belong to nobody. */
+    private final ClientShare anyone = ClientShare.ofAnyone();
+
+    private final int anyonesBodies;
     private final DeadlineQueue<Exchange> underWay;
     /** Those that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
@@ -78,15 +89,17 @@ public final class PoolShard implements ExchangeOwner {
     private long serviceNanos;
     private ServiceTimes serviceTimes = new ServiceTimes();
 
-    PoolShard(FunctionPool pool, EventLoop loop, DispatcherObserver observer) {
+    PoolShard(FunctionPool pool, EventLoop loop, int loops, DispatcherObserver observer) {
         this.pool = pool;
         this.observer = observer;
         this.observed = observer.wantsExchanges();
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
-        this.waiting = new FairQueue<>(
-                loop, Math.max(1, pool.options().pendingTimeout().toNanos()), this::onPendingTimeout);
+        long pendingNanos = Math.max(1, pool.options().pendingTimeout().toNanos());
+        this.waiting = new FairQueue<>(loop, pendingNanos, this::onPendingTimeout);
+        this.overShare = new OverShare(loop, pendingNanos, this::mayBegin, this::onRoom, this::onShareTimeout);
+        this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
     }
@@ -117,56 +130,142 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void place(Exchange exchange) {
+        boolean mayBegin = mayBegin(exchange);
         // Whoever waits on another loop may be next.
-        if (pool.pending.get() == 0 && dispatch(exchange)) {
+        if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
-        if (pool.pending.incrementAndGet() > pool.options().pendingLimit()) {
-            pool.pending.decrementAndGet();
+        if (!tryQueue(exchange)) {
             exchange.fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
-                    "no worker free for function " + pool.options().name() + " and "
-                            + pool.options().pendingLimit() + " requests wait already"));
+                    "no worker free for function " + pool.options().name() + " and " + pool.queued()
+                            + " requests wait already"));
             return;
         }
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
-        enqueue(waiting.newTicket(exchange, tag, exchange.startNanos()));
+        FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
+        exchange.onWaiting(ticket);
         if (overflow != null) {
             overflow.onWaiting(exchange);
         }
+        if (mayBegin) {
+            enqueue(ticket);
+        } else {
+            observer.onProtection(Protection.SHARE_EXCEEDED);
+            pool.overShare.incrementAndGet();
+            overShare.add(ticket);
+        }
+    }
+
+    /** Its client does not hold too many worker streams with bodies that it has not ended. */
+    private boolean mayBegin(Exchange exchange) {
+        return exchange.isRequestEnded()
+                || exchange.holds()
+                || exchange.hold(anyone, anyonesBodies)
+                || exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
+    }
+
+    private boolean tryQueue(Exchange exchange) {
+        return pool.queued() < pool.options().pendingLimit()
+                && exchange.share(pool.shares).tryQueue(pool.queueShare());
+    }
+
+    private void enqueue(FairQueue.Ticket<Exchange> ticket) {
+        // In this order: see the comment of this class.
+        pool.onPending(nanoTime());
+        waiting.add(ticket);
         serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
         }
     }
 
-    /** The request has been counted as pending: see the comment of this class. */
-    private void enqueue(FairQueue.Ticket<Exchange> ticket) {
-        ticket.entry.onWaiting(ticket);
-        waiting.add(ticket);
+    /** A request over its client's share is so no more. */
+    private void onRoom(FairQueue.Ticket<Exchange> ticket) {
+        pool.overShare.decrementAndGet();
+        enqueue(ticket);
+    }
+
+    @Override
+    public void onRequestEnded(Exchange exchange) {
+        assert loop.inEventLoop();
+        exchange.release();
+        if (overShare.remove(exchange.ticket())) {
+            onRoom(exchange.ticket());
+        }
     }
 
     /** @return false if it was not waiting */
     private boolean leave(Exchange exchange) {
-        boolean left = waiting.remove(exchange.ticket());
-        if (left) {
-            pool.pending.decrementAndGet();
+        FairQueue.Ticket<Exchange> ticket = exchange.ticket();
+        if (waiting.remove(ticket)) {
+            onLeft(exchange);
+            return true;
         }
-        return left;
+        if (overShare.remove(ticket)) {
+            onLeftOverShare(exchange);
+            return true;
+        }
+        return false;
+    }
+
+    private void onLeft(Exchange exchange) {
+        pool.pending.decrementAndGet();
+        exchange.share(pool.shares).onDequeued();
+    }
+
+    private void onLeftOverShare(Exchange exchange) {
+        pool.overShare.decrementAndGet();
+        exchange.share(pool.shares).onDequeued();
     }
 
     private boolean dispatch(Exchange exchange) {
+        String failedWorker = exchange.failedWorker();
+        return failedWorker == null ? dispatchToAny(exchange) : dispatchToAnother(exchange, failedWorker, 0);
+    }
+
+    private boolean dispatchToAny(Exchange exchange) {
         if (tryAcquire()) {
-            Carrier stream = takeStream();
+            Carrier stream = takeStream(null);
             if (stream != null) {
                 carry(exchange, stream);
                 return true;
             }
-            onPermitWorthless();
+            onPermitUnused();
         }
-        for (PoolShard other : pool.shards()) {
+        return crossOver(exchange, 0, null);
+    }
+
+    /**
+     * Prefers all other workers, wherever they are. What workers another loop has is known there only, so that an exchange
+     * may cross over in vain, and goes on with the next loop when it is back.
+     *
+     * @param from index of the first shard to ask
+     */
+    private boolean dispatchToAnother(Exchange exchange, String failedWorker, int from) {
+        if (from == 0 && leastExcept(failedWorker) != null && tryAcquire()) {
+            Carrier stream = takeStream(failedWorker);
+            if (stream != null) {
+                carry(exchange, stream);
+                return true;
+            }
+        }
+        if (crossOver(exchange, from, failedWorker)) {
+            return true;
+        }
+        // Once: two exchanges that avoid the same worker could take turns in looking for another one for ever.
+        exchange.avoidNoWorker();
+        return dispatchToAny(exchange);
+    }
+
+    private boolean crossOver(Exchange exchange, int from, @Nullable String avoidedWorker) {
+        List<PoolShard> shards = pool.shards();
+        for (int i = from; i < shards.size(); i++) {
+            PoolShard other = shards.get(i);
             if (other != this && other.tryAcquire()) {
-                crossOver(exchange, other);
+                Crossing crossing = new Crossing(exchange, this, other, avoidedWorker);
+                begin(exchange, crossing);
+                exchange.crossOver(crossing);
                 return true;
             }
         }
@@ -176,12 +275,6 @@ public final class PoolShard implements ExchangeOwner {
     private void carry(Exchange exchange, Carrier stream) {
         begin(exchange, stream);
         exchange.carryOn(stream);
-    }
-
-    private void crossOver(Exchange exchange, PoolShard other) {
-        Crossing crossing = new Crossing(exchange, this, other);
-        begin(exchange, crossing);
-        exchange.crossOver(crossing);
     }
 
     private void begin(Exchange exchange, Carrier carrier) {
@@ -194,7 +287,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void onOverflowDue(Exchange exchange) {
-        if (overflow == null || !waiting.contains(exchange.ticket())) {
+        if (overflow == null || !waiting.contains(exchange.ticket()) && !overShare.contains(exchange.ticket())) {
             return;
         }
         Carrier carrier = overflow.carrierFor(exchange);
@@ -223,12 +316,18 @@ public final class PoolShard implements ExchangeOwner {
         if (head == null) {
             return false;
         }
-        pool.pending.decrementAndGet();
+        // Counted off first, because the carrier may end the exchange at once.
+        onLeft(head.entry);
+        // The last one is served even so, because shedding must leave no stream idle.
+        if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
+            observer.onProtection(Protection.QUEUE_SHED);
+            failQueued(head.entry, "no worker soon free", ", whose queue does not empty");
+            return true;
+        }
         if (dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
-            pool.pending.incrementAndGet();
-            enqueue(head);
+            queueAgain(head);
         }
         return true;
     }
@@ -295,39 +394,55 @@ public final class PoolShard implements ExchangeOwner {
         }
         retryBalance--;
         underWay.remove(exchange);
-        waitAgain(newTicketInFront(exchange));
+        waitAgain(newTicketInFront(exchange, nanoTime()));
         return true;
     }
 
-    /** A permit for another loop's stream turned out to be worth nothing. */
-    void onStranded(Exchange exchange) {
+    /** A permit for a stream of {@code away} turned out to be worth nothing, or only the avoided worker had one. */
+    void onStranded(Exchange exchange, PoolShard away) {
         assert loop.inEventLoop();
-        if (exchange.onStranded()) {
-            underWay.remove(exchange);
+        if (!exchange.onStranded()) {
+            return;
+        }
+        underWay.remove(exchange);
+        String failedWorker = exchange.failedWorker();
+        int next = pool.shards().indexOf(away) + 1;
+        if (failedWorker == null || !dispatchToAnother(exchange, failedWorker, next)) {
             FairQueue.Ticket<Exchange> previous = exchange.ticket();
-            waitAgain(previous == null ? newTicketInFront(exchange) : previous);
+            waitAgain(previous == null ? newTicketInFront(exchange, exchange.startNanos()) : previous);
         }
     }
 
     private void waitAgain(FairQueue.Ticket<Exchange> ticket) {
-        pool.pending.incrementAndGet();
-        enqueue(ticket);
+        queueAgain(ticket);
         serveWaiting();
     }
 
+    private void queueAgain(FairQueue.Ticket<Exchange> ticket) {
+        ticket.entry.onWaiting(ticket);
+        ticket.entry.share(pool.shares).onQueued();
+        pool.onPending(nanoTime());
+        waiting.add(ticket);
+    }
+
     /** For a request that has been served before: its client's turn is not over yet. */
-    private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange) {
-        return waiting.newTicket(exchange, pool.virtualTime(), exchange.startNanos());
+    private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange, long sinceNanos) {
+        return waiting.newTicket(exchange, pool.virtualTime(), sinceNanos);
     }
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            countService(exchange);
+            // The time of a client that was too slow, or that left, says nothing about workers: more of them would not
+            // help.
+            if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
+                countService(exchange);
+            }
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
+        exchange.release();
         exchange.releaseShare(pool.shares);
         if (observed) {
             observer.onExchangeEnd(exchange.describe(pool.options().name(), outcome, failure));
@@ -353,7 +468,7 @@ public final class PoolShard implements ExchangeOwner {
     @Override
     public boolean isQuiet() {
         assert loop.inEventLoop();
-        return waiting.size() == 0 && underWay.size() == 0;
+        return waiting.size() == 0 && overShare.isEmpty() && underWay.size() == 0;
     }
 
     @Override
@@ -361,6 +476,9 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         // First those that wait, or they would be given the streams that become free.
         for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
+            left.entry.fail(failure);
+        }
+        for (FairQueue.Ticket<Exchange> left = overShare.peek(); left != null; left = overShare.peek()) {
             left.entry.fail(failure);
         }
         failAll(underWay, failure);
@@ -374,11 +492,23 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void onPendingTimeout(FairQueue.Ticket<Exchange> expired) {
-        pool.pending.decrementAndGet();
-        expired.entry.fail(new Failure(
+        onLeft(expired.entry);
+        failQueued(expired.entry, "no worker free", withinTimeout());
+    }
+
+    private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {
+        onLeftOverShare(expired.entry);
+        failQueued(expired.entry, "too many unfinished requests of the same client", withinTimeout());
+    }
+
+    private String withinTimeout() {
+        return " within " + millis(pool.options().pendingTimeout());
+    }
+
+    private void failQueued(Exchange exchange, String why, String more) {
+        exchange.fail(new Failure(
                 Failure.Kind.QUEUE_TIMEOUT,
-                "no worker free for function " + pool.options().name() + " within "
-                        + millis(pool.options().pendingTimeout())));
+                why + " for function " + pool.options().name() + more));
     }
 
     private void onRequestTimeout(Exchange exchange) {
@@ -415,11 +545,16 @@ public final class PoolShard implements ExchangeOwner {
         return false;
     }
 
-    /** For whoever holds a permit. @return {@code null} if the streams have gone meanwhile */
+    /**
+     * For whoever holds a permit.
+     *
+     * @param avoidedWorker whose streams are not wanted; {@code null} = any will do
+     * @return {@code null} if there is none, or none any more
+     */
     @Nullable
-    Carrier takeStream() {
+    Carrier takeStream(@Nullable String avoidedWorker) {
         assert loop.inEventLoop();
-        PooledConnection member = members.least();
+        PooledConnection member = avoidedWorker == null ? members.least() : leastExcept(avoidedWorker);
         if (member == null) {
             return null;
         }
@@ -432,16 +567,21 @@ public final class PoolShard implements ExchangeOwner {
         return stream;
     }
 
-    /** {@link #takeStream} found none. */
-    void onPermitWorthless() {
+    private @Nullable PooledConnection leastExcept(String workerId) {
+        return members.least(member -> !member.workerId().equals(workerId));
+    }
+
+    /** {@link #takeStream} found none, or none that was wanted: others may want it. */
+    void onPermitUnused() {
         assert loop.inEventLoop();
         permits.incrementAndGet();
+        offerIf(true);
     }
 
     /** A worker stream has opened. */
     public void onStreamOpened(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
-        pool.streams.incrementAndGet();
+        pool.onStreamOpened(nanoTime());
         addFree(member, stream);
     }
 
@@ -529,7 +669,7 @@ public final class PoolShard implements ExchangeOwner {
         if (offers == 0) {
             members.remove(member);
         } else {
-            members.put(member, member.busy);
+            members.put(member, member.rank());
         }
     }
 

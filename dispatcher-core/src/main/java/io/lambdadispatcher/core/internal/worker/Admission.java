@@ -45,7 +45,7 @@ final class Admission extends DialIn {
         String text = authorization.toString().substring(Endpoints.BEARER.length());
         LaunchToken token;
         try {
-            token = LaunchToken.verify(text, port.access.secret(), Instant.EPOCH);
+            token = LaunchToken.verify(text, port.access.keyOf(), Instant.EPOCH);
         } catch (WireException e) {
             refuse(stream, UNAUTHORIZED, String.valueOf(e.getMessage()));
             return;

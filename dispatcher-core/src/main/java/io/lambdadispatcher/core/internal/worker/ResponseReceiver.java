@@ -180,7 +180,11 @@ final class ResponseReceiver implements FrameReader.Listener {
             stream.onAbandonedFrame(true);
             return;
         }
-        stream.onExchangeEnding(code != ErrorCode.REFUSED);
+        if (code == ErrorCode.REFUSED) {
+            stream.onRefusing();
+        } else {
+            stream.onExchangeEnding(true);
+        }
         switch (code) {
             case REFUSED -> to.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
             case GOING_AWAY -> to.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));

@@ -25,6 +25,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     /** {@code null} until the peer is let in. */
     private @Nullable WorkerConnection admitted;
 
+    /** {@code null} once HELLO has come. */
     private @Nullable Future<?> handshakeTimer;
 
     WorkerPortHandler(Http2Assembly.Parts parts, WorkerPort port) {
@@ -38,6 +39,14 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         decoder().frameListener(new Admission(port, this));
         long timeoutMillis = port.access.handshakeTimeout().toMillis();
         handshakeTimer = ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
+    }
+
+    /** HELLO has come, or the connection has gone. */
+    void onHandshakeEnd() {
+        if (handshakeTimer != null) {
+            handshakeTimer.cancel(false);
+            handshakeTimer = null;
+        }
     }
 
     void onAdmitted(WorkerConnection connection) {
@@ -63,6 +72,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         }
         if (outbound || admitted != null) {
             super.onStreamError(ctx, outbound, cause, error);
+            if (!outbound && admitted != null) {
+                admitted.onStreamLost();
+            }
         } else {
             onConnectionError(
                     ctx,
@@ -74,10 +86,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
 
     @Override
     public void channelInactive(ChannelHandlerContext ctx) throws Exception {
-        if (handshakeTimer != null) {
-            // It would keep a closed connection in memory, and whoever knocks can knock fast.
-            handshakeTimer.cancel(false);
-        }
+        onHandshakeEnd();
         if (admitted != null) {
             admitted.onInactive();
         }

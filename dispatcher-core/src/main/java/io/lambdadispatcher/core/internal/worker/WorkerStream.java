@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
  *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING ──clients catch up──▶ IDLE
+ *   LAGGING ──200 ms──▶ CLOSED; the worker opens another stream
  *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
  *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client does──▶ LEAVING ──all taken──▶ IDLE, or LAGGING
  *   any ──the HTTP/2 stream ends──▶ CLOSED
@@ -50,6 +52,13 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /** One exchange in eight is timed: reading the clock costs more than all other counting. */
     private static final int TIMED_MASK = 7;
+
+    /**
+     * A CANCEL comes behind the bytes that wait for the worker's window, and they may wait for as
+     * long as its handler reads nothing. With more bytes than this the stream is reset, which frees
+     * them, and the worker opens another.
+     */
+    private static final int MAX_CANCELLED_BYTES = 64 * 1024;
 
     private final WorkerConnection connection;
     private final Http2Stream http2;
@@ -147,8 +156,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     @Override
     public void cancel(ErrorCode code) {
         if (state == State.SENDING || state == State.AWAITING) {
-            request.cancel(code);
             boolean failed = code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
+            if (window.requestBytes() > MAX_CANCELLED_BYTES) {
+                forgetExchange(failed || response.hasFailed());
+                connection.handler.reset(http2, Http2Error.CANCEL);
+                close("cancelled before the worker had taken the request");
+                return;
+            }
+            request.cancel(code);
             forgetExchange(failed || response.hasFailed());
             state = State.ABANDONED;
             connection.expectFromWorker(this);
@@ -167,7 +182,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         window.onResponseTaken(bytes);
         if (state == State.LAGGING && !window.isLagging()) {
             state = State.IDLE;
-            connection.shard.onStreamCaughtUp(connection.pooled, this);
+            connection.onCaughtUp(this);
         }
     }
 
@@ -224,11 +239,22 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /** Before the exchange's last frame, or its failure, is passed on. */
     void onExchangeEnding(boolean failed) {
+        leaveExchange();
+        forgetExchange(failed);
+    }
+
+    /** Before the worker's refusal is passed on. It says nothing of the worker's speed. */
+    void onRefusing() {
+        leaveExchange();
+        forgetAttempt();
+        connection.pooled.onRefused();
+    }
+
+    private void leaveExchange() {
         if (state == State.SENDING) {
             request.cancel(ErrorCode.NOT_NEEDED);
         }
         state = State.ENDING;
-        forgetExchange(failed);
     }
 
     /** A frame of the response, or its failure, has been passed on. */
@@ -245,10 +271,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     // The end of an exchange.
 
-    private void forgetExchange(boolean failed) {
+    private void forgetAttempt() {
         attempt = null;
         response.forget();
         request.onExchangeEnd();
+    }
+
+    private void forgetExchange(boolean failed) {
+        forgetAttempt();
         connection.pooled.onExchangeEnd(failed);
         // An hour's talk in a tunnel does not make a worker slow.
         if (startNanos != 0 && !response.isTunnel()) {
@@ -271,11 +301,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Nothing of the exchange is left but, perhaps, what its client has yet to take, which may be for as long as that client likes. */
+    /** Nothing of the exchange is left except, perhaps, what its client has yet to take. */
     private void onOver() {
         if (window.isLagging()) {
             state = State.LAGGING;
-            connection.shard.onStreamLags(connection.pooled);
+            connection.onLagging(this);
         } else {
             state = State.IDLE;
             connection.shard.onStreamFree(connection.pooled, this);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -361,6 +362,73 @@ class DirectCallTest {
 
         assertThat(client.log).containsExactly("QUEUE_FULL 503", "204 end");
         assertThat(function.calls()).isEqualTo(2);
+    }
+
+    @Test
+    void should_take_a_call_only_for_a_body_that_is_whole() {
+        RequestSink first = open("POST", false);
+        first.data(octets(3), false);
+        open("POST", false);
+        assertThat(function.calls()).isZero();
+
+        open("GET", true);
+        open("GET", true);
+        first.data(octets(3), true);
+
+        assertThat(invoker.open).hasSize(2);
+        assertThat(client.log).containsExactly("taken 3", "QUEUE_FULL 503", "taken 3");
+    }
+
+    @Test
+    void should_let_one_client_begin_half_of_all_bodies() {
+        DirectFunction wide = new DirectFunction(
+                "wide", DirectOptions.builder(EventFormat.ALB).maxConcurrent(20).build(), invoker);
+        DirectShard wideShard = shard(wide);
+        List<RequestSink> begun = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            begun.add(wideShard.open(head("POST"), false, new NamedClient("attacker", client.log)));
+        }
+        assertThat(client.log).hasSize(10).containsOnly("QUEUE_FULL 503");
+
+        wideShard.open(head("POST"), false, new NamedClient("polite", client.log));
+        assertThat(client.log).hasSize(10);
+        begun.get(0).cancel(ErrorCode.CANCELLED);
+        begun.get(1).data(octets(0), true);
+        assertThat(wide.calls()).isEqualTo(1);
+        wideShard.open(head("POST"), false, new NamedClient("attacker", client.log));
+        assertThat(client.log).hasSize(10);
+    }
+
+    @Test
+    void should_leave_a_function_its_calls_whatever_another_has() {
+        DirectFunction other = new DirectFunction("other", options, invoker);
+        open("GET", true);
+        open("GET", true);
+
+        shard(other).open(head("GET"), true, client);
+
+        assertThat(client.log).isEmpty();
+        assertThat(other.calls()).isEqualTo(1);
+    }
+
+    private static final class NamedClient extends SilentClient {
+        private final String name;
+        private final List<String> log;
+
+        NamedClient(String name, List<String> log) {
+            this.name = name;
+            this.log = log;
+        }
+
+        @Override
+        public Object client(Http2Headers head) {
+            return name;
+        }
+
+        @Override
+        public void onFailure(Failure failure) {
+            log.add(failure.kind() + " " + failure.kind().status().code());
+        }
     }
 
     /** Else clients that read slowly would hold any number of whole responses in memory. */

@@ -8,9 +8,11 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -25,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Random operations on a pool of three event loops: workers come, go, are limited, put aside and gain and lose streams while requests come, cross,
- * are answered, refused, cancelled. Whenever all loops rest, the permits of each shard must be what its workers can take, and
+ * are answered, refused, cancelled, with and without bodies that end later, for several clients. Whenever all loops rest, the permits of each shard must be what its workers can take, and
  * nobody may wait while there is one.
  */
 class PermitsTest {
@@ -36,6 +38,7 @@ class PermitsTest {
     private final List<EmbeddedChannel> loops = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
     private final List<Exchange> exchanges = new ArrayList<>();
+    private final ResponseSink[] clients = {named("a"), named("b"), named("c"), new SilentClient()};
     private FunctionPool pool;
     private Random random;
     private int carried;
@@ -150,15 +153,29 @@ class PermitsTest {
         } else if (what < 38) {
             pool.limit("w" + random.nextInt(6), random.nextInt(7));
         } else if (what < 65) {
-            exchanges.add(pool.shard(random.nextInt(LOOPS)).open(head(), true, new SilentClient()));
+            boolean whole = random.nextInt(3) > 0;
+            exchanges.add(
+                    pool.shard(random.nextInt(LOOPS)).open(head(), whole, clients[random.nextInt(clients.length)]));
+        } else if (what < 72 && !exchanges.isEmpty()) {
+            // Those that came whole or have ended ignore it.
+            exchanges.get(random.nextInt(exchanges.size())).data(Unpooled.EMPTY_BUFFER, true);
         } else if (what < 90) {
             Link link = any();
-            link.streams.stream().filter(stream -> stream.busy).findAny().ifPresent(stream -> stream.end(what < 68));
+            link.streams.stream().filter(stream -> stream.busy).findAny().ifPresent(stream -> stream.end(what < 76));
         } else if (what < 93 && !exchanges.isEmpty()) {
             exchanges.remove(random.nextInt(exchanges.size())).cancel(ErrorCode.CANCELLED);
         } else {
             loops.get(random.nextInt(LOOPS)).runPendingTasks();
         }
+    }
+
+    private static ResponseSink named(String name) {
+        return new SilentClient() {
+            @Override
+            public Object client(Http2Headers head) {
+                return name;
+            }
+        };
     }
 
     private Link any() {
@@ -225,5 +242,11 @@ class PermitsTest {
         rest();
         check();
         assertThat(carried).isGreaterThan(STEPS / 20);
+
+        links.forEach(Link::go);
+        exchanges.forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
+        rest();
+        assertThat(pool.queued()).isZero();
+        assertThat(pool.clients()).isZero();
     }
 }

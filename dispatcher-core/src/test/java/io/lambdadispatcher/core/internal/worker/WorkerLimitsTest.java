@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
 import io.lambdadispatcher.wire.worker.WireException;
@@ -104,6 +105,31 @@ class WorkerLimitsTest {
             greedy.openStream(7);
             greedy.expect("7 RST_STREAM 7");
             expectLimit();
+        }
+    }
+
+    @Test
+    void should_cut_off_a_worker_that_resets_its_streams_without_end() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            for (int i = 0; i <= 100 + 10 * 2; i++) {
+                worker.openStream(7 + 2 * i);
+                worker.reset(7 + 2 * i);
+            }
+            worker.awaitClosed();
+            assertThat(partings.poll(10, TimeUnit.SECONDS))
+                    .isEqualTo("more than 120 streams reset or refused within 10 s");
+        }
+    }
+
+    @Test
+    void should_cut_off_a_worker_that_sends_control_messages_without_end() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (int i = 0; i < 99; i++) {
+                worker.say(new ControlMessage.Readiness(i % 2 == 0));
+            }
+            worker.awaitClosed();
+            expectLimit();
+            assertThat(partings.poll(10, TimeUnit.SECONDS)).contains("more than 100 control messages within 10 s");
         }
     }
 

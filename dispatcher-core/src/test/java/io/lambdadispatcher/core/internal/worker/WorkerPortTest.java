@@ -13,7 +13,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.net.SocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,8 +29,7 @@ class WorkerPortTest {
     private final List<String> rejections = new ArrayList<>();
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
-            new WorkerPort.Access(
-                    "sixteen octets at least".getBytes(StandardCharsets.UTF_8), null, NEVER, NEVER, NEVER),
+            new WorkerPort.Access(function -> new byte[32], null, NEVER, NEVER, NEVER),
             Map.of(),
             Map.of(),
             new NoEvents(),
@@ -101,6 +99,15 @@ class WorkerPortTest {
 
     private static ByteBuf get(int stream) {
         return frame(Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, stream, 0x82, 0x86, 0x84);
+    }
+
+    /** It would hold the connection in memory for as long as the time for handshakes. */
+    @Test
+    void should_leave_no_timer_behind_when_the_connection_has_gone() {
+        // Not by close() of the test's channel, which cancels all timers.
+        channel.writeInbound(get(1));
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
     }
 
     /** Each would cost us a frame or two, and the peer one. */

@@ -5,16 +5,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.LaunchHistory;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -24,11 +29,13 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -53,6 +60,7 @@ class WorkerSideTest {
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
+    private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .pending(10, Duration.ofSeconds(30))
@@ -64,6 +72,11 @@ class WorkerSideTest {
                 @Override
                 public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
                     partings.add(workerId + ", " + reason);
+                }
+
+                @Override
+                public void onProtection(Protection protection) {
+                    protections.add(protection);
                 }
             })
             .start();
@@ -234,6 +247,23 @@ class WorkerSideTest {
             worker.data(3, 100, false);
             worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.CANCELLED, ""));
             worker.expect("3 REQUEST_HEAD /b end");
+        }
+    }
+
+    /** A CANCEL would wait behind what the worker does not take, and so would its memory and the stream. */
+    @Test
+    void should_reset_the_stream_of_a_cancelled_request_that_the_worker_does_not_take() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            worker.hold(3);
+            CompletableFuture<DispatchResponse> unwanted =
+                    send(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(1, 200_000)));
+            worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE);
+            unwanted.cancel(true);
+            worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+            worker.openStream(5);
+            worker.expect("5 :status 200");
+            get("/b");
+            worker.expect("5 REQUEST_HEAD /b end");
         }
     }
 
@@ -430,6 +460,57 @@ class WorkerSideTest {
         }
     }
 
+    /** The worker of one function must not take the requests of another. */
+    @Test
+    void should_let_in_only_workers_with_the_key_of_their_function() throws Exception {
+        byte[] own = "another secret of that length".getBytes(StandardCharsets.UTF_8);
+        Dispatcher two = Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .function(FunctionOptions.of("g"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .secret("g", own)
+                .start();
+        try {
+            new ScriptedWorker(loops, two.workerAddress(), "f", "w1", SECRET)
+                    .ready(1)
+                    .close();
+            new ScriptedWorker(loops, two.workerAddress(), "g", "w2", own)
+                    .ready(1)
+                    .close();
+            String forged =
+                    new LaunchToken("g", "w3", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
+            for (ScriptedWorker stranger : List.of(
+                    new ScriptedWorker(loops, two.workerAddress(), "g", "w4", SECRET),
+                    new ScriptedWorker(loops, two.workerAddress(), "f", "w5", own),
+                    new ScriptedWorker(loops, two.workerAddress(), forged))) {
+                stranger.openControl();
+                stranger.expect("1 :status 401");
+                stranger.awaitClosed();
+                stranger.close();
+            }
+        } finally {
+            two.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_refuse_secrets_that_cannot_be_meant() {
+        Dispatcher.Builder builder = Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0));
+        assertThatThrownBy(() -> builder.secret("g", SECRET).start())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("secret: 'g', expected one of the functions given");
+        assertThatThrownBy(() -> Dispatcher.builder()
+                        .function(FunctionOptions.of("f"))
+                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .secret("f", new byte[15])
+                        .start())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("secret of function f: 15 bytes, expected at least 16");
+    }
+
     @Test
     void should_not_let_a_worker_come_back_that_has_said_goodbye() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
@@ -465,8 +546,34 @@ class WorkerSideTest {
         }
     }
 
+    /** The last step is the launches; the time is one from which no duration can be measured. */
+    @Test
+    void should_leave_no_port_open_when_the_last_step_of_its_start_fails() {
+        Dispatcher.Builder builder = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .build())
+                .transport(new Transport("nio", NioIoHandler.newFactory(), RememberedPort.class))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .launcher(new WorkerLauncher() {
+                    @Override
+                    public LaunchedWorker launch(LaunchRequest request) {
+                        throw new IllegalStateException("nothing is to be launched");
+                    }
+
+                    @Override
+                    public void close(Duration grace) {}
+                })
+                .launchHistory(Instant.MIN, List.of(new LaunchHistory("f", true, 0, List.of())));
+
+        RememberedPort.ALL.clear();
+        assertThatThrownBy(builder::start).isInstanceOf(ArithmeticException.class);
+        assertThat(RememberedPort.ALL).hasSize(1).noneMatch(Channel::isOpen);
+    }
+
     @Test
     void should_leave_no_port_open_when_it_cannot_start_on_given_event_loops() throws Exception {
+        RememberedPort.ALL.clear();
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             assertThatThrownBy(() -> Dispatcher.builder()
                             .function(FunctionOptions.of("f"))
@@ -604,6 +711,29 @@ class WorkerSideTest {
             assertThat(count(next.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
                     .isEqualTo(16 * 65_536);
             unread.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+        }
+    }
+
+    /** A client that takes the last response slowly must not keep a worker's stream from others; the response is all here. */
+    @Test
+    void should_close_a_stream_whose_last_response_is_taken_slowly_and_still_pass_that_on() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> slow = get("/slow");
+            worker.expect("3 REQUEST_HEAD /slow end");
+            worker.respond(3, ok(), false);
+            worker.data(3, 200 * 1024, true);
+            DispatchResponse response = slow.get(10, TimeUnit.SECONDS);
+
+            worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+            assertThat(protections).containsExactly(Protection.LAGGING_STREAM);
+            worker.openStream(5);
+            worker.expect("5 :status 200");
+            CompletableFuture<DispatchResponse> next = get("/next");
+            worker.expect("5 REQUEST_HEAD /next end");
+            worker.respond(5, ok(), true);
+            assertThat(next.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+
+            assertThat(count(response).get(10, TimeUnit.SECONDS)).isEqualTo(200 * 1024);
         }
     }
 

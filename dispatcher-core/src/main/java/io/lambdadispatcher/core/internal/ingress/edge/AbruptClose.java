@@ -10,8 +10,11 @@ import io.netty.channel.ChannelOption;
 public final class AbruptClose {
     private AbruptClose() {}
 
-    /** Event loop of {@code channel} only. */
+    /** Event loop of {@code channel} only. Harmless if it is closed. */
     public static void of(Channel channel) {
+        if (!channel.isOpen()) {
+            return; // and there is no socket any more whose option could be set
+        }
         channel.config().setOption(ChannelOption.SO_LINGER, 0);
         // Past the pipeline: TLS would send close_notify, which is a clean end.
         channel.unsafe().close(channel.newPromise());

@@ -10,6 +10,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,9 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
          * queue. Called when memory is looked at, not for each request.
          */
         long heldBytes();
+
+        /** The connection is being closed: lets go of all that it holds, rather than when its end is reported. */
+        void release();
     }
 
     private static final Failure OVERLOADED = new Failure(Failure.Kind.OVERLOADED, "the dispatcher is out of memory");
@@ -57,9 +61,12 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
         holder = value;
     }
 
-    /** A part of a response has come, which waits until the client takes it. */
-    public void onResponse(int bytes) {
-        memory.onArrived(this, bytes);
+    /**
+     * Something is held for the client besides what is read from its socket: a part of a response,
+     * or objects that are larger than the bytes that they were made of.
+     */
+    public void onHeld(int bytes) {
+        memory.onMade(bytes);
     }
 
     /** Returns how much of a request body may wait, in bytes. */
@@ -77,9 +84,13 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
         if (message instanceof ByteBuf bytes) {
-            memory.onArrived(this, bytes.readableBytes());
+            memory.onRead(bytes.readableBytes());
         }
-        ctx.fireChannelRead(message);
+        if (index < 0) {
+            ReferenceCountUtil.release(message); // of a connection that has just been closed
+        } else {
+            ctx.fireChannelRead(message);
+        }
     }
 
     @Override
@@ -87,8 +98,11 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
         memory.close(this);
     }
 
-    Channel channel() {
-        return channel;
+    void cut() {
+        AbruptClose.of(channel);
+        if (holder != null) {
+            holder.release();
+        }
     }
 
     int connectionBytes() {

@@ -39,7 +39,7 @@ final class ClientMemory {
         TIGHT,
         /** Connections that hold at least half of the average get 503 for new requests. */
         REFUSING,
-        /** Connections are closed. It lasts for the rest of a turn of the event loop. */
+        /** Connections are closed, now or at the end of this turn of the event loop. */
         FULL
     }
 
@@ -59,7 +59,6 @@ final class ClientMemory {
     private final long limitBytes;
     private final DispatcherObserver observer;
     private final List<ClientAccount> accounts = new ArrayList<>();
-    private final List<ClientAccount> paused = new ArrayList<>();
 
     /** What all connections take before their first request. */
     private long baseBytes;
@@ -101,7 +100,7 @@ final class ClientMemory {
         account.index = accounts.size();
         accounts.add(account);
         baseBytes += connectionBytes;
-        onArrived(account, connectionBytes);
+        count(connectionBytes);
         return account;
     }
 
@@ -119,17 +118,34 @@ final class ClientMemory {
         baseBytes -= account.connectionBytes();
     }
 
-    /** Something has arrived from the connection's client, or for it, that may be held for a while. */
-    void onArrived(ClientAccount account, int bytes) {
+    /**
+     * Something has been read from a client's socket. Nothing else of a client connection is on the
+     * stack, so connections can be closed at once: many sockets may be read in this turn of the
+     * event loop.
+     */
+    void onRead(int bytes) {
+        count(bytes);
+        if (current == Level.FULL) {
+            cut();
+        }
+    }
+
+    /** Something has come for a client, or is made for it, that may be held for a while. */
+    void onMade(int bytes) {
+        count(bytes);
+        if (current == Level.FULL && !cutScheduled) {
+            cutScheduled = true;
+            loop.execute(this::cut);
+        }
+    }
+
+    private void count(int bytes) {
         arrivedSinceLook += bytes;
         if (arrivedSinceLook >= limitBytes / LOOKS_PER_LIMIT) {
             look();
         }
         if (!lookScheduled) {
             scheduleLook();
-        }
-        if (current == Level.FULL) {
-            pause(account);
         }
     }
 
@@ -142,7 +158,7 @@ final class ClientMemory {
      * almost used up: otherwise, one client that holds much would keep out all others.
      */
     boolean admitsRequest(ClientAccount account) {
-        onArrived(account, ClientAccount.EXCHANGE_BYTES);
+        onMade(ClientAccount.EXCHANGE_BYTES);
         if (current.compareTo(Level.REFUSING) < 0 || accounts.isEmpty()) {
             return true;
         }
@@ -164,11 +180,6 @@ final class ClientMemory {
         }
         arrivedSinceLook = 0;
         note(sum);
-        if (current == Level.FULL && !cutScheduled) {
-            cutScheduled = true;
-            // Later: the one who holds the most may be the one whose bytes arrive in this very call.
-            loop.execute(this::cut);
-        }
     }
 
     private void note(long heldNow) {
@@ -187,35 +198,25 @@ final class ClientMemory {
         return bytes > percent(TIGHT_PERCENT) ? Level.TIGHT : Level.CALM;
     }
 
-    /** Until {@link #cut} has run, each connection is read once at most. */
-    private void pause(ClientAccount account) {
-        if (account.channel().config().isAutoRead()) {
-            account.channel().config().setAutoRead(false);
-            paused.add(account);
-        }
-    }
-
     private void cut() {
         cutScheduled = false;
         look();
-        if (current == Level.FULL) {
-            long left = held;
-            List<ClientAccount> largestFirst = new ArrayList<>(accounts);
-            largestFirst.sort(
-                    Comparator.comparingLong(ClientAccount::heldAtLook).reversed());
-            for (ClientAccount account : largestFirst) {
-                if (left <= percent(RELIEVED_PERCENT)) {
-                    break;
-                }
-                left -= account.heldAtLook();
-                close(account);
-                observer.onProtection(Protection.MEMORY_CUT);
-                AbruptClose.of(account.channel());
-            }
-            note(left);
+        if (current != Level.FULL) {
+            return;
         }
-        paused.forEach(account -> account.channel().config().setAutoRead(true));
-        paused.clear();
+        long left = held;
+        List<ClientAccount> largestFirst = new ArrayList<>(accounts);
+        largestFirst.sort(Comparator.comparingLong(ClientAccount::heldAtLook).reversed());
+        for (ClientAccount account : largestFirst) {
+            if (left <= percent(RELIEVED_PERCENT)) {
+                break;
+            }
+            left -= account.heldAtLook();
+            close(account);
+            observer.onProtection(Protection.MEMORY_CUT);
+            account.cut();
+        }
+        note(left);
     }
 
     /** So that the figures are fresh, and relief is noticed, if nothing arrives. */
@@ -229,6 +230,9 @@ final class ClientMemory {
         lookScheduled = false;
         boolean quiet = arrivedSinceLook == 0 && current == Level.CALM;
         look();
+        if (current == Level.FULL) {
+            cut();
+        }
         if (!quiet) {
             scheduleLook();
         }

@@ -56,8 +56,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
 
     private static final int MOST_LINGER_LOOKS = 60;
 
-    /** How much larger a head of tiny headers becomes as objects on the heap. */
-    private static final int HEAD_FACTOR = 16;
+    /** How much larger an incomplete head becomes as objects on the heap. */
+    private static final int HEAD_FACTOR = 2;
 
     private enum State {
         /** Between requests. */
@@ -164,6 +164,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
         if (!early.isEmpty() || !isNextTurn()) {
             early.add(object);
+            context.account().onHeld(ClientAccount.EXCHANGE_BYTES);
             setReading(false);
             return;
         }
@@ -237,7 +238,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " octets";
         } else if (cause instanceof TooLongHttpHeaderException || cause instanceof TooLongFrameException) {
             status = HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
-            detail = "head too large, limit " + context.limits().maxHeadBytes() + " octets";
+            detail = "head too large, limit " + context.limits().maxHeadBytes() + " octets and "
+                    + context.limits().maxHeadFields() + " fields";
         }
         reject(status, detail);
     }
@@ -471,6 +473,11 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private long waitingBytes() {
         ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
         return out == null ? 0 : out.totalPendingWriteBytes();
+    }
+
+    @Override
+    public void release() {
+        stop();
     }
 
     @Override

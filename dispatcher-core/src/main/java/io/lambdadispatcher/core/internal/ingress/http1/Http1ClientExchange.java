@@ -455,7 +455,7 @@ final class Http1ClientExchange implements ResponseSink {
             onWritten(bytes);
             return;
         }
-        connection.context().account().onResponse(bytes);
+        connection.context().account().onHeld(bytes);
         connection.writeBody(new DefaultHttpContent(data), bytes, this);
         if (end) {
             writeLast(LastHttpContent.EMPTY_LAST_CONTENT);

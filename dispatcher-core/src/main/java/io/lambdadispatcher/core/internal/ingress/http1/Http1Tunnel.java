@@ -174,6 +174,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
 
     @Override
     public void channelInactive(ChannelHandlerContext inactive) {
+        release();
+    }
+
+    @Override
+    public void release() {
         if (watch != null) {
             watch.remove(this);
         }
@@ -209,7 +214,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
             data.release();
         } else {
             written += bytes;
-            context.account().onResponse(bytes);
+            context.account().onHeld(bytes);
             ctx().write(data, ctx().newPromise().addListener(done -> onWritten(bytes)));
             flushSoon();
         }

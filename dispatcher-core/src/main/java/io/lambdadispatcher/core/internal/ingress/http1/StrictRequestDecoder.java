@@ -13,11 +13,13 @@ import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import java.util.List;
 
 /**
- * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, and folded
- * lines (RFC 9112 sections 6.3 and 5.2). Both are shapes on which two servers may disagree where a request ends. Event loop only.
+ * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, folded
+ * lines (RFC 9112 sections 6.3 and 5.2), and request lines with a blank before them, with tabs, or with another protocol's name. These are
+ * shapes on which two servers may disagree where a request ends, or whether there is one. Event loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
@@ -29,6 +31,11 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     /** Of the open head: what has been consumed. */
     private int headBytes;
+
+    /** Of the open head: lines so far, each of which becomes objects of ten times its size if it is short. */
+    private int headLines;
+
+    private final int maxHeadLines;
 
     /** Of the open head: what has been consumed ends with a whole line. */
     private boolean lineEnded;
@@ -46,6 +53,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setUseRfc9112TransferEncoding(true));
+        // Twice: the exact limit is for the one who knows a whole head, and can say by how much it is exceeded.
+        maxHeadLines = 2 * limits.maxHeadFields();
     }
 
     /** Octets of a head have come, the rest has not. */
@@ -78,12 +87,12 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             ctx.channel().config().setAutoRead(false);
             return;
         }
-        if (headOpen && isLineFolded(in)) {
-            broken = true;
-            HttpMessage refused = createInvalidMessage();
-            refused.setDecoderResult(DecoderResult.failure(new IllegalArgumentException("folded header line")));
-            out.add(refused);
-            in.skipBytes(in.readableBytes());
+        if (headOpen && hasMisplacedBlank(in)) {
+            refuse(in, new IllegalArgumentException("misplaced blank"), out);
+            return;
+        }
+        if (headLines > maxHeadLines) {
+            refuse(in, new TooLongHttpHeaderException("too many header lines"), out);
             return;
         }
         int messages = out.size();
@@ -95,6 +104,14 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         for (int i = messages; i < out.size(); i++) {
             noteMessage(out.get(i));
         }
+    }
+
+    private void refuse(ByteBuf in, Exception cause, List<Object> out) {
+        broken = true;
+        HttpMessage refused = createInvalidMessage();
+        refused.setDecoderResult(DecoderResult.failure(cause));
+        out.add(refused);
+        in.skipBytes(in.readableBytes());
     }
 
     private void noteConsumed(ByteBuf in, int start) {
@@ -116,19 +133,21 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         if (message instanceof LastHttpContent) {
             headOpen = true;
             headBytes = 0;
+            headLines = 0;
             lineSeen = false;
             lineEnded = false;
         }
     }
 
-    /** A line of the head, from the second on, that begins with a blank. Looks no further than the head's end. */
-    private boolean isLineFolded(ByteBuf in) {
+    /** Returns whether a line of the head begins with a blank, or its first line has a tab. Looks no further than the head's end. */
+    private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
         boolean lineStart = lineEnded;
+        boolean firstLine = !lineSeen;
         boolean lineEmpty = true;
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
             byte octet = in.getByte(i);
-            if (lineStart && (octet == ' ' || octet == '\t')) {
+            if (octet == ' ' && (lineStart || !seen) || octet == '\t' && (lineStart || firstLine)) {
                 return true;
             }
             if (octet == '\n' && lineEmpty && seen) {
@@ -136,6 +155,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             }
             seen |= octet > ' ';
             lineStart = octet == '\n' && seen;
+            firstLine &= !lineStart;
+            if (lineStart) {
+                headLines++;
+            }
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
         return false;
@@ -143,6 +166,9 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     @Override
     protected HttpMessage createMessage(String[] initialLine) throws Exception {
+        if (!initialLine[2].startsWith("HTTP/")) {
+            throw new IllegalArgumentException("not HTTP");
+        }
         HttpMessage message = super.createMessage(initialLine);
         return message instanceof HttpRequest old && !old.protocolVersion().isKeepAliveDefault()
                 ? new DefaultHttpRequest(old.protocolVersion(), old.method(), old.uri(), new OneLength())

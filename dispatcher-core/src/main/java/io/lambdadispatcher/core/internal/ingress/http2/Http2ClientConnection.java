@@ -383,6 +383,21 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     @Override
+    public void release() {
+        try {
+            connection().forEachActiveStream(stream -> {
+                Http2ClientStream client = stream.getProperty(streamKey);
+                if (client != null) {
+                    client.onClosed();
+                }
+                return true;
+            });
+        } catch (Http2Exception e) {
+            throw new IllegalStateException(e); // no visit throws it
+        }
+    }
+
+    @Override
     public long heldBytes() {
         long bytes = actualReadableBytes() + reader.headerBlockBytes();
         if (connection().numActiveStreams() == 0) {

@@ -314,7 +314,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (state == State.RESPONDING && end) {
             state = State.RESPONDED;
         }
-        connection.context().account().onResponse(data.readableBytes());
+        connection.context().account().onHeld(data.readableBytes());
         outlet.body(data);
         if (end) {
             outlet.end();

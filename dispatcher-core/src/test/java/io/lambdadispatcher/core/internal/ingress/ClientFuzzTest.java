@@ -1,0 +1,208 @@
+package io.lambdadispatcher.core.internal.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.code_intelligence.jazzer.junit.FuzzTest;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
+import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
+import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.testkit.Splits;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Whatever a client sends. The first byte says how the others are cut: however that is, the same
+ * requests must be seen. Each is one that HTTP/1.1 could carry to an application, with the body that its
+ * head announces. No buffer is lost. {@code JAZZER_FUZZ=1} looks for more input.
+ */
+class ClientFuzzTest {
+    private static final byte[] EMPTY_SETTINGS = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+
+    /** Small, so that the fuzzer reaches them. */
+    private static final HttpLimits LIMITS = HttpLimits.builder()
+            .maxHeadBytes(1024)
+            .maxHeadFields(16)
+            .maxRequestLineBytes(256)
+            .maxConcurrentStreams(4)
+            .maxResetsPerWindow(8)
+            .build();
+
+    @FuzzTest(maxDuration = "20m")
+    void should_survive_any_http1_connection(byte[] input) throws Exception {
+        verify(input, false);
+    }
+
+    /** Behind a valid preface. */
+    @FuzzTest(maxDuration = "20m")
+    void should_survive_any_http2_connection(byte[] input) throws Exception {
+        verify(input, true);
+    }
+
+    private static void verify(byte[] input, boolean http2) throws Exception {
+        if (input.length == 0) {
+            return;
+        }
+        byte[] bytes = Arrays.copyOfRange(input, 1, input.length);
+        List<String> whole = requests(bytes, Splits.whole(), http2);
+        assertThat(requests(bytes, Splits.random(input[0], 1 + (input[0] & 0x3F)), http2))
+                .isEqualTo(whole);
+    }
+
+    private static List<String> requests(byte[] bytes, Splits.Split split, boolean http2) throws Exception {
+        UnpooledByteBufAllocator memory = new UnpooledByteBufAllocator(false);
+        EmbeddedChannel channel = new EmbeddedChannel();
+        channel.config().setAllocator(memory);
+        channel.freezeTime();
+        List<SeenRequest> requests = new ArrayList<>();
+        ExchangeOpener opener = (head, end, response) -> {
+            SeenRequest request = new SeenRequest(head, response);
+            requests.add(request);
+            if (end) {
+                request.end();
+            }
+            return request;
+        };
+        ClientGuard guard = new ClientGuard(LIMITS, 1, List.of(channel.eventLoop()), DispatcherObserver.NONE);
+        IngressContext context = new IngressContext(
+                LIMITS,
+                ForwardingPolicy.defaults(),
+                guard.admit(channel, false, opener),
+                new IngressDrain(),
+                "http",
+                DispatcherObserver.NONE);
+        if (http2) {
+            Http2ClientConnection.install(channel.pipeline(), context);
+            channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), Unpooled.wrappedBuffer(EMPTY_SETTINGS));
+        } else {
+            Http1ClientConnection.install(channel.pipeline(), context);
+        }
+        split.feed(bytes, piece -> {
+            if (channel.isOpen()) {
+                channel.writeInbound(memory.buffer(piece.readableBytes()).writeBytes(piece));
+                channel.runPendingTasks();
+            }
+        });
+        // As when the client has gone: close() would wait for open streams.
+        channel.unsafe().close(channel.voidPromise());
+        channel.finishAndReleaseAll();
+        assertThat(memory.metric().usedHeapMemory() + memory.metric().usedDirectMemory())
+                .as("bytes that nobody has released")
+                .isZero();
+        return requests.stream().map(SeenRequest::verified).toList();
+    }
+
+    /** What a worker would get. It is answered when it ends. */
+    private static final class SeenRequest implements RequestSink {
+        private final Http2Headers head;
+        private final ResponseSink response;
+        private final StringBuilder body = new StringBuilder();
+        private String outcome = "open";
+        private int bodyBytes;
+
+        SeenRequest(Http2Headers head, ResponseSink response) {
+            this.head = head;
+            this.response = response;
+        }
+
+        private void end() {
+            outcome = "ended";
+            switch (head.path() == null ? 0 : head.path().length() % 4) {
+                case 0 -> response.onHead(new DefaultHttp2Headers().status("204"), true);
+                case 1 -> {
+                    response.onInterim(new DefaultHttp2Headers().status("103"));
+                    response.onHead(new DefaultHttp2Headers().status("200"), false);
+                    response.onData(Unpooled.copiedBuffer("body", StandardCharsets.US_ASCII), true);
+                }
+                case 2 -> {
+                    response.onHead(new DefaultHttp2Headers().status("200"), false);
+                    response.onTrailers(new DefaultHttp2Headers().add("x", "y"));
+                }
+                default -> response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "fuzzed"));
+            }
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            int bytes = data.readableBytes();
+            body.append(ByteBufUtil.hexDump(data));
+            data.release();
+            bodyBytes += bytes;
+            response.onRequestTaken(bytes);
+            if (end) {
+                end();
+            }
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {
+            verify(trailers, false);
+            body.append(" trailers ").append(trailers.size());
+            end();
+        }
+
+        @Override
+        public void cancel(ErrorCode code) {
+            outcome = "cancelled";
+        }
+
+        @Override
+        public void responseTaken(int bytes) {}
+
+        String verified() {
+            verify(head, true);
+            CharSequence length = head.get("content-length");
+            assertThat(head.getAll("content-length").size()).isLessThanOrEqualTo(1);
+            if (length != null && outcome.equals("ended")) {
+                assertThat((long) bodyBytes).isEqualTo(Long.parseLong(length.toString()));
+            }
+            List<String> fields = new ArrayList<>();
+            head.forEach(field -> fields.add(field.getKey() + ": " + field.getValue()));
+            // How much of a body has come before the rest turns out to be wrong depends on how it is cut.
+            return fields + " " + (outcome.equals("cancelled") ? "" : body) + " " + outcome;
+        }
+
+        private static void verify(Http2Headers fields, boolean isHead) {
+            fields.forEach(field -> {
+                String name = field.getKey().toString();
+                assertThat(HeaderSyntax.isValue(field.getValue())).as(name).isTrue();
+                if (isHead && name.startsWith(":")) {
+                    return;
+                }
+                assertThat(HeaderSyntax.isToken(name)).as(name).isTrue();
+                assertThat(name).isEqualTo(name.toLowerCase(Locale.ROOT));
+                assertThat(HopByHop.contains(name) && !name.equals("te"))
+                        .as(name)
+                        .isFalse();
+                assertThat(name).isNotEqualTo("host");
+            });
+            if (isHead) {
+                assertThat(HeaderSyntax.isToken(fields.method())).isTrue();
+                assertThat(fields.path() == null || HeaderSyntax.isPath(fields.path()))
+                        .isTrue();
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What one client can take of a function's worker streams, and of its queue. */
+class SharesTest {
+    private static final int PENDING_TIMEOUT_MILLIS = 1000;
+
+    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    private final List<Protection> protections = new ArrayList<>();
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.builder("f")
+                    .pending(100, Duration.ofMillis(PENDING_TIMEOUT_MILLIS))
+                    .build(),
+            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            new DispatcherObserver() {
+                @Override
+                public void onProtection(Protection protection) {
+                    protections.add(protection);
+                }
+            });
+    private final PoolShard here = pool.shard(0);
+    private final PoolShard there = pool.shard(1);
+    private final AtomicInteger shortages = new AtomicInteger();
+    private final List<String> failures = new ArrayList<>();
+
+    @BeforeEach
+    void freeze() {
+        for (EmbeddedChannel loop : loops) {
+            loop.freezeTime();
+        }
+        pool.onShortage(shortages::incrementAndGet);
+    }
+
+    private void pass(long millis) {
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+            loop.runScheduledPendingTasks();
+        }
+        for (int i = 0; i < 6; i++) {
+            for (EmbeddedChannel loop : loops) {
+                loop.runPendingTasks();
+            }
+        }
+    }
+
+    private static final class Stream extends DiscardingSink implements Carrier {
+        private final PoolShard shard;
+        private final PooledConnection worker;
+        private @Nullable Attempt attempt;
+
+        Stream(PoolShard shard, PooledConnection worker) {
+            this.shard = shard;
+            this.worker = worker;
+            shard.onStreamOpened(worker, this);
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
+            attempt = forAttempt;
+            return this;
+        }
+
+        void answer() {
+            Attempt current = attempt;
+            attempt = null;
+            if (current != null) {
+                current.onHead(new DefaultHttp2Headers().status("200"), true);
+                shard.onStreamFree(worker, this);
+            }
+        }
+
+        @Override
+        public String workerId() {
+            return worker.workerId();
+        }
+    }
+
+    private static List<Stream> worker(PoolShard shard, int streams) {
+        PooledConnection worker = new PooledConnection("worker");
+        shard.onMember(worker);
+        shard.setOpen(worker, true);
+        List<Stream> all = new ArrayList<>();
+        for (int i = 0; i < streams; i++) {
+            all.add(new Stream(shard, worker));
+        }
+        return all;
+    }
+
+    private Exchange open(PoolShard shard, Object client, boolean end) {
+        Http2Headers head = new DefaultHttp2Headers()
+                .method("POST")
+                .scheme("http")
+                .authority("a")
+                .path("/");
+        return shard.open(head, end, new SilentClient() {
+            @Override
+            public Object client(Http2Headers given) {
+                return client;
+            }
+
+            @Override
+            public void onFailure(Failure failure) {
+                failures.add(failure.kind().name());
+            }
+        });
+    }
+
+    private List<Exchange> halfOpen(PoolShard shard, Object client, int count) {
+        List<Exchange> all = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            all.add(open(shard, client, false));
+        }
+        return all;
+    }
+
+    private static void end(Exchange exchange) {
+        exchange.data(Unpooled.EMPTY_BUFFER, true);
+    }
+
+    @Test
+    void should_leave_streams_free_for_others_however_many_bodies_a_client_begins() {
+        worker(there, 100);
+        halfOpen(here, "attacker", 100);
+        pass(0);
+
+        // Four fifths, and the few bodies that need no share.
+        assertThat(pool.free()).isBetween(10, 20);
+        assertThat(pool.pending()).isZero();
+        assertThat(shortages).hasValue(0);
+        assertThat(protections).contains(Protection.SHARE_EXCEEDED);
+        open(here, "polite", true);
+        assertThat(pool.pending()).isZero();
+    }
+
+    @Test
+    void should_carry_a_request_over_the_share_when_its_body_ends() {
+        List<Stream> streams = worker(here, 20);
+        List<Exchange> all = halfOpen(here, "client", 20);
+        int free = pool.free();
+        assertThat(free).isPositive();
+
+        end(all.get(19));
+
+        assertThat(pool.free()).isEqualTo(free - 1);
+        assertThat(streams).filteredOn(stream -> stream.attempt != null).hasSize(21 - free);
+    }
+
+    @Test
+    void should_carry_a_request_over_the_share_when_another_of_its_client_ends() {
+        worker(here, 20);
+        List<Exchange> all = halfOpen(here, "client", 20);
+        int free = pool.free();
+
+        all.subList(0, 10).forEach(SharesTest::end);
+        pass(10);
+
+        assertThat(pool.free()).isLessThan(free).isNotNegative();
+    }
+
+    @Test
+    void should_not_keep_others_waiting_behind_a_request_over_its_share() {
+        worker(here, 20);
+        halfOpen(here, "attacker", 50);
+        int free = pool.free();
+
+        halfOpen(here, "other", 1);
+        open(here, "attacker", true);
+
+        assertThat(pool.free()).isEqualTo(free - 2);
+    }
+
+    @Test
+    void should_keep_few_bodies_in_the_queue_when_no_stream_is_free() {
+        halfOpen(here, "attacker", 30);
+        halfOpen(there, "attacker", 30);
+
+        // Eight of its share, and four on each loop that need none.
+        assertThat(pool.pending()).isEqualTo(16);
+        assertThat(here.sample(false).pending() + there.sample(false).pending()).isEqualTo(16);
+    }
+
+    @Test
+    void should_time_out_what_waits_for_its_share() {
+        List<Exchange> all = halfOpen(here, "attacker", 30);
+        all.get(29).cancel(ErrorCode.CANCELLED);
+        pass(PENDING_TIMEOUT_MILLIS);
+
+        assertThat(failures).hasSize(29).containsOnly("QUEUE_TIMEOUT");
+        assertThat(pool.clients()).isZero();
+        assertThat(here.isQuiet()).isTrue();
+    }
+
+    @Test
+    void should_not_limit_the_embedding_program() {
+        worker(here, 100);
+        halfOpen(here, ResponseSink.EMBEDDER, 100);
+        assertThat(pool.free()).isZero();
+    }
+
+    @Test
+    void should_let_one_client_fill_at_most_half_of_the_queue() {
+        for (int i = 0; i < 200; i++) {
+            open(here, "flood", true);
+        }
+        assertThat(pool.pending()).isEqualTo(50);
+        assertThat(failures).hasSize(150).containsOnly("QUEUE_FULL");
+
+        for (int i = 0; i < 200; i++) {
+            open(there, "second flood", true);
+        }
+        assertThat(pool.pending()).isEqualTo(75);
+        open(there, "polite", true);
+        assertThat(pool.pending()).isEqualTo(76);
+    }
+
+    @Test
+    void should_forget_a_client_when_nothing_of_it_is_left() {
+        List<Stream> streams = worker(here, 2);
+        List<Exchange> all = halfOpen(here, "client", 12);
+        assertThat(pool.clients()).isEqualTo(1);
+
+        all.forEach(SharesTest::end);
+        for (int i = 0; i < 12; i++) {
+            streams.forEach(Stream::answer);
+            pass(0);
+        }
+
+        assertThat(pool.clients()).isZero();
+        assertThat(pool.free()).isEqualTo(2);
+        assertThat(failures).isEmpty();
+    }
+
+    @Test
+    void should_need_no_share_for_bodies_that_come_with_their_heads() {
+        worker(here, 5);
+        for (int i = 0; i < 5; i++) {
+            end(open(here, "client", false));
+        }
+        assertThat(pool.free()).isZero();
+        assertThat(pool.clients()).isZero();
+    }
+
+    @Test
+    void should_fail_what_waits_for_its_share_at_the_end() {
+        halfOpen(here, "attacker", 30);
+        here.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "test"));
+        assertThat(failures).hasSize(30).containsOnly("SHUTTING_DOWN");
+        assertThat(pool.clients()).isZero();
+        assertThat(pool.pending()).isZero();
+    }
+}

@@ -1,0 +1,228 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What to do with a queue that does not empty, in virtual time: 100 worker streams serve 1,000 requests a second; 800 a second come, except that
+ * for 30 s three times as many come as can be served. The queue is the real one, with its timeout of 10 s. {@link #main} prints the table that
+ * {@code docs/OPERATIONS.md} has.
+ */
+class SheddingSimulationTest {
+    private static final int STREAMS = 100;
+    private static final double SERVICE_MILLIS = 100;
+    private static final double CALM_PER_MILLI = 0.8;
+    private static final double SPIKE_PER_MILLI = 3;
+    private static final int SPIKE_FROM = 30_000;
+    private static final int SPIKE_UNTIL = 60_000;
+    private static final int END = 90_000;
+    private static final int TIMEOUT = 10_000;
+    private static final int STALE = 500;
+    private static final int GOOD = 1_000;
+
+    /** Which request is next, and which is dropped when its turn has come. Times are in milliseconds. */
+    private abstract static class Discipline {
+        /** Since when the queue has not been empty. */
+        int busySince;
+
+        long tag(long order, int now) {
+            return order;
+        }
+
+        boolean drops(int waited, int now) {
+            return false;
+        }
+
+        boolean stands(int now) {
+            return now - busySince >= TIMEOUT;
+        }
+    }
+
+    private static final class Fifo extends Discipline {}
+
+    /** The rule of {@link PoolShard}. */
+    private static final class ShedStale extends Discipline {
+        @Override
+        boolean drops(int waited, int now) {
+            return waited > STALE && stands(now);
+        }
+    }
+
+    /** The youngest first as soon as the queue stands. */
+    private static final class AdaptiveLifo extends Discipline {
+        @Override
+        long tag(long order, int now) {
+            return stands(now) ? -order : order;
+        }
+    }
+
+    /** RFC 8289, with its control law. */
+    private static final class CoDel extends Discipline {
+        private final int target;
+        private final int interval;
+        private int firstAbove;
+        private boolean dropping;
+        private double dropNext;
+        private int count;
+
+        CoDel(int target, int interval) {
+            this.target = target;
+            this.interval = interval;
+        }
+
+        @Override
+        boolean drops(int waited, int now) {
+            if (waited < target) {
+                firstAbove = 0;
+                dropping = false;
+                return false;
+            }
+            if (firstAbove == 0) {
+                firstAbove = now + interval;
+                return false;
+            }
+            if (!dropping && now >= firstAbove) {
+                dropping = true;
+                count = count > 2 && now - dropNext < 8 * interval ? count - 2 : 1;
+                dropNext = now + interval / Math.sqrt(count);
+                return true;
+            }
+            if (dropping && now >= dropNext) {
+                count++;
+                dropNext += interval / Math.sqrt(count);
+                return true;
+            }
+            return false;
+        }
+    }
+
+    private record Request(int arrived, int serviceMillis) {}
+
+    private static final class Run {
+        private final EmbeddedChannel loop = new EmbeddedChannel();
+        private final FairQueue<Request> queue =
+                new FairQueue<>(loop.eventLoop(), TimeUnit.MILLISECONDS.toNanos(TIMEOUT), ticket -> {});
+        private final Discipline discipline;
+        private final Random random = new Random(13);
+        private final int[] ending = new int[2 * END];
+        private final int[] latencies = new int[END * 4];
+        private int served;
+        private int goodInSpike;
+        private int goodAfter;
+        private int cameAfter;
+        private int free = STREAMS;
+        private long order;
+
+        Run(Discipline discipline) {
+            this.discipline = discipline;
+            loop.freezeTime();
+            for (int now = 0; now < END; now++) {
+                loop.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+                loop.runScheduledPendingTasks();
+                free += ending[now];
+                boolean spike = now >= SPIKE_FROM && now < SPIKE_UNTIL;
+                for (int i = poisson(spike ? SPIKE_PER_MILLI : CALM_PER_MILLI); i > 0; i--) {
+                    arrive(now);
+                }
+                serve(now);
+                if (queue.size() == 0) {
+                    discipline.busySince = now;
+                }
+            }
+            loop.finishAndReleaseAll();
+            Arrays.sort(latencies, 0, served);
+        }
+
+        private int poisson(double mean) {
+            int count = 0;
+            for (double left = random.nextDouble(); left > Math.exp(-mean); left *= random.nextDouble()) {
+                count++;
+            }
+            return count;
+        }
+
+        private void arrive(int now) {
+            int service = 1 + (int) (-SERVICE_MILLIS * Math.log(1 - random.nextDouble()));
+            cameAfter += isAfter(now) ? 1 : 0;
+            long nanos = loop.eventLoop().ticker().nanoTime();
+            queue.add(queue.newTicket(new Request(now, Math.min(service, 2_000)), discipline.tag(order++, now), nanos));
+        }
+
+        private void serve(int now) {
+            while (free > 0) {
+                Ticket<Request> next = queue.poll();
+                if (next == null) {
+                    return;
+                }
+                Request request = next.entry;
+                if (!discipline.drops(now - request.arrived, now) || queue.size() == 0) {
+                    free--;
+                    int end = now + request.serviceMillis;
+                    ending[end]++;
+                    onServed(request.arrived, end);
+                }
+            }
+        }
+
+        private void onServed(int arrived, int end) {
+            latencies[served++] = end - arrived;
+            if (end - arrived <= GOOD) {
+                goodInSpike += end >= SPIKE_FROM && end < SPIKE_UNTIL ? 1 : 0;
+                goodAfter += isAfter(arrived) ? 1 : 0;
+            }
+        }
+
+        /** Of what could be served. */
+        double goodputInSpike() {
+            return goodInSpike / ((SPIKE_UNTIL - SPIKE_FROM) * (STREAMS / SERVICE_MILLIS));
+        }
+
+        /** Of what came. */
+        double goodputAfter() {
+            return (double) goodAfter / cameAfter;
+        }
+
+        /** And so early that its response within the limit is still counted. */
+        private static boolean isAfter(int arrived) {
+            return arrived >= SPIKE_UNTIL && arrived < END - GOOD;
+        }
+
+        int percentileMillis(double percent) {
+            return latencies[(int) (served * percent / 100)];
+        }
+
+        String row(String name) {
+            return String.format(
+                    "| %s | %.0f %% | %.0f %% | %.1f s | %.1f s |",
+                    name,
+                    100 * goodputInSpike(),
+                    100 * goodputAfter(),
+                    percentileMillis(50) / 1000.0,
+                    percentileMillis(99) / 1000.0);
+        }
+    }
+
+    public static void main(String[] args) {
+        System.out.println(new Run(new Fifo()).row("first in, first out, timeout only"));
+        System.out.println(new Run(new CoDel(5, 100)).row("CoDel, 5 ms and 100 ms"));
+        System.out.println(new Run(new CoDel(STALE, TIMEOUT)).row("CoDel, 500 ms and 10 s"));
+        System.out.println(new Run(new AdaptiveLifo()).row("adaptive LIFO"));
+        System.out.println(new Run(new ShedStale()).row("shed what has waited 500 ms once the queue stands"));
+    }
+
+    @Test
+    void should_serve_fresh_requests_in_and_after_a_spike() {
+        Run fifo = new Run(new Fifo());
+        Run shedding = new Run(new ShedStale());
+        assertThat(fifo.goodputInSpike()).isLessThan(0.2);
+        assertThat(shedding.goodputInSpike()).isGreaterThan(0.6);
+        assertThat(shedding.goodputAfter()).isGreaterThan(0.95).isGreaterThan(fifo.goodputAfter());
+    }
+}

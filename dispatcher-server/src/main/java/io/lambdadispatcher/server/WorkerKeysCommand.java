@@ -1,0 +1,35 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import java.io.PrintWriter;
+import java.util.HexFormat;
+import java.util.Map;
+
+/** Prints what a self-launched worker may hold instead of a secret, one line for each function that has a secret. */
+final class WorkerKeysCommand extends SettingsCommand {
+    WorkerKeysCommand(Map<String, String> environment) {
+        super(
+                "worker-keys",
+                "Prints each function's name and key. A self-launched worker takes the key as"
+                        + " LAMBDA_DISPATCHER_FUNCTION_KEY.",
+                Map.of(),
+                environment);
+    }
+
+    @Override
+    int run(Configuration configuration, PrintWriter out) throws StartException {
+        byte[] common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        for (FunctionConfiguration function : configuration.functions()) {
+            byte[] secret = function.secret() == null ? common : function.secret();
+            if (secret != null) {
+                String name = function.options().name();
+                out.println(name + " " + HexFormat.of().formatHex(LaunchToken.key(secret, name)));
+            }
+        }
+        out.flush();
+        return ExitCode.OK;
+    }
+}
