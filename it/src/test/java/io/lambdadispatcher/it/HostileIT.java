@@ -47,7 +47,7 @@ class HostileIT {
     static void start() {
         HttpLimits impatient = HttpLimits.builder()
                 .headTimeout(Duration.ofMillis(HEAD_TIMEOUT_MILLIS))
-                .writeTimeout(Duration.ofSeconds(2))
+                .writeTimeout(Duration.ofSeconds(5))
                 .build();
         rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE, builder -> builder.limits(impatient));
         rig.worker(1, 20);
@@ -468,7 +468,7 @@ class HostileIT {
             client.frame(4, 0, 0, 0, 4, 0, 0, 0, 0); // SETTINGS_INITIAL_WINDOW_SIZE 0
             client.get(1, "/ping", END_HEADERS | END_STREAM);
             assertThat(client.next(1)).as("HEADERS").isEqualTo(1);
-            client.socket.setSoTimeout(HEAD_TIMEOUT_MILLIS * 3 / 2); // there is a look once every head time-out
+            client.socket.setSoTimeout(2_500); // there is a look once a second
             assertThatThrownBy(() -> client.next(1)).isInstanceOf(SocketTimeoutException.class);
             client.frame(8, 0, 1, 0, 0, 0, 100);
             assertThat(client.next(1)).as("DATA").isZero();
