@@ -98,20 +98,25 @@ public final class Dispatcher implements AutoCloseable {
                 Descriptors.forClients(limits, from.functions),
                 engine.loopIndexes().keySet(),
                 observer);
-        superviseLaunches(from, direct, keyOf, workerListener.tls() != null);
         List<Channel> bound = new ArrayList<>();
         try {
+            superviseLaunches(from, direct, keyOf, workerListener.tls() != null);
             bound.add(engine.listen(workerListener, workerPort(from, workerListener, keyOf)));
             for (ListenerOptions listener : from.publicListeners) {
                 bound.add(engine.listen(listener, publicPort(listener)));
             }
-        } catch (RuntimeException e) {
+            workerPort = bound.get(0);
+            publicPorts = bound.subList(1, bound.size());
+            startLaunches(from);
+        } catch (RuntimeException | Error e) {
+            supervisors.values().forEach(LaunchSupervisor::close);
             bound.forEach(port -> port.close().awaitUninterruptibly());
             engine.shutdown(Duration.ZERO);
             throw e;
         }
-        workerPort = bound.get(0);
-        publicPorts = bound.subList(1, bound.size());
+    }
+
+    private void startLaunches(Builder from) {
         from.history.forEach(earlier -> {
             LaunchSupervisor supervisor = supervisors.get(earlier.function());
             if (supervisor != null) {

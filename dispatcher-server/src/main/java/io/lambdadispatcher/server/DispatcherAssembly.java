@@ -27,6 +27,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
@@ -44,6 +45,7 @@ final class DispatcherAssembly {
     private final Configuration configuration;
     private final Supplier<DialBackAddress.Found> ownAddress;
     private final List<FunctionConfiguration> functions;
+    private final List<Runnable> closings = new ArrayList<>();
 
     DispatcherAssembly(Configuration configuration) {
         this(configuration, DialBackAddress::find);
@@ -54,6 +56,11 @@ final class DispatcherAssembly {
         this.configuration = configuration;
         this.ownAddress = ownAddress;
         functions = configuration.functions();
+    }
+
+    /** Ends what {@link #builder} has made, if no dispatcher that would do so was started. */
+    void abandon() {
+        closings.forEach(Runnable::run);
     }
 
     Dispatcher.Builder builder(Transport transport, DispatcherObserver observer) throws StartException {
@@ -86,7 +93,9 @@ final class DispatcherAssembly {
             }
         }
         if (any) {
-            builder.invoker(invoker());
+            FunctionInvoker invoker = invoker();
+            closings.add(invoker::close);
+            builder.invoker(invoker);
         }
     }
 
@@ -145,6 +154,7 @@ final class DispatcherAssembly {
     }
 
     private void launch(Launcher kind, WorkerLauncher launcher, Dispatcher.Builder builder) {
+        closings.add(() -> launcher.close(Duration.ZERO));
         functions.stream()
                 .filter(function -> function.launcher() == kind)
                 .forEach(function -> builder.launcher(function.options().name(), launcher));

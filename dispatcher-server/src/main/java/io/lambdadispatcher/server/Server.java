@@ -97,12 +97,7 @@ final class Server {
         openAdmin();
         StateFile remembered = readState();
         DispatcherAssembly assembly = new DispatcherAssembly(configuration);
-        Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
-        if (remembered != null) {
-            builder.launchHistory(
-                    remembered.earlier().taken(), remembered.earlier().functions());
-        }
-        Dispatcher started = builder.start();
+        Dispatcher started = start(assembly, transport, remembered);
         dispatcher = started;
         if (remembered != null) {
             remembered.keep(started::launchHistory);
@@ -119,6 +114,21 @@ final class Server {
                         .collect(Collectors.toMap(
                                 f -> f.options().name(),
                                 f -> f.options().capacity().minWorkers())));
+    }
+
+    private Dispatcher start(DispatcherAssembly assembly, TransportChoice transport, @Nullable StateFile remembered)
+            throws StartException {
+        try {
+            Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
+            if (remembered != null) {
+                builder.launchHistory(
+                        remembered.earlier().taken(), remembered.earlier().functions());
+            }
+            return builder.start();
+        } catch (StartException | RuntimeException | Error e) {
+            assembly.abandon();
+            throw e;
+        }
     }
 
     private @Nullable StateFile readState() throws StartException {

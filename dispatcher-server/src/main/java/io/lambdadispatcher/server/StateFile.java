@@ -71,7 +71,8 @@ final class StateFile implements AutoCloseable {
      */
     static StateFile read(Path file) throws StartException {
         Path absolute = file.toAbsolutePath();
-        if (!Files.isDirectory(absolute.getParent()) || !Files.isWritable(absolute.getParent())) {
+        Path directory = absolute.getParent();
+        if (directory == null || !Files.isDirectory(directory) || !Files.isWritable(directory)) {
             throw new StartException(
                     "state.file: expected a file in a directory that can be written, got \"" + file + "\"");
         }

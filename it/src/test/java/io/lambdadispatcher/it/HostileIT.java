@@ -99,6 +99,7 @@ class HostileIT {
             POST /echo HTTP/1.1~Host: a~Transfer-Encoding: chunked~Content-Length: 4~~0~~      | 400
             POST /echo HTTP/1.1~Host: a~Content-Length: 4~Content-Length: 5~~abcde             | 400
             POST /echo HTTP/1.1~Host: a~Content-Length: 4, 4~~abcd                             | 400
+            POST /echo HTTP/1.0~Host: a~Content-Length: 4~Content-Length: 5~~abcde             | 400
             POST /echo HTTP/1.1~Host: a~Content-Length: +4~~abcd                               | 400
             POST /echo HTTP/1.1~Host: a~Content-Length: -1~~abcd                               | 400
             POST /echo HTTP/1.1~Host: a~Content-Length: 0x4~~abcd                              | 400

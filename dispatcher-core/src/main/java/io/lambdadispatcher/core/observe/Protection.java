@@ -8,7 +8,7 @@ public enum Protection {
     RESPONSE_TOO_SLOW,
     /** A client connection was closed because it made too many resets, or caused too many stream errors. */
     TOO_MANY_RESETS,
-    /** An interim response was dropped because the client had not taken the ones before. */
+    /** An interim response was dropped because the client's connection was full, or its response had too many of them. */
     INTERIM_DROPPED,
     /** A new client connection was closed because there are too many. */
     CONNECTION_LIMIT,
@@ -24,7 +24,10 @@ public enum Protection {
     QUEUE_SHED,
     /** A worker stream was closed because the client of its last response takes that too slowly. */
     LAGGING_STREAM,
-    /** A connection or worker stream of a worker was refused because the worker has as many as it may have. */
+    /**
+     * A connection or worker stream of a worker was refused because the worker has as many as it may have, or a worker connection was
+     * closed because of too many lost streams or control messages.
+     */
     WORKER_LIMIT,
     /** A request to the admin port was refused because of its Host, its Origin or a missing token. */
     ADMIN_REFUSED,

@@ -101,12 +101,21 @@ public final class HeaderSyntax {
      * @param known in lower case
      */
     public static boolean passesFor(CharSequence name, AsciiString known) {
-        if (name.length() != known.length()) {
+        return name.length() == known.length() && beginsLike(name, known);
+    }
+
+    /**
+     * Whether an application may take the beginning of {@code name} for {@code prefix}, as in {@link #passesFor}.
+     *
+     * @param prefix in lower case
+     */
+    public static boolean beginsLike(CharSequence name, AsciiString prefix) {
+        if (name.length() < prefix.length()) {
             return false;
         }
-        for (int i = 0; i < known.length(); i++) {
+        for (int i = 0; i < prefix.length(); i++) {
             char c = name.charAt(i);
-            if (AsciiString.toLowerCase(c == '_' ? '-' : c) != known.charAt(i)) {
+            if (AsciiString.toLowerCase(c == '_' ? '-' : c) != prefix.charAt(i)) {
                 return false;
             }
         }

@@ -51,9 +51,12 @@ public final class HopByHop {
         return NAMES.contains(name);
     }
 
-    /** Whether a request loses this header. */
+    /**
+     * Whether a request loses this header. It also loses names that an application may take for one of these, such as
+     * {@code transfer_encoding}.
+     */
     public static boolean isDroppedFromRequest(CharSequence name, CharSequence value) {
-        return NAMES.contains(name)
+        return NAMES.containsLike(name)
                 || HttpHeaderNames.TE.contentEquals(name) && !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
     }
 

@@ -35,6 +35,20 @@ final class NameSet {
                 .reduce(0, (some, other) -> some | other);
     }
 
+    /** Whether an application may take {@code name} for one of the set: see {@link HeaderSyntax#passesFor}. */
+    boolean containsLike(CharSequence name) {
+        int length = name.length();
+        if (length >= byLength.length) {
+            return false;
+        }
+        for (AsciiString known : byLength[length]) {
+            if (HeaderSyntax.beginsLike(name, known)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether the set holds {@code name}, which is compared as it is: in lower case. */
     boolean contains(CharSequence name) {
         int length = name.length();

@@ -57,12 +57,8 @@ public final class Trailers {
         return name.charAt(0) == ':'
                 || FORBIDDEN.contains(name)
                 || HopByHop.contains(name)
-                || startsWith(name, X_FORWARDED)
-                || startsWith(name, HopByHop.OWN_PREFIX);
-    }
-
-    private static boolean startsWith(CharSequence name, AsciiString prefix) {
-        return AsciiString.regionMatches(name, false, 0, prefix, 0, prefix.length());
+                || HeaderSyntax.beginsLike(name, X_FORWARDED)
+                || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX);
     }
 
     /** Removes what must not be passed on as a trailer of a request or a response. */

@@ -117,7 +117,7 @@ final class StressedPool {
         away.setOpen(worker, true);
         away.onStreamOpened(worker, busy);
         away.tryAcquire();
-        away.takeStream();
+        away.takeStream(null);
         for (int i = 0; i < free; i++) {
             away.onStreamOpened(worker, new Stream(this));
         }

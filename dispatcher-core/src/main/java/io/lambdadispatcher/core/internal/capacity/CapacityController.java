@@ -119,6 +119,14 @@ public final class CapacityController {
         }
     }
 
+    /** It is connected, but takes no requests for now. */
+    public void onUnready(long nowNanos, String workerId) {
+        WorkerLife worker = fleet.get(workerId);
+        if (worker != null) {
+            worker.onUnready(nowNanos);
+        }
+    }
+
     private long earlier(long deadlineNanos, WorkerLife worker) {
         if (policy.maxWorkerLife().isZero()) {
             return deadlineNanos;

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * launched → dialled → ready → draining → gone
- *     ↑___________________|  it has lost its connections, and may dial in again
+ *     ↑          ↑________|  it says that it is not ready for now
+ *     |___________________|  it has lost its connections, and may dial in again
  * </pre>
  *
  * From every state a worker may go.
@@ -18,7 +19,7 @@ final class WorkerLife {
     enum State {
         /** Asked for; not heard of yet. */
         LAUNCHED,
-        /** It has a connection. */
+        /** It has a connection, and takes no requests yet, or not for now. */
         DIALLED,
         /** It takes requests. */
         READY,
@@ -29,8 +30,8 @@ final class WorkerLife {
 
     static final long NEVER = Long.MAX_VALUE;
 
-    /** Time for which a worker that has lost its connections still counts as capacity. */
-    private static final long REDIAL_NANOS = TimeUnit.SECONDS.toNanos(3);
+    /** Time for which a worker that has lost its connections, or is not ready any more, still counts as capacity. */
+    private static final long BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;
     /** We have launched it, and may let it go. */
@@ -105,6 +106,10 @@ final class WorkerLife {
         return enter(State.READY, nowNanos);
     }
 
+    boolean onUnready(long nowNanos) {
+        return state == State.READY && enter(State.DIALLED, nowNanos);
+    }
+
     boolean onDraining(long nowNanos) {
         return state != State.DRAINING && state != State.GONE && enter(State.DRAINING, nowNanos);
     }
@@ -142,11 +147,16 @@ final class WorkerLife {
     /** Returns whether it serves requests, or can be expected to do so soon and for some time. */
     boolean isCapacity(long nowNanos) {
         return switch (state) {
-            case LAUNCHED -> !everReady || inStateNanos(nowNanos) < REDIAL_NANOS;
-            case DIALLED -> !exited;
+            case LAUNCHED -> isExpected(nowNanos);
+            case DIALLED -> !exited && isExpected(nowNanos);
             case READY -> !ejected && !expiring;
             case DRAINING, GONE -> false;
         };
+    }
+
+    /** It is on its first way up, or was ready a moment ago. */
+    private boolean isExpected(long nowNanos) {
+        return !everReady || inStateNanos(nowNanos) < BACK_NANOS;
     }
 
     /** It has been in its state for so long. */

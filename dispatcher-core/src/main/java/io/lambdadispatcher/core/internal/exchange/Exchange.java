@@ -38,7 +38,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ENDED
     }
 
-    /** Sent once, and once more to a free worker stream, perhaps of the same worker. */
+    /** Sent once, and once more: to another worker, or to the same one if no other is free. */
     private static final int MAX_ATTEMPTS = 2;
 
     /** The objects of a header, besides its characters. */
@@ -57,6 +57,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     // Stays after the end, for what the client takes then still counts in the worker's window.
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
+    private @Nullable String failedWorker;
     private long carriedNanos;
     private long lastAttemptNanos;
 
@@ -76,6 +77,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private long requestBytes;
     private long responseBytes;
+    private long untakenBytes;
     private int status;
 
     /** What the head takes of the heap; 0 if nobody has asked yet. */
@@ -142,6 +144,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             carriedNanos = lastAttemptNanos;
         }
         return carriedNanos;
+    }
+
+    /** The worker of an attempt that failed, which the next attempt avoids if there is another; {@code null} before the first. */
+    public @Nullable String failedWorker() {
+        return failedWorker;
+    }
+
+    /** There is no other. */
+    public void avoidNoWorker() {
+        failedWorker = null;
     }
 
     /** The place in the queue that it has, or had the last time it waited; {@code null} if it has never had to wait. */
@@ -292,6 +304,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void responseTaken(int bytes) {
+        untakenBytes -= bytes;
         if (carrier != null) {
             carrier.responseTaken(bytes);
         }
@@ -367,9 +380,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void onData(ByteBuf data, boolean end) {
         if (isResponding()) {
             responseBytes += data.readableBytes();
+            untakenBytes += data.readableBytes();
             response.onData(data, end);
             endIf(end);
         } else {
+            untakenBytes += data.readableBytes();
             responseTaken(data.readableBytes());
             data.release();
         }
@@ -406,6 +421,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private void retryOrFail(Failure failure, boolean harmless) {
         if (state == State.CARRIED && harmless && !bodyForwarded && attempts < MAX_ATTEMPTS) {
             carrier = null;
+            failedWorker = lastCarrier == null ? null : lastCarrier.workerId();
             state = State.WAITING;
             if (owner.retry(this)) {
                 return;
@@ -417,6 +433,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Its client has sent all of it. */
     public boolean isRequestEnded() {
         return requestEnded;
+    }
+
+    /** Its client has yet to end the request, or to take what there is of the response. */
+    public boolean isWaitingForClient() {
+        return !requestEnded || untakenBytes > 0;
     }
 
     /** The request is here to its end, and no larger than that. */

@@ -141,9 +141,14 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onDialled(workerId));
     }
 
-    /** The worker's first connection is ready. Called again after the worker has lost all connections. */
+    /** The worker's first connection is ready. Called again after the worker has lost all connections, or was unready. */
     void onWorkerReady(String workerId, @Nullable Instant deadline) {
         executor.execute(() -> confined.onReady(workerId, deadline));
+    }
+
+    /** None of the worker's connections is ready any more, though it has some. */
+    void onWorkerUnready(String workerId) {
+        executor.execute(() -> confined.onUnready(workerId));
     }
 
     void onWorkerLoad(String workerId, ControlMessage.Load load) {
@@ -258,6 +263,11 @@ public final class LaunchSupervisor {
             lookSoon();
         }
 
+        void onUnready(String workerId) {
+            controller.onUnready(now(), workerId);
+            lookSoon();
+        }
+
         void onLoad(String workerId, ControlMessage.Load load) {
             controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros());
         }
@@ -345,7 +355,7 @@ public final class LaunchSupervisor {
         private LaunchedWorker ask(LaunchRequest request) {
             try {
                 return launcher.launch(request);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | LinkageError e) {
                 log.warn("launcher of {} threw", function.name(), e);
                 return new NotLaunched(new WorkerExit(Cause.FAILED, "launcher threw " + e));
             }

@@ -41,8 +41,12 @@ public final class WorkerRegistry implements WorkerEvents {
     /** Guarded by the registry's lock, like the map that holds it. */
     private static final class Worker {
         final String function;
+        /** With whether each has said that it is ready. */
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
+
+        /** At least one of them is ready. */
         boolean ready;
+
         boolean draining;
 
         Worker(String function) {
@@ -163,17 +167,33 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @Override
     public void onReadiness(WorkerConnection connection, boolean ready) {
-        String function;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
-            if (worker == null || !ready || worker.ready || worker.draining) {
+            if (worker == null || worker.connections.replace(connection, ready) == null || !changesReadiness(worker)) {
                 return;
             }
-            worker.ready = true;
-            function = worker.function;
         }
-        log.info("worker {} of {} is ready, from {}", connection.workerId(), function, connection.remoteAddress());
-        tellSupervisor(function, supervisor -> supervisor.onWorkerReady(connection.workerId(), connection.deadline()));
+        tellReadiness(connection, ready);
+    }
+
+    /** Returns whether the worker has become ready, or is no longer, by what one of its connections has said. */
+    @GuardedBy("this")
+    private static boolean changesReadiness(Worker worker) {
+        boolean before = worker.ready;
+        worker.ready = worker.connections.containsValue(true);
+        return worker.ready != before && !worker.draining;
+    }
+
+    private void tellReadiness(WorkerConnection connection, boolean ready) {
+        String id = connection.workerId();
+        String function = connection.pool().options().name();
+        if (ready) {
+            log.info("worker {} of {} is ready, from {}", id, function, connection.remoteAddress());
+            tellSupervisor(function, supervisor -> supervisor.onWorkerReady(id, connection.deadline()));
+        } else {
+            log.info("worker {} of {} is not ready any more", id, function);
+            tellSupervisor(function, supervisor -> supervisor.onWorkerUnready(id));
+        }
     }
 
     @Override
@@ -204,6 +224,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onGone(WorkerConnection connection, boolean clean, String reason) {
         String function;
+        boolean last;
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
@@ -211,21 +232,34 @@ public final class WorkerRegistry implements WorkerEvents {
                 return;
             }
             worker.connections.remove(connection);
-            if (!worker.connections.isEmpty()) {
+            last = worker.connections.isEmpty();
+            if (!last && !changesReadiness(worker)) {
                 return;
             }
-            workers.remove(connection.workerId());
-            if (clean) {
-                launched.remove(connection.workerId());
-                retire(connection.workerId());
+            if (last) {
+                forget(connection.workerId(), clean);
             }
             function = worker.function;
             nowEmpty = workers.isEmpty() ? empty : null;
+        }
+        if (!last) {
+            tellReadiness(connection, false);
+            return;
         }
         log.info("worker {} of {} has gone: {}", connection.workerId(), function, reason);
         tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         if (nowEmpty != null) {
             nowEmpty.complete(null);
+        }
+    }
+
+    // A lost worker may dial in again; one that has said goodbye may not.
+    @GuardedBy("this")
+    private void forget(String workerId, boolean clean) {
+        workers.remove(workerId);
+        if (clean) {
+            launched.remove(workerId);
+            retire(workerId);
         }
     }
 
@@ -269,7 +303,6 @@ public final class WorkerRegistry implements WorkerEvents {
         return worker == null ? List.of() : List.copyOf(worker.connections.keySet());
     }
 
-    // A lost worker may dial in again; one that has said goodbye may not.
     @GuardedBy("this")
     private void retire(String workerId) {
         retired.put(workerId, Instant.now().plus(LaunchSupervisor.TOKEN_LIFE));

@@ -27,6 +27,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private final Exchange exchange;
     private final PoolShard home;
     private final PoolShard away;
+    private final @Nullable String avoidedWorker;
     private volatile @Nullable String workerId;
 
     // On the stream's loop.
@@ -37,10 +38,12 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     /** The stream may carry another request by now. */
     private boolean over;
 
-    Crossing(Exchange exchange, PoolShard home, PoolShard away) {
+    /** @param avoidedWorker whose streams it must not take; {@code null} = any will do */
+    Crossing(Exchange exchange, PoolShard home, PoolShard away, @Nullable String avoidedWorker) {
         this.exchange = exchange;
         this.home = home;
         this.away = away;
+        this.avoidedWorker = avoidedWorker;
     }
 
     @Override
@@ -76,10 +79,10 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     private void arrive(Http2Headers head, boolean end, int timeoutMillis) {
-        Carrier taken = away.takeStream();
+        Carrier taken = away.takeStream(avoidedWorker);
         if (taken == null) {
-            away.onPermitWorthless();
-            toClient(() -> home.onStranded(exchange));
+            away.onPermitUnused();
+            toClient(() -> home.onStranded(exchange, away));
             return;
         }
         workerId = taken.workerId();

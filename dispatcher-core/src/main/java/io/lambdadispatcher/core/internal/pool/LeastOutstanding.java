@@ -1,15 +1,16 @@
 package io.lambdadispatcher.core.internal.pool;
 
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Picks the one with the fewest exchanges under way among those that can take one more, in O(1): entries hang in lists by
- * their number of exchanges, which changes by one at a time, and a bitmap says which lists have any. Within a list the one that came
- * first goes first. Confined to one event loop.
+ * Picks the one with the lowest rank among those that can take one more, in O(1): entries hang in lists by their rank, and a
+ * bitmap says which lists have any. A rank is the number of exchanges in flight, and more for those that refuse requests. Within a
+ * list the one that came first goes first. Confined to one event loop.
  */
 final class LeastOutstanding<E extends LeastOutstanding.Entry> {
 
-    /** Something with a number of free slots and of exchanges under way. */
+    /** Something with a rank. */
     abstract static class Entry {
         private @Nullable Entry previous;
         private @Nullable Entry next;
@@ -22,7 +23,7 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
     private @Nullable Entry[] lasts = new Entry[Long.SIZE];
     private long[] occupied = new long[1];
 
-    /** The least busy, or {@code null} if there is none. It stays where it is. */
+    /** Returns the one with the lowest rank, or {@code null} if there is none. It stays where it is. */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
     E least() {
@@ -34,21 +35,38 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         return null;
     }
 
-    /** Adds the entry, or moves it, to the end of those with {@code outstanding} exchanges. */
-    void put(E entry, int outstanding) {
+    /** Returns the one with the lowest rank among those that are wanted, or {@code null}. Takes a step for each entry before it. */
+    @SuppressWarnings("unchecked") // only put() puts entries in
+    @Nullable
+    E least(Predicate<E> wanted) {
+        for (int word = 0; word < occupied.length; word++) {
+            for (long lists = occupied[word]; lists != 0; lists &= lists - 1) {
+                Entry node = firsts[word * Long.SIZE + Long.numberOfTrailingZeros(lists)];
+                for (; node != null; node = node.next) {
+                    if (wanted.test((E) node)) {
+                        return (E) node;
+                    }
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Adds the entry, or moves it, to the end of those with its rank. */
+    void put(E entry, int rank) {
         Entry node = entry;
         remove(entry);
-        ensureList(outstanding);
-        Entry last = lasts[outstanding];
-        node.list = outstanding;
+        ensureList(rank);
+        Entry last = lasts[rank];
+        node.list = rank;
         node.previous = last;
         if (last == null) {
-            firsts[outstanding] = node;
-            occupied[outstanding / Long.SIZE] |= 1L << outstanding;
+            firsts[rank] = node;
+            occupied[rank / Long.SIZE] |= 1L << rank;
         } else {
             last.next = node;
         }
-        lasts[outstanding] = node;
+        lasts[rank] = node;
     }
 
     /** Harmless if the entry is not in. */

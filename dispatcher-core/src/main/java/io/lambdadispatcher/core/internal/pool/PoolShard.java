@@ -220,17 +220,52 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private boolean dispatch(Exchange exchange) {
+        String failedWorker = exchange.failedWorker();
+        return failedWorker == null ? dispatchToAny(exchange) : dispatchToAnother(exchange, failedWorker, 0);
+    }
+
+    private boolean dispatchToAny(Exchange exchange) {
         if (tryAcquire()) {
-            Carrier stream = takeStream();
+            Carrier stream = takeStream(null);
             if (stream != null) {
                 carry(exchange, stream);
                 return true;
             }
-            onPermitWorthless();
+            onPermitUnused();
         }
-        for (PoolShard other : pool.shards()) {
+        return crossOver(exchange, 0, null);
+    }
+
+    /**
+     * Prefers all other workers, wherever they are. What workers another loop has is known there only, so that an exchange
+     * may cross over in vain, and goes on with the next loop when it is back.
+     *
+     * @param from index of the first shard to ask
+     */
+    private boolean dispatchToAnother(Exchange exchange, String failedWorker, int from) {
+        if (from == 0 && leastExcept(failedWorker) != null && tryAcquire()) {
+            Carrier stream = takeStream(failedWorker);
+            if (stream != null) {
+                carry(exchange, stream);
+                return true;
+            }
+        }
+        if (crossOver(exchange, from, failedWorker)) {
+            return true;
+        }
+        // Once: two exchanges that avoid the same worker could take turns in looking for another one for ever.
+        exchange.avoidNoWorker();
+        return dispatchToAny(exchange);
+    }
+
+    private boolean crossOver(Exchange exchange, int from, @Nullable String avoidedWorker) {
+        List<PoolShard> shards = pool.shards();
+        for (int i = from; i < shards.size(); i++) {
+            PoolShard other = shards.get(i);
             if (other != this && other.tryAcquire()) {
-                crossOver(exchange, other);
+                Crossing crossing = new Crossing(exchange, this, other, avoidedWorker);
+                begin(exchange, crossing);
+                exchange.crossOver(crossing);
                 return true;
             }
         }
@@ -240,12 +275,6 @@ public final class PoolShard implements ExchangeOwner {
     private void carry(Exchange exchange, Carrier stream) {
         begin(exchange, stream);
         exchange.carryOn(stream);
-    }
-
-    private void crossOver(Exchange exchange, PoolShard other) {
-        Crossing crossing = new Crossing(exchange, this, other);
-        begin(exchange, crossing);
-        exchange.crossOver(crossing);
     }
 
     private void begin(Exchange exchange, Carrier carrier) {
@@ -359,17 +388,22 @@ public final class PoolShard implements ExchangeOwner {
         }
         retryBalance--;
         underWay.remove(exchange);
-        waitAgain(newTicketInFront(exchange));
+        waitAgain(newTicketInFront(exchange, nanoTime()));
         return true;
     }
 
-    /** A permit for another loop's stream turned out to be worth nothing. */
-    void onStranded(Exchange exchange) {
+    /** A permit for a stream of {@code away} turned out to be worth nothing, or only the avoided worker had one. */
+    void onStranded(Exchange exchange, PoolShard away) {
         assert loop.inEventLoop();
-        if (exchange.onStranded()) {
-            underWay.remove(exchange);
+        if (!exchange.onStranded()) {
+            return;
+        }
+        underWay.remove(exchange);
+        String failedWorker = exchange.failedWorker();
+        int next = pool.shards().indexOf(away) + 1;
+        if (failedWorker == null || !dispatchToAnother(exchange, failedWorker, next)) {
             FairQueue.Ticket<Exchange> previous = exchange.ticket();
-            waitAgain(previous == null ? newTicketInFront(exchange) : previous);
+            waitAgain(previous == null ? newTicketInFront(exchange, exchange.startNanos()) : previous);
         }
     }
 
@@ -386,15 +420,19 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /** For a request that has been served before: its client's turn is not over yet. */
-    private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange) {
-        return waiting.newTicket(exchange, pool.virtualTime(), exchange.startNanos());
+    private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange, long sinceNanos) {
+        return waiting.newTicket(exchange, pool.virtualTime(), sinceNanos);
     }
 
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            countService(exchange);
+            // The time of a client that was too slow, or that left, says nothing about workers: more of them would not
+            // help.
+            if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
+                countService(exchange);
+            }
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
@@ -497,11 +535,16 @@ public final class PoolShard implements ExchangeOwner {
         return false;
     }
 
-    /** For whoever holds a permit. @return {@code null} if the streams have gone meanwhile */
+    /**
+     * For whoever holds a permit.
+     *
+     * @param avoidedWorker whose streams are not wanted; {@code null} = any will do
+     * @return {@code null} if there is none, or none any more
+     */
     @Nullable
-    Carrier takeStream() {
+    Carrier takeStream(@Nullable String avoidedWorker) {
         assert loop.inEventLoop();
-        PooledConnection member = members.least();
+        PooledConnection member = avoidedWorker == null ? members.least() : leastExcept(avoidedWorker);
         if (member == null) {
             return null;
         }
@@ -514,10 +557,15 @@ public final class PoolShard implements ExchangeOwner {
         return stream;
     }
 
-    /** {@link #takeStream} found none. */
-    void onPermitWorthless() {
+    private @Nullable PooledConnection leastExcept(String workerId) {
+        return members.least(member -> !member.workerId().equals(workerId));
+    }
+
+    /** {@link #takeStream} found none, or none that was wanted: others may want it. */
+    void onPermitUnused() {
         assert loop.inEventLoop();
         permits.incrementAndGet();
+        offerIf(true);
     }
 
     /** A worker stream has opened. */
@@ -611,7 +659,7 @@ public final class PoolShard implements ExchangeOwner {
         if (offers == 0) {
             members.remove(member);
         } else {
-            members.put(member, member.busy);
+            members.put(member, member.rank());
         }
     }
 

@@ -9,6 +9,9 @@ import java.util.ArrayDeque;
  * loop; changed through {@link PoolShard} only.
  */
 public final class PooledConnection extends LeastOutstanding.Entry {
+    /** The penalty is larger than the number of streams of a connection can be. */
+    private static final int MAX_PENALTY_BITS = 10;
+
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
     /** Worker streams that carry an exchange, or whose last one has not been answered for yet. */
@@ -23,6 +26,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     /** What it contributes to the shard's permits. */
     int offered;
 
+    /** In a row, since an exchange ended in another way. */
+    private int refusals;
+
     // How its exchanges went, from its start.
     private long completed;
     private long failed;
@@ -33,16 +39,32 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         this.workerId = workerId;
     }
 
-    /** An exchange has ended. @param failure no response, one that was cut short, or one with a status of 500 and above */
+    /** A request was refused, which counts as a failure unless the worker takes no requests and the two have crossed on the way. */
+    public void onRefused() {
+        int before = refusals;
+        onExchangeEnd(open);
+        refusals = open ? before + 1 : 0;
+    }
+
+    /** An exchange has ended, and was not refused. @param failure no response, one that was cut short, or one with a status of 500 and above */
     public void onExchangeEnd(boolean failure) {
         completed++;
         failed += failure ? 1 : 0;
+        refusals = 0;
     }
 
     /** An exchange whose time was taken has ended. */
     public void onTimed(long nanos) {
         timed++;
         timedNanos += nanos;
+    }
+
+    /**
+     * Its place among the others: the fewer exchanges in flight, the sooner it is chosen. Whoever refuses is done with a request
+     * immediately, and would be the least busy of all. So each refusal in a row doubles a penalty, until an exchange ends in another way.
+     */
+    int rank() {
+        return refusals == 0 ? busy : busy + (1 << Math.min(refusals, MAX_PENALTY_BITS));
     }
 
     int offers() {

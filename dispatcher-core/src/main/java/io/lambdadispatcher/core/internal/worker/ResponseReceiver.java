@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * is passed on between two calls of {@link WorkerStream}, which makes the transitions. Event loop only.
  */
 final class ResponseReceiver implements FrameReader.Listener {
+    /** Of one response; a handler that says "still there" once a second for 15 minutes sends less. */
+    private static final int MAX_INTERIMS = 1000;
+
     private static final String BAD_LENGTH = "the response's body does not match its content-length or status";
 
     private final WorkerStream stream;
@@ -40,6 +43,7 @@ final class ResponseReceiver implements FrameReader.Listener {
     private boolean headSeen;
     private boolean failed;
     private boolean headRequest;
+    private int interims;
 
     // Body bytes that nobody wants, within one call of read().
     private int dropped;
@@ -56,6 +60,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         tunnel = Exchange.isTunnel(request);
         headSeen = false;
         failed = false;
+        interims = 0;
         headRequest = Methods.isHead(request.method());
     }
 
@@ -123,7 +128,13 @@ final class ResponseReceiver implements FrameReader.Listener {
         Attempt to = receiver(FrameType.INTERIM, !headSeen);
         if (to != null) {
             verifyInterim(head.status());
-            to.onInterim(head);
+            if (interims < MAX_INTERIMS) {
+                interims++;
+                to.onInterim(head);
+            } else {
+                // Nobody slows the worker down for them, so they could fill the queue of the client's event loop.
+                stream.onInterimDropped();
+            }
         }
     }
 
@@ -169,7 +180,11 @@ final class ResponseReceiver implements FrameReader.Listener {
             stream.onAbandonedFrame(true);
             return;
         }
-        stream.onExchangeEnding(code != ErrorCode.REFUSED);
+        if (code == ErrorCode.REFUSED) {
+            stream.onRefusing();
+        } else {
+            stream.onExchangeEnding(true);
+        }
         switch (code) {
             case REFUSED -> to.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
             case GOING_AWAY -> to.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));

@@ -48,12 +48,27 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    /** Ours sends LOAD every 5 s, and little else. */
+    private static final int MAX_CONTROL_MESSAGES = 100;
+
+    /** Ours opens another worker stream a second after it has lost one, so that it loses each at most ten times in ten seconds. */
+    private static final int MAX_LOSSES_OF_EACH_STREAM = 10;
+
+    private static final int MAX_OTHER_LOST_STREAMS = 100;
+
+    /** A client with a usable connection takes what is left of a whole response, which is at most a window, in this time. */
+    private static final long LAG_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
     final PoolShard shard;
     final PooledConnection pooled;
     private final String workerId;
     private final ControlStream control;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> expected;
+    private final DeadlineQueue<WorkerStream> lagging;
+
+    private final EventRate controlMessages = new EventRate();
+    private final EventRate lostStreams = new EventRate();
 
     private State state = State.ADMITTED;
     private boolean ready;
@@ -72,6 +87,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
+        this.lagging = new DeadlineQueue<>(loop(), LAG_NANOS, this::onStillLagging);
     }
 
     /** The worker is let in. */
@@ -109,15 +125,18 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     @Override
     void onControlStream(Http2Stream stream, Http2Headers head) {
         refuse(stream, FORBIDDEN, "a second control stream");
+        onStreamLost();
     }
 
     @Override
     void onWorkerStream(Http2Stream stream) {
         if (state != State.WELCOMED && state != State.DRAINING) {
             refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
+            onStreamLost();
         } else if (openStreams == streamLimit) {
             port.observer.onProtection(Protection.WORKER_LIMIT);
             refuse(stream, FORBIDDEN, "more worker streams than the " + streamLimit + " that it may open");
+            onStreamLost();
         } else {
             openStreams++;
             WorkerStream workerStream = new WorkerStream(this, stream);
@@ -125,6 +144,28 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             accept(stream);
             shard.onStreamOpened(pooled, workerStream);
         }
+    }
+
+    @Override
+    public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
+        onStreamLost();
+    }
+
+    /**
+     * The worker has reset a stream, has broken the protocol on it, or has been refused it. A few are nothing, but a flood costs all other
+     * connections of the event loop.
+     */
+    void onStreamLost() {
+        int limit = MAX_OTHER_LOST_STREAMS + MAX_LOSSES_OF_EACH_STREAM * streamLimit;
+        if (lostStreams.exceeds(nanoTime(), limit)) {
+            cutOff("more than " + limit + " streams reset or refused within 10 s");
+        }
+    }
+
+    private void cutOff(String reason) {
+        port.observer.onProtection(Protection.WORKER_LIMIT);
+        port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), reason);
+        close(reason);
     }
 
     @Override
@@ -173,7 +214,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             control.read(data);
         } catch (WireException e) {
             String violation = String.valueOf(e.getMessage());
-            log.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
+            port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
             port.observer.onWorkerRejected(remoteAddress(), violation);
             close(violation);
         }
@@ -182,6 +223,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     @Override
     public void onMessage(ControlMessage message, long offset) throws WireException {
         FrameType type = message.type();
+        if (controlMessages.exceeds(nanoTime(), MAX_CONTROL_MESSAGES)) {
+            port.observer.onProtection(Protection.WORKER_LIMIT);
+            throw new WireException(
+                    WireException.Reason.FRAME_NOT_ALLOWED_HERE,
+                    offset,
+                    "more than " + MAX_CONTROL_MESSAGES + " control messages within 10 s");
+        }
         if ((type == FrameType.HELLO) != (state == State.ADMITTED) || type == FrameType.WELCOME) {
             throw new WireException(WireException.Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " in state " + state);
         }
@@ -214,6 +262,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                             + WireLimits.PROTOCOL_VERSION);
         }
         state = State.WELCOMED;
+        handler.onHandshakeEnd();
         streamLimit = Math.min(hello.streams(), pool().options().streamsPerConnection());
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
@@ -286,11 +335,20 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
+    /** Nothing is wrong with it: the worker opens another one. */
+    private void onStillLagging(WorkerStream stream) {
+        port.observer.onProtection(Protection.LAGGING_STREAM);
+        handler.reset(stream.http2(), Http2Error.CANCEL);
+        stream.close("the client of its last response lags");
+    }
+
     // For its worker streams.
 
     void onViolation(Http2Stream stream, WireException violation) {
-        log.warn("worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
+        port.violations.warn(
+                "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
         reset(stream);
+        onStreamLost();
     }
 
     long nanoTime() {
@@ -299,6 +357,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
         openStreams--;
+        lagging.remove(stream);
         shard.onStreamClosed(pooled, stream, wasFree);
     }
 
@@ -311,9 +370,21 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         expected.remove(stream);
     }
 
+    /** The stream waits for the client of its last response. */
+    void onLagging(WorkerStream stream) {
+        lagging.add(stream, nanoTime());
+        shard.onStreamLags(pooled);
+    }
+
+    void onCaughtUp(WorkerStream stream) {
+        lagging.remove(stream);
+        shard.onStreamCaughtUp(pooled, stream);
+    }
+
     private void onUnanswered(WorkerStream stream) {
         String owed = stream.owed();
-        log.warn("worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
+        port.violations.warn(
+                "worker {}, stream {}: {}", workerId, stream.http2().id(), owed);
         reset(stream.http2());
         stream.close(owed);
     }

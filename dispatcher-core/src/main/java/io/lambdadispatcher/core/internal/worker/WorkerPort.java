@@ -11,11 +11,10 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.ssl.SslContext;
+import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,7 +22,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sets up each connection that a worker opens, and holds what these connections share. Used by all event loops; immutable except for the
- * clock of {@link #onRejected}.
+ * clocks of its logs.
  */
 public final class WorkerPort extends ChannelInitializer<Channel> {
     /** The most of one response body that waits in the dispatcher. */
@@ -33,7 +32,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     private static final int MAX_FRAME_BYTES = 256 * 1024;
 
     private static final long MAX_CONTROL_HEAD_BYTES = 8 * 1024;
-    private static final long LOG_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final Logger log = LoggerFactory.getLogger(WorkerPort.class);
 
     /**
@@ -55,7 +53,10 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     final DispatcherObserver observer;
     private final Map<String, FunctionPool> pools;
     private final Map<EventLoop, Integer> loopIndexes;
-    private final AtomicLong lastLogNanos = new AtomicLong(System.nanoTime() - LOG_EVERY_NANOS);
+    private final SeldomLog rejections = new SeldomLog(log, Ticker.systemTicker());
+
+    /** What admitted workers do wrong. */
+    final SeldomLog violations = new SeldomLog(log, Ticker.systemTicker());
 
     /**
      * @param pools by function name
@@ -105,10 +106,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     /** Tells the observer of every rejection, and the log of one now and then, because whoever knocks can knock fast. */
     void onRejected(SocketAddress remote, String reason) {
         observer.onWorkerRejected(remote, reason);
-        long now = System.nanoTime();
-        long last = lastLogNanos.get();
-        if (now - last >= LOG_EVERY_NANOS && lastLogNanos.compareAndSet(last, now)) {
-            log.warn("turned away a dial-in from {}: {}", remote, reason);
-        }
+        rejections.warn("rejected a dial-in from {}: {}", remote, reason);
     }
 }

@@ -7,6 +7,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     /** {@code null} until the peer is let in. */
     private @Nullable WorkerConnection admitted;
 
+    /** {@code null} once HELLO has come. */
+    private @Nullable Future<?> handshakeTimer;
+
     WorkerPortHandler(Http2Assembly.Parts parts, WorkerPort port) {
         super(parts);
         this.port = port;
@@ -34,7 +38,15 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         super.handlerAdded(ctx);
         decoder().frameListener(new Admission(port, this));
         long timeoutMillis = port.access.handshakeTimeout().toMillis();
-        ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
+        handshakeTimer = ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
+    }
+
+    /** HELLO has come, or the connection has gone. */
+    void onHandshakeEnd() {
+        if (handshakeTimer != null) {
+            handshakeTimer.cancel(false);
+            handshakeTimer = null;
+        }
     }
 
     void onAdmitted(WorkerConnection connection) {
@@ -60,6 +72,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         }
         if (outbound || admitted != null) {
             super.onStreamError(ctx, outbound, cause, error);
+            if (!outbound && admitted != null) {
+                admitted.onStreamLost();
+            }
         } else {
             onConnectionError(
                     ctx,
@@ -71,6 +86,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
 
     @Override
     public void channelInactive(ChannelHandlerContext ctx) throws Exception {
+        onHandshakeEnd();
         if (admitted != null) {
             admitted.onInactive();
         }

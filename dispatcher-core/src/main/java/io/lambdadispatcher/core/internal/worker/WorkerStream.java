@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.buffer.ByteBuf;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
  *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING ──clients catch up──▶ IDLE
+ *   LAGGING ──200 ms──▶ CLOSED; the worker opens another stream
  *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
  *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client does──▶ LEAVING ──all taken──▶ IDLE, or LAGGING
  *   any ──the HTTP/2 stream ends──▶ CLOSED
@@ -180,7 +182,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         window.onResponseTaken(bytes);
         if (state == State.LAGGING && !window.isLagging()) {
             state = State.IDLE;
-            connection.shard.onStreamCaughtUp(connection.pooled, this);
+            connection.onCaughtUp(this);
         }
     }
 
@@ -237,11 +239,22 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /** Before the exchange's last frame, or its failure, is passed on. */
     void onExchangeEnding(boolean failed) {
+        leaveExchange();
+        forgetExchange(failed);
+    }
+
+    /** Before the worker's refusal is passed on. It says nothing of the worker's speed. */
+    void onRefusing() {
+        leaveExchange();
+        forgetAttempt();
+        connection.pooled.onRefused();
+    }
+
+    private void leaveExchange() {
         if (state == State.SENDING) {
             request.cancel(ErrorCode.NOT_NEEDED);
         }
         state = State.ENDING;
-        forgetExchange(failed);
     }
 
     /** A frame of the response, or its failure, has been passed on. */
@@ -258,10 +271,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     // The end of an exchange.
 
-    private void forgetExchange(boolean failed) {
+    private void forgetAttempt() {
         attempt = null;
         response.forget();
         request.onExchangeEnd();
+    }
+
+    private void forgetExchange(boolean failed) {
+        forgetAttempt();
         connection.pooled.onExchangeEnd(failed);
         // An hour's talk in a tunnel does not make a worker slow.
         if (startNanos != 0 && !response.isTunnel()) {
@@ -284,11 +301,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Nothing of the exchange is left but, perhaps, what its client has yet to take, which may be for as long as that client likes. */
+    /** Nothing of the exchange is left except, perhaps, what its client has yet to take. */
     private void onOver() {
         if (window.isLagging()) {
             state = State.LAGGING;
-            connection.shard.onStreamLags(connection.pooled);
+            connection.onLagging(this);
         } else {
             state = State.IDLE;
             connection.shard.onStreamFree(connection.pooled, this);
@@ -315,6 +332,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     }
 
     /** For error messages. */
+    /** The response has had too many interim responses. */
+    void onInterimDropped() {
+        connection.port.observer.onProtection(Protection.INTERIM_DROPPED);
+    }
+
     String stateName() {
         return state.name();
     }

@@ -688,6 +688,38 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSize(4);
     }
 
+    @Test
+    void should_replace_a_worker_that_is_not_ready_any_more() {
+        controller = controller(CapacityPolicy.fixed(2));
+        look();
+        readyAll();
+        pass(Duration.ofSeconds(5));
+        assertThat(controller.status(now).ready()).isEqualTo(2);
+
+        controller.onUnready(now, "w0");
+        pass(Duration.ofSeconds(2));
+        assertThat(controller.status(now).ready()).isEqualTo(1);
+        assertThat(told.launched).as("it may be back in a moment").hasSize(2);
+        pass(Duration.ofSeconds(2));
+        assertThat(told.launched).hasSize(3);
+
+        ready("w0");
+        pass(Duration.ofSeconds(1));
+        assertThat(controller.status(now).ready()).isEqualTo(2);
+    }
+
+    @Test
+    void should_end_a_worker_that_does_not_become_ready_again() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        readyAll();
+        controller.onUnready(now, "w0");
+        pass(Duration.ofSeconds(110));
+        assertThat(told.killed).doesNotContain("w0");
+        pass(Duration.ofSeconds(15));
+        assertThat(told.killed).contains("w0");
+    }
+
     private static FunctionOptions frugal() {
         return function()
                 .capacity(CapacityPolicy.fixed(10))

@@ -105,6 +105,8 @@ class ClientFuzzTest {
                 channel.runPendingTasks();
             }
         });
+        // As when the client has gone: close() would wait for open streams.
+        channel.unsafe().close(channel.voidPromise());
         channel.finishAndReleaseAll();
         assertThat(memory.metric().usedHeapMemory() + memory.metric().usedDirectMemory())
                 .as("bytes that nobody has released")
@@ -178,7 +180,8 @@ class ClientFuzzTest {
             }
             List<String> fields = new ArrayList<>();
             head.forEach(field -> fields.add(field.getKey() + ": " + field.getValue()));
-            return fields + " " + body + " " + outcome;
+            // How much of a body has come before the rest turns out to be wrong depends on how it is cut.
+            return fields + " " + (outcome.equals("cancelled") ? "" : body) + " " + outcome;
         }
 
         private static void verify(Http2Headers fields, boolean isHead) {

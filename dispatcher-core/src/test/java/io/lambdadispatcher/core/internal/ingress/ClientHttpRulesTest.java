@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.wire.testkit.HttpRules;
 import io.lambdadispatcher.wire.testkit.HttpRules.Header;
 import io.lambdadispatcher.wire.testkit.HttpRules.Length;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -126,6 +128,26 @@ class ClientHttpRulesTest {
                 Http2Headers seen = path.respond(
                         new DefaultHttp2Headers(false).status(status).add("content-length", "4"), null);
                 assertThat(seen == null || !seen.contains("content-length")).isTrue();
+            }
+        }
+    }
+
+    /** CGI and its heirs cannot tell {@code _} from {@code -}. */
+    @ParameterizedTest
+    @CsvSource({
+        "HTTP1, x_forwarded_for",
+        "HTTP1, x-forwarded_proto",
+        "HTTP1, lambda_dispatcher_request-id",
+        "HTTP2, x_forwarded_for",
+        "HTTP2, x-forwarded_proto",
+        "HTTP2, lambda_dispatcher_request-id"
+    })
+    void should_drop_what_may_be_taken_for_a_header_of_the_dispatcher(ClientPath.Kind kind, String name) {
+        for (ForwardingPolicy.Trust trust : ForwardingPolicy.Trust.values()) {
+            ForwardingPolicy policy = new ForwardingPolicy(trust, ForwardingPolicy.Fields.X_FORWARDED, false, "");
+            try (ClientPath path = ClientPath.of(kind, policy)) {
+                path.request(new DefaultHttp2Headers(false).add(name, "1"), "", null);
+                assertThat(verdict(path.head, name)).isEqualTo(Verdict.DROPPED);
             }
         }
     }

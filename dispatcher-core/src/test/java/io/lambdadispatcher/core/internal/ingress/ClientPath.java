@@ -41,6 +41,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
     final EmbeddedChannel channel = new EmbeddedChannel();
 
+    private final ForwardingPolicy forwarding;
+
     /** What a worker would get; {@code null} if it would not. */
     @Nullable
     Http2Headers head;
@@ -52,18 +54,26 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     private boolean ended;
     private boolean cancelled;
 
+    private ClientPath(ForwardingPolicy forwarding) {
+        this.forwarding = forwarding;
+    }
+
     static ClientPath of(Kind kind) {
+        return of(kind, ForwardingPolicy.defaults());
+    }
+
+    static ClientPath of(Kind kind, ForwardingPolicy forwarding) {
         return switch (kind) {
-            case HTTP1 -> new Http1();
-            case HTTP2 -> new Http2();
-            case EMBEDDED -> new Embedded();
+            case HTTP1 -> new Http1(forwarding);
+            case HTTP2 -> new Http2(forwarding);
+            case EMBEDDED -> new Embedded(forwarding);
         };
     }
 
     IngressContext context() {
         return new IngressContext(
                 HttpLimits.defaults(),
-                ForwardingPolicy.defaults(),
+                forwarding,
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                         .admit(channel, false, this::open),
                 new IngressDrain(),
@@ -147,7 +157,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     private static final class Http1 extends ClientPath {
         private String text = "";
 
-        Http1() {
+        Http1(ForwardingPolicy forwarding) {
+            super(forwarding);
             Http1ClientConnection.install(channel.pipeline(), context());
         }
 
@@ -204,7 +215,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
         private boolean reset;
 
-        Http2() {
+        Http2(ForwardingPolicy forwarding) {
+            super(forwarding);
             Http2ClientConnection.install(channel.pipeline(), context());
             channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
             channel.writeInbound(frame(Http2FrameTypes.SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER));
@@ -287,6 +299,10 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     private static final class Embedded extends ClientPath {
         private boolean refused;
         private CompletableFuture<DispatchResponse> answer = new CompletableFuture<>();
+
+        Embedded(ForwardingPolicy forwarding) {
+            super(forwarding);
+        }
 
         @Override
         void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {

@@ -108,6 +108,21 @@ class PoolTest {
             Attempt current = attempt();
             attempt = null;
             current.onHead(new DefaultHttp2Headers().status("200"), true);
+            member.onExchangeEnd(false);
+            shard.onStreamFree(member, this);
+        }
+
+        /** The exchange has been cancelled, and the worker has answered that. */
+        void free() {
+            attempt = null;
+            shard.onStreamFree(member, this);
+        }
+
+        void refuse() {
+            Attempt current = attempt();
+            attempt = null;
+            member.onRefused();
+            current.onRefused(GONE);
             shard.onStreamFree(member, this);
         }
 
@@ -142,7 +157,7 @@ class PoolTest {
 
         @Override
         public String workerId() {
-            return "worker";
+            return member.workerId();
         }
     }
 
@@ -357,6 +372,142 @@ class PoolTest {
         assertThat(pool.pending()).isZero();
     }
 
+    /** The pending timeout is 100 ms here. An attempt may take longer. */
+    @Test
+    void should_let_a_retry_wait_as_long_as_a_new_request() {
+        Stream first = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        pass(150);
+        first.lose();
+        pass(99);
+        assertThat(client.log).isEmpty();
+        assertThat(pool.pending()).isEqualTo(1);
+
+        Stream second = new Stream(here);
+        assertThat(second.log).containsExactly("/a end");
+        second.respond();
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    @Test
+    void should_not_let_a_retry_wait_for_longer_than_a_new_request() {
+        Stream first = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        pass(150);
+        first.lose();
+        pass(100);
+        assertThat(client.log).containsExactly("QUEUE_TIMEOUT");
+        assertQuiet();
+    }
+
+    @Test
+    void should_send_a_retry_to_another_worker_though_that_is_busier() {
+        Stream lost = new Stream(here, new PooledConnection("previous"));
+        get(new Client(), "/a");
+        PooledConnection another = new PooledConnection("another");
+        new Stream(here, another);
+        new Stream(here, another);
+        get(new Client(), "/b");
+        get(new Client(), "/c");
+        Stream idle = new Stream(here, lost.member);
+        Stream other = new Stream(here, another);
+
+        Attempt attempt = lost.attempt();
+        here.onStreamClosed(lost.member, lost, false);
+        attempt.onLost(GONE);
+
+        assertThat(other.log).containsExactly("/a end");
+        assertThat(idle.log).isEmpty();
+    }
+
+    @Test
+    void should_send_a_retry_to_another_worker_of_another_loop() {
+        PooledConnection previous = new PooledConnection("previous");
+        new Stream(here, previous);
+        Stream first = new Stream(here, previous);
+        Stream other = new Stream(there, new PooledConnection("another"));
+        get(new Client(), "/a");
+
+        first.refuse();
+        turn();
+
+        assertThat(other.log).containsExactly("/a end");
+        other.respond();
+        turn();
+        assertQuiet();
+    }
+
+    @Test
+    void should_send_a_retry_to_the_same_worker_if_there_is_no_other() {
+        Stream second = new Stream(here, new PooledConnection("only"));
+        Stream first = new Stream(here, second.member);
+        Stream away = new Stream(there, new PooledConnection("only"));
+        Client client = new Client();
+        get(client, "/a");
+
+        first.refuse();
+        turn();
+
+        assertThat(away.log).isEmpty();
+        Stream served = second.attempt == null ? first : second;
+        served.respond();
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertQuiet();
+        assertThat(there.permits()).isEqualTo(1);
+    }
+
+    @Test
+    void should_choose_others_before_a_worker_that_refuses_everything() {
+        PooledConnection refusing = new PooledConnection("refusing");
+        PooledConnection serving = new PooledConnection("serving");
+        Stream hole = new Stream(here, refusing);
+        new Stream(here, refusing);
+        List<Stream> good = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            good.add(new Stream(here, serving));
+        }
+        int refused = 0;
+        for (int i = 0; i < 6; i++) {
+            get(new Client(), "/" + i);
+            if (hole.attempt != null) {
+                hole.refuse();
+                refused++;
+            }
+        }
+        // The first request, and one more when the other worker is busier than the penalty.
+        assertThat(refused).isLessThanOrEqualTo(2);
+        assertThat(good).filteredOn(stream -> stream.attempt != null).hasSizeGreaterThanOrEqualTo(4);
+        assertThat(refusing.sample().failed()).isEqualTo(refused).isPositive();
+    }
+
+    @Test
+    void should_forgive_a_worker_its_refusals_when_it_serves_again() {
+        PooledConnection worker = new PooledConnection("w");
+        Stream stream = new Stream(here, worker);
+        for (int i = 0; i < 3; i++) {
+            here.open(head("POST", "/a"), true, new Client());
+            stream.refuse();
+            stream.respond();
+        }
+        assertThat(worker.rank()).isZero();
+        assertThat(worker.sample().failed()).isEqualTo(3);
+    }
+
+    /** DRAIN, or readiness that has been taken back, was on the way. */
+    @Test
+    void should_not_blame_a_worker_for_refusing_when_it_takes_no_requests() {
+        PooledConnection worker = new PooledConnection("w");
+        Stream stream = new Stream(here, worker);
+        get(new Client(), "/a");
+        here.setOpen(worker, false);
+        stream.refuse();
+        assertThat(worker.sample().failed()).isZero();
+        assertThat(worker.rank()).isZero();
+    }
+
     @Test
     void should_stop_trying_again_when_the_budget_is_used_up() {
         int lost = 0;
@@ -537,6 +688,33 @@ class PoolTest {
         assertThat(demand.pending()).isZero();
         assertThat(demand.serviceTimes().count()).isEqualTo(1);
         assertThat(demand.workers()).extracting(WorkerDemand::busy).containsExactly(1);
+    }
+
+    /** Else a client that ends no body would make the mean service time long, and workers would be launched for it. */
+    @Test
+    void should_not_count_the_time_of_a_client_that_leaves_before_its_body_or_the_response_is_whole() {
+        Stream stream = new Stream(here);
+        Exchange halfOpen = here.open(head("POST", "/a"), false, new Client());
+        pass(500);
+        halfOpen.cancel(ErrorCode.CANCELLED);
+        stream.free();
+
+        Exchange slowReader = here.open(head("GET", "/b"), true, new Client());
+        stream.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+        stream.attempt().onData(Unpooled.wrappedBuffer(new byte[4]), false);
+        pass(500);
+        slowReader.cancel(ErrorCode.CANCELLED);
+        stream.free();
+        assertThat(here.sample(false).completed()).isZero();
+        assertThat(here.sample(false).serviceNanos()).isZero();
+
+        Exchange impatient = here.open(head("GET", "/c"), true, new Client());
+        pass(500);
+        impatient.cancel(ErrorCode.CANCELLED);
+        stream.free();
+        assertThat(here.sample(false).completed()).isOne();
+        assertThat(here.sample(false).serviceNanos()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(500));
+        assertQuiet();
     }
 
     @Test

@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -116,6 +117,28 @@ class LaunchedWorkerTest {
 
         try (ScriptedWorker back = dial(expired(id))) {
             back.ready(1);
+        }
+    }
+
+    @Test
+    void should_count_only_workers_that_are_ready() throws Exception {
+        try (ScriptedWorker worker = dial(next(launches.requests).token()).ready(1)) {
+            await(() -> dispatcher.capacity().get(0).ready() == 1
+                    && dispatcher.pools().get(0).readyWorkers() == 1);
+            worker.say(new ControlMessage.Readiness(false));
+            await(() -> dispatcher.capacity().get(0).ready() == 0
+                    && dispatcher.pools().get(0).readyWorkers() == 0);
+            worker.say(new ControlMessage.Readiness(true));
+            await(() -> dispatcher.capacity().get(0).ready() == 1
+                    && dispatcher.pools().get(0).readyWorkers() == 1);
+        }
+    }
+
+    private static void await(BooleanSupplier condition) throws Exception {
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
+            Thread.sleep(5);
         }
     }
 

@@ -21,6 +21,7 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2ConnectionHandlerBuilder;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -119,6 +120,10 @@ final class ScriptedWorker implements AutoCloseable {
 
     void ignoreMaxStreams() throws Exception {
         run(() -> http2.connection().local().maxActiveStreams(Integer.MAX_VALUE));
+    }
+
+    void reset(int id) throws Exception {
+        run(() -> http2.resetStream(ctx, id, Http2Error.CANCEL.code(), ctx.newPromise()));
     }
 
     /** Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO announced is refused in its turn. */

@@ -7,12 +7,20 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
+import io.lambdadispatcher.wire.worker.WireException;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -101,10 +109,57 @@ class WorkerLimitsTest {
     }
 
     @Test
+    void should_cut_off_a_worker_that_resets_its_streams_without_end() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            for (int i = 0; i <= 100 + 10 * 2; i++) {
+                worker.openStream(7 + 2 * i);
+                worker.reset(7 + 2 * i);
+            }
+            worker.awaitClosed();
+            assertThat(partings.poll(10, TimeUnit.SECONDS))
+                    .isEqualTo("more than 120 streams reset or refused within 10 s");
+        }
+    }
+
+    @Test
+    void should_cut_off_a_worker_that_sends_control_messages_without_end() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (int i = 0; i < 99; i++) {
+                worker.say(new ControlMessage.Readiness(i % 2 == 0));
+            }
+            worker.awaitClosed();
+            expectLimit();
+            assertThat(partings.poll(10, TimeUnit.SECONDS)).contains("more than 100 control messages within 10 s");
+        }
+    }
+
+    @Test
     void should_count_streams_beyond_those_of_hello() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.awaitRead(5);
             expectLimit();
+        }
+    }
+
+    @Test
+    void should_pass_on_a_thousand_interim_responses_and_no_more() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> response =
+                    dispatcher.dispatch(DispatchRequest.of("GET", "a", "/a")).toCompletableFuture();
+            worker.expect("3 REQUEST_HEAD /a end");
+            HeadEncoder encoder = new HeadEncoder();
+            worker.octets(3, out -> {
+                try {
+                    for (int i = 0; i < 1_002; i++) {
+                        FrameWriter.writeInterim(out, encoder, new DefaultHttp2Headers(false).status("103"));
+                    }
+                    FrameWriter.writeResponseHead(out, encoder, new DefaultHttp2Headers(false).status("204"), true);
+                } catch (WireException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            assertThat(response.get(10, TimeUnit.SECONDS).headers().status()).hasToString("204");
+            assertThat(protections).containsExactly(Protection.INTERIM_DROPPED, Protection.INTERIM_DROPPED);
         }
     }
 }

@@ -101,6 +101,15 @@ class WorkerPortTest {
         return frame(Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, stream, 0x82, 0x86, 0x84);
     }
 
+    /** It would hold the connection in memory for as long as the time for handshakes. */
+    @Test
+    void should_leave_no_timer_behind_when_the_connection_has_gone() {
+        // Not by close() of the test's channel, which cancels all timers.
+        channel.writeInbound(get(1));
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
+    }
+
     /** Each would cost us a frame or two, and the peer one. */
     @Test
     void should_end_a_connection_that_makes_us_reset_streams() {

@@ -5,12 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.LaunchHistory;
+import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -56,6 +60,7 @@ class WorkerSideTest {
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
+    private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .pending(10, Duration.ofSeconds(30))
@@ -67,6 +72,11 @@ class WorkerSideTest {
                 @Override
                 public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
                     partings.add(workerId + ", " + reason);
+                }
+
+                @Override
+                public void onProtection(Protection protection) {
+                    protections.add(protection);
                 }
             })
             .start();
@@ -536,8 +546,34 @@ class WorkerSideTest {
         }
     }
 
+    /** The last step is the launches; the time is one from which no duration can be measured. */
+    @Test
+    void should_leave_no_port_open_when_the_last_step_of_its_start_fails() {
+        Dispatcher.Builder builder = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .build())
+                .transport(new Transport("nio", NioIoHandler.newFactory(), RememberedPort.class))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .launcher(new WorkerLauncher() {
+                    @Override
+                    public LaunchedWorker launch(LaunchRequest request) {
+                        throw new IllegalStateException("nothing is to be launched");
+                    }
+
+                    @Override
+                    public void close(Duration grace) {}
+                })
+                .launchHistory(Instant.MIN, List.of(new LaunchHistory("f", true, 0, List.of())));
+
+        RememberedPort.ALL.clear();
+        assertThatThrownBy(builder::start).isInstanceOf(ArithmeticException.class);
+        assertThat(RememberedPort.ALL).hasSize(1).noneMatch(Channel::isOpen);
+    }
+
     @Test
     void should_leave_no_port_open_when_it_cannot_start_on_given_event_loops() throws Exception {
+        RememberedPort.ALL.clear();
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             assertThatThrownBy(() -> Dispatcher.builder()
                             .function(FunctionOptions.of("f"))
@@ -675,6 +711,29 @@ class WorkerSideTest {
             assertThat(count(next.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
                     .isEqualTo(16 * 65_536);
             unread.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+        }
+    }
+
+    /** A client that takes the last response slowly must not keep a worker's stream from others; the response is all here. */
+    @Test
+    void should_close_a_stream_whose_last_response_is_taken_slowly_and_still_pass_that_on() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> slow = get("/slow");
+            worker.expect("3 REQUEST_HEAD /slow end");
+            worker.respond(3, ok(), false);
+            worker.data(3, 200 * 1024, true);
+            DispatchResponse response = slow.get(10, TimeUnit.SECONDS);
+
+            worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+            assertThat(protections).containsExactly(Protection.LAGGING_STREAM);
+            worker.openStream(5);
+            worker.expect("5 :status 200");
+            CompletableFuture<DispatchResponse> next = get("/next");
+            worker.expect("5 REQUEST_HEAD /next end");
+            worker.respond(5, ok(), true);
+            assertThat(next.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+
+            assertThat(count(response).get(10, TimeUnit.SECONDS)).isEqualTo(200 * 1024);
         }
     }
 

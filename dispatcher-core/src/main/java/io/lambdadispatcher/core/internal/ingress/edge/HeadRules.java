@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -105,14 +106,14 @@ public final class HeadRules {
     }
 
     private boolean isUnwantedInRequest(CharSequence name, CharSequence value) {
-        if (HopByHop.isDroppedFromRequest(name, value) || startsWith(name, HopByHop.OWN_PREFIX)) {
+        if (HopByHop.isDroppedFromRequest(name, value) || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX)) {
             return true;
         }
-        return policy.trust() == Trust.REPLACE && (startsWith(name, X_FORWARDED) || FORWARDED.contentEquals(name));
-    }
-
-    private static boolean startsWith(CharSequence name, AsciiString prefix) {
-        return AsciiString.regionMatches(name, false, 0, prefix, 0, prefix.length());
+        if (HeaderSyntax.beginsLike(name, X_FORWARDED)) {
+            // Nobody means x_forwarded_for, except to have it taken for ours.
+            return policy.trust() == Trust.REPLACE || AsciiString.indexOf(name, '_', 0) >= 0;
+        }
+        return policy.trust() == Trust.REPLACE && FORWARDED.contentEquals(name);
     }
 
     private void addForwarding(Http2Headers head) {

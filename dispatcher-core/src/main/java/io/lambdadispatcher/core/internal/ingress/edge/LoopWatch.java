@@ -7,12 +7,16 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Looks at all client connections of an event loop once a second. One timer serves all of them, so an idle connection
  * costs a method call per second. Event loop only.
  */
 public final class LoopWatch {
+    private static final Logger log = LoggerFactory.getLogger(LoopWatch.class);
+
     static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final FastThreadLocal<LoopWatch> OF_THREAD = new FastThreadLocal<>();
@@ -60,7 +64,13 @@ public final class LoopWatch {
         long now = loop.ticker().nanoTime();
         // A copy, because a connection that is closed by its look leaves the set.
         for (Watched connection : watched.toArray(new Watched[0])) {
-            connection.look(now);
+            try {
+                connection.look(now);
+            } catch (RuntimeException e) {
+                // It would end the timer, and with it the timeouts of all others.
+                log.error("a look at a client connection failed", e);
+                remove(connection);
+            }
         }
     }
 }

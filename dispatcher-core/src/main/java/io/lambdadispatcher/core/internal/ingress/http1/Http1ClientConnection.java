@@ -441,7 +441,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     private void lookAtIdle(long now) {
-        boolean reading = early.isEmpty() && waitingBytes() == 0;
+        boolean reading = isReading() && early.isEmpty() && waitingBytes() == 0;
         boolean inside = reading && decoder.isInsideHead();
         if (!reading) {
             idleSinceNanos = now;

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -349,7 +350,13 @@ final class Http1ClientExchange implements ResponseSink {
 
     @Override
     public void onInterim(Http2Headers head) {
-        if (state == State.REQUESTED && !http10) {
+        if (state != State.REQUESTED || http10) {
+            return;
+        }
+        if (!connection.ctx().channel().isWritable()) {
+            // They have no window that would stop the handler.
+            connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
+        } else {
             connection.rules().response(head);
             DefaultFullHttpResponse interim =
                     new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status(head), Unpooled.EMPTY_BUFFER);

@@ -4,7 +4,11 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpRequestDecoder;
@@ -13,8 +17,9 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import java.util.List;
 
 /**
- * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, and folded
- * lines (RFC 9112 sections 6.3 and 5.2). Both are shapes on which two servers may disagree where a request ends. Event loop only.
+ * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, folded
+ * lines (RFC 9112 sections 6.3 and 5.2), and request lines with a blank before them, with tabs, or with another protocol's name. These are
+ * shapes on which two servers may disagree where a request ends, or whether there is one. Event loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
@@ -82,8 +87,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             ctx.channel().config().setAutoRead(false);
             return;
         }
-        if (headOpen && isLineFolded(in)) {
-            refuse(in, new IllegalArgumentException("folded header line"), out);
+        if (headOpen && hasMisplacedBlank(in)) {
+            refuse(in, new IllegalArgumentException("misplaced blank"), out);
             return;
         }
         if (headLines > maxHeadLines) {
@@ -134,14 +139,15 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         }
     }
 
-    /** A line of the head, from the second on, that begins with a blank. Looks no further than the head's end. */
-    private boolean isLineFolded(ByteBuf in) {
+    /** Returns whether a line of the head begins with a blank, or its first line has a tab. Looks no further than the head's end. */
+    private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
         boolean lineStart = lineEnded;
+        boolean firstLine = !lineSeen;
         boolean lineEmpty = true;
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
             byte octet = in.getByte(i);
-            if (lineStart && (octet == ' ' || octet == '\t')) {
+            if (octet == ' ' && (lineStart || !seen) || octet == '\t' && (lineStart || firstLine)) {
                 return true;
             }
             if (octet == '\n' && lineEmpty && seen) {
@@ -150,11 +156,35 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             seen |= octet > ' ';
             lineStart = octet == '\n' && seen;
             if (lineStart) {
+                firstLine = false;
                 headLines++;
             }
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
         }
         return false;
+    }
+
+    @Override
+    protected HttpMessage createMessage(String[] initialLine) throws Exception {
+        if (!initialLine[2].startsWith("HTTP/")) {
+            throw new IllegalArgumentException("not HTTP");
+        }
+        HttpMessage message = super.createMessage(initialLine);
+        return message instanceof HttpRequest old && !old.protocolVersion().isKeepAliveDefault()
+                ? new DefaultHttpRequest(old.protocolVersion(), old.method(), old.uri(), new OneLength())
+                : message;
+    }
+
+    /** Netty takes the first of several content-lengths if a request is older than HTTP/1.1. Others take the last. */
+    private static final class OneLength extends DefaultHttpHeaders {
+        @Override
+        public HttpHeaders add(CharSequence name, Object value) {
+            if (HttpHeaderNames.CONTENT_LENGTH.contentEqualsIgnoreCase(name)
+                    && contains(HttpHeaderNames.CONTENT_LENGTH)) {
+                throw new IllegalArgumentException("more than one content-length");
+            }
+            return super.add(name, value);
+        }
     }
 
     @Override

@@ -307,7 +307,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     private boolean isHeadSlow(long now) {
-        long finished = reader.isUnfinished() ? reader.finished() : -1;
+        long finished = isReading() && reader.isUnfinished() ? reader.finished() : -1;
         if (finished != finishedAtLook) {
             finishedAtLook = finished;
             unfinishedSinceNanos = now;
@@ -316,14 +316,20 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 && now - unfinishedSinceNanos > context.limits().headTimeout().toNanos();
     }
 
+    /** Otherwise the memory for clients is used up, and nothing that the client sends arrives. */
+    private boolean isReading() {
+        return ctx().channel().config().isAutoRead();
+    }
+
     private void lookAtStreams(long now) {
         responsesWait = false;
+        boolean reading = isReading();
         boolean windowOpen = isExpectingBody(connection().connectionStream());
         try {
             connection().forEachActiveStream(stream -> {
                 Http2ClientStream client = stream.getProperty(streamKey);
                 if (client != null) {
-                    responsesWait |= client.look(now, windowOpen);
+                    responsesWait |= client.look(now, reading, windowOpen);
                 }
                 return true;
             });
@@ -336,7 +342,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** All streams are behind its window, so it is the rate of all that counts. */
     private void lookAtWindow(long now) {
         HttpLimits limits = context.limits();
-        boolean waitedFor = responsesWait && isWindowClosed(connection().connectionStream());
+        boolean waitedFor =
+                isReading() && responsesWait && isWindowClosed(connection().connectionStream());
         responsePace = responsePace == null && waitedFor ? new Pace() : responsePace;
         if (responsePace != null
                 && responsePace.isTooSlow(

@@ -19,6 +19,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -144,6 +145,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (!connection.isAuthority(head.authority())) {
             return bad("malformed :authority");
         }
+        if (!HeaderSyntax.isToken(head.method())) {
+            return bad("malformed :method");
+        }
+        if (!HttpScheme.HTTP.name().contentEquals(head.scheme())
+                && !HttpScheme.HTTPS.name().contentEquals(head.scheme())) {
+            return bad(":scheme, expected http or https");
+        }
         return HeaderSyntax.isPath(head.path()) ? null : bad("malformed :path");
     }
 
@@ -194,13 +202,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /**
      * Looks for what takes too long: a client that is too slow holds a worker's stream.
      *
+     * @param reading whether what the client sends arrives
      * @param windowOpen whether the window of the connection lets the client send
      * @return whether a part of the response waits
      */
-    boolean look(long now, boolean windowOpen) {
+    boolean look(long now, boolean reading, boolean windowOpen) {
         HttpLimits limits = connection.context().limits();
         boolean pending = outlet.pendingBytes() > 0;
-        boolean toTake = pending && connection.isWindowClosed(stream);
+        boolean toTake = pending && reading && connection.isWindowClosed(stream);
         responsePace = responsePace == null && toTake ? new Pace() : responsePace;
         if (responsePace != null
                 && responsePace.isTooSlow(
@@ -208,7 +217,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             connection.context().observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cutOff();
         } else if (state == State.REQUESTED && !tunnel) {
-            lookAtBody(now, windowOpen && stream.state().remoteSideOpen() && connection.isExpectingBody(stream));
+            lookAtBody(
+                    now,
+                    reading && windowOpen && stream.state().remoteSideOpen() && connection.isExpectingBody(stream));
         } else {
             lookAtSilence(now, !pending && mayBeForgotten());
         }
@@ -265,7 +276,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public void onInterim(Http2Headers head) {
-        if (state == State.REQUESTED) {
+        if (state != State.REQUESTED) {
+            return;
+        }
+        if (!ctx.channel().isWritable()) {
+            // They have no window that would stop the handler.
+            connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
+        } else {
             connection.rules().response(head);
             writeHead(head, false);
         }

@@ -28,6 +28,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is slow, by a clock that the test sets: the handler looks once a second. */
 class Http1ClientConnectionTest {
@@ -383,5 +385,76 @@ class Http1ClientConnectionTest {
     void should_refuse_a_websocket_handshake_of_a_draft() {
         read("GET / HTTP/1.1\r\nhost: a\r\nsec-websocket-key1: 1\r\nsec-websocket-key2: 2\r\n\r\n");
         assertThat(sent()).contains("HTTP/1.1 400 ", "connection: close");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "POST / HTTP/1.0\r\ncontent-length: 4\r\nContent-Length: 5\r\n\r\nabcde",
+                "POST / HTTP/1.0\r\ncontent-length: 4\r\ncontent-length: 4\r\n\r\nabcd",
+                " GET / HTTP/1.1\r\nhost: a\r\n\r\n",
+                "\r\n GET / HTTP/1.1\r\nhost: a\r\n\r\n",
+                "\tGET / HTTP/1.1\r\nhost: a\r\n\r\n",
+                "GET\t/ HTTP/1.1\r\nhost: a\r\n\r\n",
+                "GET /\tHTTP/1.1\r\nhost: a\r\n\r\n",
+                "GET / HTTP/1.1\t\r\nhost: a\r\n\r\n",
+                "GET / http/1.1\r\nhost: a\r\n\r\n",
+                "GET / HTTPS/1.1\r\nhost: a\r\n\r\n"
+            })
+    void should_refuse_what_two_servers_may_read_differently(String request) {
+        read(request);
+        assertThat(sent()).startsWith("HTTP/1.1 400 ");
+
+        connectAnew();
+        for (int i = 0; i < request.length() && channel.isOpen(); i++) {
+            read(request.substring(i, i + 1));
+        }
+        assertThat(sent()).as("byte by byte").startsWith("HTTP/1.1 400 ");
+        assertThat(opened).isZero();
+    }
+
+    @Test
+    void should_take_tabs_in_header_values() {
+        read("\r\nGET / HTTP/1.1\r\nhost:\ta\t\r\nx: a\tb\r\n\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 204 ");
+    }
+
+    @Test
+    void should_drop_interim_responses_while_the_client_takes_nothing() {
+        full = true;
+        read("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n");
+        for (int i = 0; i < 10_000; i++) {
+            waiting.onInterim(new DefaultHttp2Headers().status("103").add("link", "x".repeat(100)));
+            channel.runPendingTasks();
+        }
+        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        waiting.onHead(new DefaultHttp2Headers().status("204"), true);
+        takeAll();
+        String all = sent();
+        assertThat(all.length()).isLessThan(100_000);
+        assertThat(all).startsWith("HTTP/1.1 103 ").contains("HTTP/1.1 204 ");
+    }
+
+    @Test
+    void should_pass_on_many_interim_responses_while_the_client_takes_them() {
+        read("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n");
+        for (int i = 0; i < 10; i++) {
+            waiting.onInterim(new DefaultHttp2Headers().status("103"));
+        }
+        channel.runPendingTasks();
+        assertThat(sent().split("HTTP/1.1 103 ", -1)).hasSize(11);
+        assertThat(protections).isEmpty();
+    }
+
+    @Test
+    void should_leave_a_head_its_time_while_it_is_not_read() {
+        read(BEGUN);
+        channel.config().setAutoRead(false);
+        pass(HEAD_TIMEOUT.multipliedBy(2));
+        channel.config().setAutoRead(true);
+        pass(HEAD_TIMEOUT);
+        assertThat(sent()).isEmpty();
+        read(REST);
+        assertThat(sent()).startsWith("HTTP/1.1 204 ");
     }
 }

@@ -19,6 +19,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Error;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is stuck or slow, by a clock that the test sets: the handler looks once a second. */
@@ -615,5 +617,79 @@ class Http2ClientConnectionTest {
         ByteBuf reset = channel.readOutbound();
         assertThat(ByteBufUtil.hexDump(reset)).isEqualTo(frame(4, "0300", 1, "00000005"));
         reset.release();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        ":method, G(T, 400",
+        ":method, 'G T', 400",
+        ":scheme, ftp, 400",
+        ":scheme, 'http ', 400",
+        ":scheme, https, 200"
+    })
+    void should_refuse_a_method_or_scheme_that_is_none(String name, String value, String status) throws Exception {
+        read(SOME_WINDOW);
+        sent(0);
+        read(head(1, true, request("GET").set(name, value)));
+        responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
+        assertThat(firstHead(1).status()).hasToString(status);
+    }
+
+    private Http2Headers firstHead(int stream) throws Http2Exception {
+        channel.runPendingTasks();
+        ByteBuf all = Unpooled.buffer();
+        for (ByteBuf some = channel.readOutbound(); some != null; some = channel.readOutbound()) {
+            all.writeBytes(some);
+            some.release();
+        }
+        int bytes = all.readMedium();
+        assertThat(all.readByte()).isEqualTo(Http2FrameTypes.HEADERS);
+        return new DefaultHttp2HeadersDecoder()
+                .decodeHeaders(stream, all.skipBytes(5).readSlice(bytes));
+    }
+
+    @Test
+    void should_drop_interim_responses_while_the_client_takes_nothing() {
+        read(head(1, true, request("GET")));
+        channel.fill();
+        for (int i = 0; i < 10_000; i++) {
+            responses.get(0).onInterim(new DefaultHttp2Headers().status("103").add("link", "x" + i));
+            channel.runPendingTasks();
+        }
+        assertThat(channel.unsafe().outboundBuffer().totalPendingWriteBytes()).isLessThan(100_000);
+        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("204"), true);
+        channel.empty();
+        assertThat(sent(1)).hasSizeGreaterThan(100).containsOnly(Http2FrameTypes.HEADERS);
+    }
+
+    /** As when the memory for clients is used up: neither its bodies nor its window updates arrive. */
+    @Test
+    void should_blame_no_client_that_is_not_read() {
+        read(head(1, false, request("POST")));
+        read(head(3, true, request("GET")));
+        responses.get(1).onHead(new DefaultHttp2Headers().status("200"), false);
+        responses.get(1).onData(ByteBufUtil.writeAscii(channel.alloc(), "ab"), true);
+        sent(0);
+        channel.config().setAutoRead(false);
+        pass(BODY_TIMEOUT.multipliedBy(2));
+        assertThat(sent(0)).isEmpty();
+        assertThat(protections).isEmpty();
+
+        channel.config().setAutoRead(true);
+        pass(BODY_TIMEOUT.multipliedBy(2));
+        assertThat(protections).contains(Protection.BODY_TOO_SLOW, Protection.RESPONSE_TOO_SLOW);
+    }
+
+    @Test
+    void should_leave_a_head_its_time_while_it_is_not_read() {
+        read(GET_BEGUN);
+        channel.config().setAutoRead(false);
+        pass(HEAD_TIMEOUT.multipliedBy(2));
+        channel.config().setAutoRead(true);
+        pass(HEAD_TIMEOUT);
+        assertThat(sent(0)).isEmpty();
+        read(GET_REST);
+        assertThat(responses).hasSize(1);
     }
 }
