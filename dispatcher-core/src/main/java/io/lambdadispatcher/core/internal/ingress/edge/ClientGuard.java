@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -75,9 +76,9 @@ public final class ClientGuard {
     public @Nullable ClientAccount admit(Channel channel, boolean secure, ExchangeOpener opener) {
         Long address = addressKey(channel.remoteAddress());
         Protection exceeded = count(address);
-        ClientAccount account = exceeded != null
-                ? null
-                : memories.get(channel.eventLoop()).open(channel, opener, secure ? TLS_BYTES : PLAIN_BYTES);
+        ClientMemory memory = Objects.requireNonNull(memories.get(channel.eventLoop()), "another's event loop");
+        ClientAccount account =
+                exceeded != null ? null : memory.open(channel, opener, secure ? TLS_BYTES : PLAIN_BYTES);
         if (account == null) {
             observer.onProtection(exceeded != null ? exceeded : Protection.CONNECTION_LIMIT);
             countOff(address);

@@ -158,8 +158,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
             }
             seen |= octet > ' ';
             lineStart = octet == '\n' && seen;
-            firstLine &= !lineStart;
             if (lineStart) {
+                firstLine = false;
                 headLines++;
             }
             lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
