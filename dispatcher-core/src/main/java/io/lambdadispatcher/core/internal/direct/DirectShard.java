@@ -57,7 +57,11 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         return exchange;
     }
 
-    /** For a request that is whole and has waited for a worker long enough. @return {@code null} if there are too many calls already */
+    /**
+     * For a request that is whole and has waited for a worker long enough.
+     *
+     * @return {@code null} if there are too many calls already
+     */
     public @Nullable Carrier newCall() {
         assert loop.inEventLoop();
         return function.tryBeginCall() ? new DirectCall(function, loop, true) : null;

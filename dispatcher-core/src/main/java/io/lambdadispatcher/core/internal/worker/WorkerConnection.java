@@ -47,7 +47,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** A client with a usable connection takes what is left of a whole response, which is at most a window, in this time. */
+    /**
+     * A client with a usable connection takes what is left of a whole response, which is at most a
+     * window, in this time.
+     */
     private static final long LAG_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     final PoolShard shard;

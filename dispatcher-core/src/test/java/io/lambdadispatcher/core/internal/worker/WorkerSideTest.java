@@ -615,7 +615,10 @@ class WorkerSideTest {
         }
     }
 
-    /** A client that takes the last response slowly must not keep a worker's stream from others; the response is all here. */
+    /**
+     * A client that takes the last response slowly must not keep a worker's stream from others; the
+     * response is all here.
+     */
     @Test
     void should_close_a_stream_whose_last_response_is_taken_slowly_and_still_pass_that_on() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
