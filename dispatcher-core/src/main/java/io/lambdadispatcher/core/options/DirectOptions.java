@@ -123,9 +123,10 @@ public final class DirectOptions {
         }
 
         /**
-         * Sets the maximum number of direct requests in flight over all event loops, and of further ones whose body is
-         * still arriving. One client has at most half of the latter. A request beyond the limit gets 503. Each request in
-         * flight can hold a body and its event, or a response, in memory. At least 1. Default: 1,000.
+         * Sets the maximum number of direct requests in flight over all event loops, and of further
+         * ones whose body is still arriving. One client has at most half of the latter. A request
+         * beyond the limit gets 503. Each request in flight can hold a body and its event, or a
+         * response, in memory. At least 1. Default: 1,000.
          */
         public Builder maxConcurrent(int requests) {
             maxConcurrent = requests;

@@ -126,8 +126,8 @@ public final class FunctionOptions {
         }
 
         /**
-         * Sets the limits of the queue of requests that wait for a worker stream. One client fills at most half of the queue.
-         * Default: 10,000 requests and 10 s.
+         * Sets the limits of the queue of requests that wait for a worker stream. One client fills
+         * at most half of the queue. Default: 10,000 requests and 10 s.
          *
          * @param limit maximum number of queued requests over all event loops, 0 or more
          * @param timeout maximum time that a request is queued, 0 or more

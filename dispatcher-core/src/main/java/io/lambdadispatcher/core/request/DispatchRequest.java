@@ -8,17 +8,21 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an embedder. The rules that hold for clients' requests hold here, too: hop-by-hop headers,
- * {@code host} and {@code expect} are not passed on, and the body must be as long as its
- * {@code content-length} says, or the response fails with {@code BAD_REQUEST}. Forwarding headers are the
- * embedder's business.
+ * A request of an embedder. The rules that hold for clients' requests hold here, too: hop-by-hop
+ * headers, {@code host} and {@code expect} are not passed on, and the body must be as long as its
+ * {@code content-length} says, or the response fails with {@code BAD_REQUEST}. Forwarding headers
+ * are the embedder's business.
  *
- * @param head with {@code :method}, {@code :scheme}, {@code :authority}, {@code :path} and lower-case field names; not changed afterwards
- * @param body {@code null} = none. Subscribed to once, at once; asked for more as the worker takes what came. Each buffer is owned by
- *     the dispatcher from {@code onNext} on. {@code onError} breaks the request off
- * @param trailers sent after the body if the stage is complete by then with fields; {@code null} = none
- * @param client names the client for whom the request is made, for fairness between clients. {@code null} = it is made for the embedding program itself, which is trusted:
- *     its requests take turns with those of other clients, and no share limits them
+ * @param head with {@code :method}, {@code :scheme}, {@code :authority}, {@code :path} and
+ *     lower-case field names; not changed afterwards
+ * @param body {@code null} = none. Subscribed to once, at once; asked for more as the worker takes
+ *     what came. Each buffer is owned by the dispatcher from {@code onNext} on. {@code onError}
+ *     breaks the request off
+ * @param trailers sent after the body if the stage is complete by then with fields; {@code null} =
+ *     none
+ * @param client names the client for whom the request is made, for fairness between clients. {@code
+ *     null} = it is made for the embedding program itself, which is trusted: its requests take
+ *     turns with those of other clients, and no share limits them
  */
 public record DispatchRequest(
         Http2Headers head,

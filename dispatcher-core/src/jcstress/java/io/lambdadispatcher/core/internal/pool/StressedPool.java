@@ -33,7 +33,10 @@ final class StressedPool {
             .authority("a")
             .path("/");
 
-    /** Whoever asks it for the time learns that another second has passed, so that every head has waited long enough to be yielded to. */
+    /**
+     * Whoever asks it for the time learns that another second has passed, so that every head has
+     * waited long enough to be yielded to.
+     */
     private static final class HastyTicker implements Ticker {
         private long seconds;
 

@@ -72,8 +72,9 @@ public class WakeUpStress {
     }
 
     /**
-     * A worker stream becomes free on a loop whose own request waits, while an older one waits on the other loop and its client
-     * leaves. Whichever loop yields to the other, and whether or not the request is still there, the stream serves whoever is left.
+     * A worker stream becomes free on a loop whose own request waits, while an older one waits on
+     * the other loop and its client leaves. Whichever loop yields to the other, and whether or not
+     * the request is still there, the stream serves whoever is left.
      */
     @JCStressTest
     @State

@@ -50,8 +50,8 @@ final class DirectCall implements Carrier, RequestSink {
     private int eventBytes;
 
     /**
-     * @param counted {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is called next; otherwise the call is counted
-     *     when the body is whole
+     * @param counted {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is
+     *     called next; otherwise the call is counted when the body is whole
      */
     DirectCall(DirectFunction function, EventLoop home, boolean counted) {
         this.function = function;

@@ -20,7 +20,9 @@ import org.slf4j.LoggerFactory;
 public final class DirectFunction {
     private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
 
-    /** Bodies that a client may have open however many others there are, if there is room for them. */
+    /**
+     * Bodies that a client may have open however many others there are, if there is room for them.
+     */
     private static final int MIN_BODIES = 8;
 
     private final String name;
@@ -64,8 +66,9 @@ public final class DirectFunction {
     }
 
     /**
-     * Counts a request whose body has yet to come. Such a request holds no call, but a place among as many bodies as there may be
-     * calls. One client has at most half of these places, so that it cannot keep others out with bodies that it does not end.
+     * Counts a request whose body has yet to come. Such a request holds no call, but a place among
+     * as many bodies as there may be calls. One client has at most half of these places, so that it
+     * cannot keep others out with bodies that it does not end.
      *
      * @return false if there is no place for the client; otherwise {@link #onBodyEnded} is due once
      */

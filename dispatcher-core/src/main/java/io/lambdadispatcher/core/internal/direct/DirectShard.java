@@ -57,7 +57,11 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         return exchange;
     }
 
-    /** For a request that is whole and has waited for a worker long enough. @return {@code null} if it must continue to wait */
+    /**
+     * For a request that is whole and has waited for a worker long enough.
+     *
+     * @return {@code null} if it must continue to wait
+     */
     public @Nullable Carrier newOverflow() {
         assert loop.inEventLoop();
         boolean begun = function.permitsOverflow() && function.tryBeginCall();

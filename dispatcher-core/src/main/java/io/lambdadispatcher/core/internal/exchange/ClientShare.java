@@ -4,13 +4,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one client has of one function now, over all event loops. It exists only while a request of the client needs it. Any
- * thread.
+ * What one client has of one function now, over all event loops. It exists only while a request of
+ * the client needs it. Any thread.
  */
 public final class ClientShare {
     final Object key;
 
-    /** Exchanges that refer to it; changed by {@link ClientShares} only, which makes each change atomic. */
+    /**
+     * Exchanges that refer to it; changed by {@link ClientShares} only, which makes each change
+     * atomic.
+     */
     int references;
 
     /** No limit holds for it: it is the embedding program's. */
@@ -31,8 +34,9 @@ public final class ClientShare {
     }
 
     /**
-     * Returns the tag of the client's next request in the fair queue, which puts it behind the client's others, and among other
-     * clients where a client begins that has had no request so far.
+     * Returns the tag of the client's next request in the fair queue, which puts it behind the
+     * client's others, and among other clients where a client begins that has had no request so
+     * far.
      *
      * @param virtualTime the tag that was served last
      */
@@ -40,7 +44,11 @@ public final class ClientShare {
         return lastTag.accumulateAndGet(virtualTime, (last, now) -> Math.max(last, now) + 1);
     }
 
-    /** Counts one more request whose body has not ended. @return false if there are {@code limit} */
+    /**
+     * Counts one more request whose body has not ended.
+     *
+     * @return false if there are {@code limit}
+     */
     boolean tryHold(int limit) {
         return tryAdd(held, limit);
     }

@@ -146,7 +146,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return carriedNanos;
     }
 
-    /** The worker of an attempt that failed, which the next attempt avoids if there is another; {@code null} before the first. */
+    /**
+     * The worker of an attempt that failed, which the next attempt avoids if there is another;
+     * {@code null} before the first.
+     */
     public @Nullable String failedWorker() {
         return failedWorker;
     }
@@ -156,7 +159,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         failedWorker = null;
     }
 
-    /** The place in the queue that it has, or had the last time it waited; {@code null} if it has never had to wait. */
+    /**
+     * The place in the queue that it has, or had the last time it waited; {@code null} if it has
+     * never had to wait.
+     */
     public FairQueue.@Nullable Ticket<Exchange> ticket() {
         return ticket;
     }
@@ -176,7 +182,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return own;
     }
 
-    /** Holds a place until {@link #release}. @return false if {@code limit} places are held from the share */
+    /**
+     * Holds a place until {@link #release}.
+     *
+     * @return false if {@code limit} places are held from the share
+     */
     public boolean hold(ClientShare from, int limit) {
         boolean held = from.tryHold(limit);
         heldFrom = held ? from : null;

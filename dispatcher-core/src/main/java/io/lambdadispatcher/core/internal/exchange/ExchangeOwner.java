@@ -8,7 +8,10 @@ public interface ExchangeOwner {
     /** Takes an exchange that has failed on one worker to try another. @return false if the retry budget is used up */
     boolean retry(Exchange exchange);
 
-    /** Its client has sent the end of a request that did not end with its head. The exchange may have ended before. */
+    /**
+     * Its client has sent the end of a request that did not end with its head. The exchange may
+     * have ended before.
+     */
     void onRequestEnded(Exchange exchange);
 
     /** Once: the response has been passed on whole, or nobody waits for it any more. @param failure null unless FAILED */

@@ -13,8 +13,8 @@ public interface ResponseSink {
     Object EMBEDDER = new Object();
 
     /**
-     * Returns a key that is equal for all requests of one client, and only for those. Asked for only if the request has to
-     * wait, or if its body does not arrive together with its head.
+     * Returns a key that is equal for all requests of one client, and only for those. Asked for
+     * only if the request has to wait, or if its body does not arrive together with its head.
      *
      * @param head of the request, as it was given to {@link ExchangeOpener#open}
      */

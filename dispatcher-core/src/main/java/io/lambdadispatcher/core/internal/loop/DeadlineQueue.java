@@ -6,8 +6,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue by age with the same timeout for every entry, so that the oldest is always the next to expire. Adding a young entry,
- * removing anywhere and expiring are O(1), and one timer of the event loop serves all entries. Confined to that event loop.
+ * A queue by age with the same timeout for every entry, so that the oldest is always the next to
+ * expire. Adding a young entry, removing anywhere and expiring are O(1), and one timer of the event
+ * loop serves all entries. Confined to that event loop.
  */
 public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
 
@@ -45,8 +46,9 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     /**
-     * Adds an entry in the place, and with the deadline, that its age asks for. One that is not older than the youngest, as is
-     * usual, takes one step; any other takes a step for each entry that is older.
+     * Adds an entry in the place, and with the deadline, that its age asks for. One that is not
+     * older than the youngest, as is usual, takes one step; any other takes a step for each entry
+     * that is older.
      *
      * @param startNanos when its timeout begins, by the event loop's clock
      */

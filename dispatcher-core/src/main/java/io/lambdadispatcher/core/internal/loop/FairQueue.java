@@ -6,10 +6,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue that serves the lowest tag first, and equal tags in the order in which their tickets were made. All entries have the
- * same timeout. Adding, removing anywhere and polling are O(log n).
+ * A queue that serves the lowest tag first, and equal tags in the order in which their tickets were
+ * made. All entries have the same timeout. Adding, removing anywhere and polling are O(log n).
  *
- * <p><i>Threading:</i> confined to one event loop, except {@link #headTag}, {@link #headSinceNanos} and {@link #hide}.
+ * <p><i>Threading:</i> confined to one event loop, except {@link #headTag}, {@link #headSinceNanos}
+ * and {@link #hide}.
  */
 public final class FairQueue<E> {
     /** The tag of the head of an empty queue. */
@@ -17,7 +18,10 @@ public final class FairQueue<E> {
 
     private static final int NOT_QUEUED = -1;
 
-    /** The right of an entry to its place. It outlives its time in the queue, so that an entry can return to its place. */
+    /**
+     * The right of an entry to its place. It outlives its time in the queue, so that an entry can
+     * return to its place.
+     */
     public static final class Ticket<E> extends DeadlineQueue.Entry {
         public final E entry;
         public final long tag;
@@ -49,7 +53,8 @@ public final class FairQueue<E> {
     private int size;
     private long orders;
 
-    // The head, for other event loops. The two are not read as one: whoever asks must be able to live with a mixture.
+    // The head, for other event loops. The two are not read as one: whoever asks must be able to
+    // live with a mixture.
     private volatile long headTag = EMPTY;
     private volatile long headSinceNanos;
 
@@ -83,7 +88,9 @@ public final class FairQueue<E> {
         return headSinceNanos;
     }
 
-    /** Any thread: makes the queue look empty to other threads, because its event loop has ended. */
+    /**
+     * Any thread: makes the queue look empty to other threads, because its event loop has ended.
+     */
     public void hide() {
         headTag = EMPTY;
     }

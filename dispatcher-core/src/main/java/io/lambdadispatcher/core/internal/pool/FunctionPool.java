@@ -41,7 +41,10 @@ public final class FunctionPool {
 
     final ClientShares shares = new ClientShares();
 
-    /** The tag that was served last on any event loop. Loops may overwrite each other's, which moves it back by a few tags. */
+    /**
+     * The tag that was served last on any event loop. Loops may overwrite each other's, which moves
+     * it back by a few tags.
+     */
     private volatile long virtualTime;
 
     private volatile Runnable shortage = () -> {};
@@ -83,16 +86,20 @@ public final class FunctionPool {
     }
 
     /**
-     * Returns how many requests of one client may be open whose bodies have not ended. They hold worker streams at the client's
-     * mercy. This is the dynamic threshold of Choudhury and Hahne: four times of what is free, so that one client takes at most four fifths
-     * of the streams, and leaves some however many such clients there are. It is also what the default head room keeps free, so that
-     * no worker is launched because of one client's open bodies.
+     * Returns how many requests of one client may be open whose bodies have not ended. They hold
+     * worker streams at the client's mercy. This is the dynamic threshold of Choudhury and Hahne:
+     * four times what is free, so that one client takes at most four fifths of the streams, and
+     * leaves some however many such clients there are. It is also what the default head room keeps
+     * free, so that no worker is launched because of one client's open bodies.
      */
     int openBodiesLimit() {
         return (int) Math.max(MIN_SHARE, Math.min(Integer.MAX_VALUE, 4L * free()));
     }
 
-    /** Returns how many requests of one client may be queued, by the same kind of rule: one client fills at most half of the queue. */
+    /**
+     * Returns how many requests of one client may be queued, by the same kind of rule: one client
+     * fills at most half of the queue.
+     */
     int queueShare() {
         return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
     }
@@ -110,10 +117,12 @@ public final class FunctionPool {
     }
 
     /**
-     * Says whether a request has waited for too long to be served although its turn has come. That is so once the queue has not been
-     * empty for the pending timeout while workers served: then it will not empty soon, and whoever is served in the order of arrival
-     * has waited nearly until its timeout. Shedding those that are stale serves fresh requests in time instead. A queue that is
-     * younger, as after a cold start, is left alone. {@code SheddingSimulationTest} compares this with CoDel and adaptive LIFO.
+     * Says whether a request has waited for too long to be served although its turn has come. That
+     * is so once the queue has not been empty for the pending timeout while workers served: then it
+     * will not empty soon, and whoever is served in the order of arrival has waited nearly until
+     * its timeout. Shedding those that are stale serves fresh requests in time instead. A queue
+     * that is younger, as after a cold start, is left alone. {@code SheddingSimulationTest}
+     * compares this with CoDel and adaptive LIFO.
      */
     boolean isStale(long sinceNanos, long nowNanos) {
         return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= pendingTimeoutNanos;

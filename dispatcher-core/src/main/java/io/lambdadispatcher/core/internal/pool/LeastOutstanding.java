@@ -4,9 +4,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Picks the one with the lowest rank among those that can take one more, in O(1): entries hang in lists by their rank, and a
- * bitmap says which lists have any. A rank is the number of exchanges in flight, and more for those that refuse requests. Within a
- * list the one that came first goes first. Confined to one event loop.
+ * Picks the one with the lowest rank among those that can take one more, in O(1): entries hang in
+ * lists by their rank, and a bitmap says which lists have any. A rank is the number of exchanges in
+ * flight, and more for those that refuse requests. Within a list the one that came first goes
+ * first. Confined to one event loop.
  */
 final class LeastOutstanding<E extends LeastOutstanding.Entry> {
 
@@ -23,7 +24,9 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
     private @Nullable Entry[] lasts = new Entry[Long.SIZE];
     private long[] occupied = new long[1];
 
-    /** Returns the one with the lowest rank, or {@code null} if there is none. It stays where it is. */
+    /**
+     * Returns the one with the lowest rank, or {@code null} if there is none. It stays where it is.
+     */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
     E least() {
@@ -35,7 +38,10 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         return null;
     }
 
-    /** Returns the one with the lowest rank among those that are wanted, or {@code null}. Takes a step for each entry before it. */
+    /**
+     * Returns the one with the lowest rank among those that are wanted, or {@code null}. Takes a
+     * step for each entry before it.
+     */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
     E least(Predicate<E> wanted) {

@@ -10,11 +10,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that wait because their client has its share: their bodies have not ended, and so many of the client's have not. They
- * wait neither in the queue nor for a worker, so nobody is behind them and no worker is launched for them.
+ * The requests that wait because their client has its share: their bodies have not ended, and so
+ * many of the client's have not. They wait neither in the queue nor for a worker, so nobody is
+ * behind them and no worker is launched for them.
  *
- * <p>They look again every 10 ms instead of being told of room, which may come about on any event loop. With 5,000 of
- * them that takes less than 1 % of the loop's time. Confined to the shard's event loop.
+ * <p>They look again every 10 ms instead of being told of room, which may come about on any event
+ * loop. With 5,000 of them that takes less than 1 % of the loop's time. Confined to the shard's
+ * event loop.
  */
 final class OverShare {
     private static final long LOOK_MILLIS = 10;
@@ -25,7 +27,9 @@ final class OverShare {
     private final DeadlineQueue<Ticket<Exchange>> waiting;
     private boolean timerSet;
 
-    /** @param onRoom is given each ticket that is no longer here because {@code hasRoom} was true */
+    /**
+     * @param onRoom is given each ticket that is no longer here because {@code hasRoom} was true
+     */
     OverShare(
             EventLoop loop,
             long timeoutNanos,

@@ -31,19 +31,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function's worker streams and waiting requests on one event loop. A request takes a stream of its own loop if one is free. Otherwise it takes
- * a permit for a stream of another loop and crosses over. If there is none either, it waits here.
+ * A function's worker streams and waiting requests on one event loop. A request takes a stream of
+ * its own loop if one is free. Otherwise it takes a permit for a stream of another loop and crosses
+ * over. If there is none either, it waits here.
  *
- * <p>The permit is the answer to "is there room?" and is atomic, so that any loop can take one; which stream it becomes is decided on the
- * stream's loop. {@code permits} = free streams − permits taken by others that have not arrived yet. It can fall below zero for
- * a moment when streams close under permits already given; such a permit finds no stream and its request waits again.
+ * <p>The permit is the answer to "is there room?" and is atomic, so that any loop can take one;
+ * which stream it becomes is decided on the stream's loop. {@code permits} = free streams − permits
+ * taken by others that have not arrived yet. It can fall below zero for a moment when streams close
+ * under permits already given; such a permit finds no stream and its request waits again.
  *
- * <p>No wake-up is lost: a request counts itself as pending, and shows itself as the head of its queue, before it looks for permits a last time. A stream
- * gives its permit back before it looks for pending requests and for the heads of queues. A shard that leaves permits to another one wakes that, which does the same
- * in turn. {@code WakeUpStress} and {@code PermitStress} (profile {@code jcstress}) try all interleavings.
+ * <p>No wake-up is lost: a request counts itself as pending, and shows itself as the head of its
+ * queue, before it looks for permits a last time. A stream gives its permit back before it looks
+ * for pending requests and for the heads of queues. A shard that leaves permits to another one
+ * wakes that, which does the same in turn. {@code WakeUpStress} and {@code PermitStress} (profile
+ * {@code jcstress}) try all interleavings.
  *
- * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may be called on any thread, everything else on
- * the shard's event loop, which every entry asserts.
+ * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may
+ * be called on any thread, everything else on the shard's event loop, which every entry asserts.
  */
 public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
@@ -53,8 +57,9 @@ public final class PoolShard implements ExchangeOwner {
     private static final int ANYONES_BODIES = 8;
 
     /**
-     * A request that has waited for less does not take precedence over one of the stream's own event loop, because crossing over
-     * costs two wake-ups. This, and the time that a wake-up takes, is how far the order between loops can be off.
+     * A request that has waited for less does not take precedence over one of the stream's own
+     * event loop, because crossing over costs two wake-ups. This, and the time that a wake-up
+     * takes, is how far the order between loops can be off.
      */
     private static final long YIELD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
@@ -70,7 +75,10 @@ public final class PoolShard implements ExchangeOwner {
     private final FairQueue<Exchange> waiting;
     private final OverShare overShare;
 
-    /** Most bodies come with their heads and end in the same turn. So that these cost no look at a share, the first few belong to nobody. */
+    /**
+     * Most bodies come with their heads and end in the same turn. So that these cost no look at a
+     * share, the first few belong to nobody.
+     */
     private final ClientShare anyone = ClientShare.ofAnyone();
 
     private final int anyonesBodies;
@@ -237,8 +245,9 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Prefers all other workers, wherever they are. What workers another loop has is known there only, so that an exchange
-     * may cross over in vain, and goes on with the next loop when it is back.
+     * Prefers all other workers, wherever they are. What workers another loop has is known there
+     * only, so that an exchange may cross over in vain, and goes on with the next loop when it is
+     * back.
      *
      * @param from index of the first shard to ask
      */
@@ -253,7 +262,8 @@ public final class PoolShard implements ExchangeOwner {
         if (crossOver(exchange, from, failedWorker)) {
             return true;
         }
-        // Once: two exchanges that avoid the same worker could take turns in looking for another one for ever.
+        // Once: two exchanges that avoid the same worker could take turns in looking for another
+        // one for ever.
         exchange.avoidNoWorker();
         return dispatchToAny(exchange);
     }
@@ -298,7 +308,10 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Gives waiting requests what there are permits for, in the order of their tags, and leaves the rest to other loops. */
+    /**
+     * Gives waiting requests what there are permits for, in the order of their tags, and leaves the
+     * rest to other loops.
+     */
     private void serveWaiting() {
         assert loop.inEventLoop();
         while (anyPermit()) {
@@ -337,7 +350,10 @@ public final class PoolShard implements ExchangeOwner {
         return best(waiting.headTag(), YIELD_NANOS);
     }
 
-    /** @return the other shard whose head has the lowest tag of those below {@code tag} that have waited for so long, or {@code null} */
+    /**
+     * @return the other shard whose head has the lowest tag of those below {@code tag} that have
+     *     waited for so long, or {@code null}
+     */
     private @Nullable PoolShard best(long tag, long waitNanos) {
         PoolShard best = null;
         long lowest = tag;
@@ -352,9 +368,11 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Any thread: the shard looks for permits on its event loop, and wakes another one if it leaves any.
+     * Any thread: the shard looks for permits on its event loop, and wakes another one if it leaves
+     * any.
      *
-     * @return false if its event loop has been ended by the embedding program, so that nobody should wait for its requests
+     * @return false if its event loop has been ended by the embedding program, so that nobody
+     *     should wait for its requests
      */
     private boolean wake() {
         if (!loop.isShutdown()) {
@@ -398,7 +416,10 @@ public final class PoolShard implements ExchangeOwner {
         return true;
     }
 
-    /** A permit for a stream of {@code away} turned out to be worth nothing, or only the avoided worker had one. */
+    /**
+     * A permit for a stream of {@code away} turned out to be worth nothing, or only the avoided
+     * worker had one.
+     */
     void onStranded(Exchange exchange, PoolShard away) {
         assert loop.inEventLoop();
         if (!exchange.onStranded()) {

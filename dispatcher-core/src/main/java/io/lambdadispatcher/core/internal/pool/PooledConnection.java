@@ -39,14 +39,21 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         this.workerId = workerId;
     }
 
-    /** A request was refused, which counts as a failure unless the worker takes no requests and the two have crossed on the way. */
+    /**
+     * A request was refused, which counts as a failure unless the worker takes no requests and the
+     * two have crossed on the way.
+     */
     public void onRefused() {
         int before = refusals;
         onExchangeEnd(open);
         refusals = open ? before + 1 : 0;
     }
 
-    /** An exchange has ended, and was not refused. @param failure no response, one that was cut short, or one with a status of 500 and above */
+    /**
+     * An exchange has ended, and was not refused.
+     *
+     * @param failure no response, one that was cut short, or one with a status of 500 and above
+     */
     public void onExchangeEnd(boolean failure) {
         completed++;
         failed += failure ? 1 : 0;
@@ -60,8 +67,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     }
 
     /**
-     * Its place among the others: the fewer exchanges in flight, the sooner it is chosen. Whoever refuses is done with a request
-     * immediately, and would be the least busy of all. So each refusal in a row doubles a penalty, until an exchange ends in another way.
+     * Its place among the others: the fewer exchanges in flight, the sooner it is chosen. Whoever
+     * refuses is done with a request immediately, and would be the least busy of all. So each
+     * refusal in a row doubles a penalty, until an exchange ends in another way.
      */
     int rank() {
         return refusals == 0 ? busy : busy + (1 << Math.min(refusals, MAX_PENALTY_BITS));

@@ -56,7 +56,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private static final int MAX_OTHER_LOST_STREAMS = 100;
 
-    /** A client with a usable connection takes what is left of a whole response, which is at most a window, in this time. */
+    /**
+     * A client with a usable connection takes what is left of a whole response, which is at most a
+     * window, in this time.
+     */
     private static final long LAG_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     final PoolShard shard;

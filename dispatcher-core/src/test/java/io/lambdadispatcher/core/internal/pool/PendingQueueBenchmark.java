@@ -16,9 +16,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Requests that wait for a worker stream: one goes, in each of the ways there are, and one comes. Sixteen
- * clients take turns. Should hardly depend on how many wait. Time stands still except for what each step takes, so that the oldest is due just when the next
- * one comes.
+ * Requests that wait for a worker stream: one goes, in each of the ways there are, and one comes.
+ * Sixteen clients take turns. Should hardly depend on how many wait. Time stands still except for
+ * what each step takes, so that the oldest is due just when the next one comes.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

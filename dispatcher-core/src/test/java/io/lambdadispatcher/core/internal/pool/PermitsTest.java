@@ -26,9 +26,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random operations on a pool of three event loops: workers come, go, are limited, put aside and gain and lose streams while requests come, cross,
- * are answered, refused, cancelled, with and without bodies that end later, for several clients. Whenever all loops rest, the permits of each shard must be what its workers can take, and
- * nobody may wait while there is one.
+ * Random operations on a pool of three event loops: workers come, go, are limited, put aside and
+ * gain and lose streams while requests come, cross, are answered, refused, cancelled, with and
+ * without bodies that end later, for several clients. Whenever all loops rest, the permits of each
+ * shard must be what its workers can take, and nobody may wait while there is one.
  */
 class PermitsTest {
     private static final int LOOPS = 3;

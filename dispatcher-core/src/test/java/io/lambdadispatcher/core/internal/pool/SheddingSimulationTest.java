@@ -11,8 +11,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * What to do with a queue that does not empty, in virtual time: 100 worker streams serve 1,000 requests a second; 800 a second come, except that
- * for 30 s three times as many come as can be served. The queue is the real one, with its timeout of 10 s. {@link #main} prints the table that
+ * What to do with a queue that does not empty, in virtual time: 100 worker streams serve 1,000
+ * requests a second; 800 a second come, except that for 30 s three times as many come as can be
+ * served. The queue is the real one, with its timeout of 10 s. {@link #main} prints the table that
  * {@code docs/OPERATIONS.md} has.
  */
 class SheddingSimulationTest {
@@ -27,7 +28,10 @@ class SheddingSimulationTest {
     private static final int STALE = 500;
     private static final int GOOD = 1_000;
 
-    /** Which request is next, and which is dropped when its turn has come. Times are in milliseconds. */
+    /**
+     * Which request is next, and which is dropped when its turn has come. Times are in
+     * milliseconds.
+     */
     private abstract static class Discipline {
         /** Since when the queue has not been empty. */
         int busySince;

@@ -11,9 +11,10 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells clients apart, for fairness between them. A client is its connection's address, unless a trusted proxy is in front, which
- * names it: in the header that the operator has chosen, or as the last address in {@code x-forwarded-for} or {@code forwarded}.
- * An IPv6 address stands for its /64, because one host has all of that. One for each client connection; event loop only.
+ * Tells clients apart, for fairness between them. A client is its connection's address, unless a
+ * trusted proxy is in front, which names it: in the header that the operator has chosen, or as the
+ * last address in {@code x-forwarded-for} or {@code forwarded}. An IPv6 address stands for its /64,
+ * because one host has all of that. One for each client connection; event loop only.
  */
 final class ClientKeys {
     private static final String UNKNOWN = "unknown";

@@ -94,7 +94,11 @@ public final class HeadRules {
         return !strangeProtocol;
     }
 
-    /** Returns the key of the client that has sent a request. @param head as {@link #request} has left it */
+    /**
+     * Returns the key of the client that has sent a request.
+     *
+     * @param head as {@link #request} has left it
+     */
     public Object client(Http2Headers head) {
         return clients.of(head, forwardedPrefix);
     }
