@@ -7,7 +7,6 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
-import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,7 +22,7 @@ public final class MicrometerObserver implements DispatcherObserver {
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
     private final Counter workerRejects;
-    private final Map<Protection, Counter> protections = new EnumMap<>(Protection.class);
+    private final Counter[] protections = new Counter[Protection.values().length];
 
     public MicrometerObserver(MeterRegistry registry) {
         this.registry = registry;
@@ -31,12 +30,10 @@ public final class MicrometerObserver implements DispatcherObserver {
                 .description(Meters.WORKER_REJECTS.description())
                 .register(registry);
         for (Protection protection : Protection.values()) {
-            protections.put(
-                    protection,
-                    Counter.builder(Meters.PROTECTIONS.title())
-                            .description(Meters.PROTECTIONS.description())
-                            .tag("protection", protection.name().toLowerCase(Locale.ROOT))
-                            .register(registry));
+            protections[protection.ordinal()] = Counter.builder(Meters.PROTECTIONS.title())
+                    .description(Meters.PROTECTIONS.description())
+                    .tag("protection", protection.name().toLowerCase(Locale.ROOT))
+                    .register(registry);
         }
         FunctionCounter.builder(Meters.CLIENT_CONNECTIONS_ACCEPTED.title(), clientsConnected, LongAdder::sum)
                 .description(Meters.CLIENT_CONNECTIONS_ACCEPTED.description())
@@ -95,7 +92,7 @@ public final class MicrometerObserver implements DispatcherObserver {
 
     @Override
     public void onProtection(Protection protection) {
-        protections.get(protection).increment();
+        protections[protection.ordinal()].increment();
     }
 
     @Override

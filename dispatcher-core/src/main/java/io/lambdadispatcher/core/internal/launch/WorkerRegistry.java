@@ -52,6 +52,13 @@ public final class WorkerRegistry implements WorkerEvents {
         Worker(String function) {
             this.function = function;
         }
+
+        /** Returns whether it has become ready, or is no longer, by what one of its connections has said. */
+        boolean changesReadiness() {
+            boolean before = ready;
+            ready = connections.containsValue(true);
+            return ready != before && !draining;
+        }
     }
 
     private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
@@ -169,19 +176,11 @@ public final class WorkerRegistry implements WorkerEvents {
     public void onReadiness(WorkerConnection connection, boolean ready) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
-            if (worker == null || worker.connections.replace(connection, ready) == null || !changesReadiness(worker)) {
+            if (worker == null || worker.connections.replace(connection, ready) == null || !worker.changesReadiness()) {
                 return;
             }
         }
         tellReadiness(connection, ready);
-    }
-
-    /** Returns whether the worker has become ready, or is no longer, by what one of its connections has said. */
-    @GuardedBy("this")
-    private static boolean changesReadiness(Worker worker) {
-        boolean before = worker.ready;
-        worker.ready = worker.connections.containsValue(true);
-        return worker.ready != before && !worker.draining;
     }
 
     private void tellReadiness(WorkerConnection connection, boolean ready) {
@@ -233,7 +232,7 @@ public final class WorkerRegistry implements WorkerEvents {
             }
             worker.connections.remove(connection);
             last = worker.connections.isEmpty();
-            if (!last && !changesReadiness(worker)) {
+            if (!last && !worker.changesReadiness()) {
                 return;
             }
             if (last) {

@@ -198,8 +198,9 @@ public final class PoolShard implements ExchangeOwner {
     public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
         exchange.release();
-        if (overShare.remove(exchange.ticket())) {
-            onRoom(exchange.ticket());
+        FairQueue.Ticket<Exchange> ticket = exchange.ticket();
+        if (ticket != null && overShare.remove(ticket)) {
+            onRoom(ticket);
         }
     }
 

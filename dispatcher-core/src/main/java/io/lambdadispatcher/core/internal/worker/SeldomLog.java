@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.worker;
 import io.netty.util.concurrent.Ticker;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
@@ -23,7 +24,7 @@ final class SeldomLog {
         this.nextNanos = new AtomicLong(ticker.nanoTime());
     }
 
-    void warn(String format, Object... arguments) {
+    void warn(String format, @Nullable Object... arguments) {
         long now = ticker.nanoTime();
         long next = nextNanos.get();
         if (now - next < 0 || !nextNanos.compareAndSet(next, now + EVERY_NANOS)) {
