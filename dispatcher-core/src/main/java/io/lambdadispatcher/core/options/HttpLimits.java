@@ -219,7 +219,8 @@ public final class HttpLimits {
 
         /**
          * Sets the maximum time without a byte of a request's body while the client may send, until the headers of the
-         * response have been sent. A request that takes longer gets 408. More than 0. Default: 20 s.
+         * response have been sent. A request that takes longer gets 408. A gRPC call has {@link #idleTimeout} instead. More than
+         * 0. Default: 20 s.
          */
         public Builder bodyTimeout(Duration timeout) {
             bodyTimeout = timeout;

@@ -273,7 +273,7 @@ public final class Settings {
     public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
                     "http.body-timeout", positiveDuration(), "20s")
             .doc("Maximum time without a byte of a request's body, until the headers of the response have been sent. A"
-                    + " request that takes longer gets 408.");
+                    + " request that takes longer gets 408. gRPC calls have http.idle-timeout instead.");
     public static final Setting<Duration> HTTP_WRITE_TIMEOUT = HTTP.setting(
                     "http.write-timeout", positiveDuration(), "30s")
             .doc(

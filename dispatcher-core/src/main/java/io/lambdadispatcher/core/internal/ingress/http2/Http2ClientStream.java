@@ -42,6 +42,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
+    private static final AsciiString APPLICATION_GRPC = AsciiString.cached("application/grpc");
     private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
 
     private final Http2ClientConnection connection;
@@ -52,6 +53,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private boolean headRequest;
+
+    /** A gRPC call: its client may wait for the response before it sends more. */
+    private boolean call;
 
     /** Asked for, and not refused so far: the two directions end apart. */
     private boolean tunnel;
@@ -98,10 +102,17 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             answer(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT", false);
             return;
         }
+        call = !end && isGrpc(head);
         request = connection.context().account().open(head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
+    }
+
+    private static boolean isGrpc(Http2Headers head) {
+        CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
+        return type != null
+                && AsciiString.regionMatches(type, false, 0, APPLICATION_GRPC, 0, APPLICATION_GRPC.length());
     }
 
     private void openTunnel(Http2Headers head, boolean end) {
@@ -216,7 +227,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                         now, toTake, taken, limits.writeTimeout().toNanos(), tunnel ? 0 : limits.minRate())) {
             connection.context().observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cutOff();
-        } else if (state == State.REQUESTED && !tunnel) {
+        } else if (state == State.REQUESTED && !tunnel && !call) {
             lookAtBody(
                     now,
                     reading && windowOpen && stream.state().remoteSideOpen() && connection.isExpectingBody(stream));
@@ -243,7 +254,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /** Each end may wait for the other without knowing that it is gone: no timeout of a request need apply any more. */
     private boolean mayBeForgotten() {
         boolean clientEnded = !stream.state().remoteSideOpen();
-        return tunnel ? clientEnded || state == State.RESPONDED : !clientEnded && state == State.RESPONDING;
+        boolean responding = state == State.RESPONDING || call && state == State.REQUESTED;
+        return tunnel ? clientEnded || state == State.RESPONDED : !clientEnded && responding;
     }
 
     private void lookAtSilence(long now, boolean silent) {

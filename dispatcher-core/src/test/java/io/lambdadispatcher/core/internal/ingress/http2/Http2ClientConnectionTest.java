@@ -57,6 +57,9 @@ class Http2ClientConnectionTest {
     private static final String SOME_WINDOW = "000006 04 00 00000000 0004 00001000";
     private static final String SETTINGS_ACK = "000000 04 01 00000000";
     private static final String POST = "000006 01 04 00000001 838684 010161";
+    private static final String GRPC_CALL = "00002b 01 04 00000001 838684 010161"
+            + "00 0c 636f6e74656e742d74797065"
+            + "16 6170706c69636174696f6e2f677270632b70726f746f";
     private static final String WINDOW = "000004 08 00 00000001 00000001";
 
     private final SlowSocket channel = new SlowSocket();
@@ -393,6 +396,19 @@ class Http2ClientConnectionTest {
         assertThat(seconds).isBetween(10, 13);
         assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
         assertThat(channel.isOpen()).isTrue();
+    }
+
+    /** Its client has sent one message, and waits for a response that begins with the first event. */
+    @Test
+    void should_leave_a_call_of_grpc_the_idle_timeout() {
+        read(SOME_WINDOW);
+        read(GRPC_CALL);
+        post("00");
+        pass(IDLE_TIMEOUT);
+        assertThat(sent(1)).isEmpty();
+        pass(LOOK.multipliedBy(2));
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
+        assertThat(cancelled).isEqualTo(1);
     }
 
     @Test
