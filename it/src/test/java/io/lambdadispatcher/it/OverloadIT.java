@@ -65,7 +65,7 @@ class OverloadIT {
                 .pending(1000, Duration.ofSeconds(10))
                 .build();
         rig = Rig.start(
-                FunctionOptions.of("demo"),
+                FunctionOptions.builder("demo").streamsPerConnection(200).build(),
                 observer,
                 builder -> builder.limits(limits)
                         .eventLoops(1)
@@ -147,7 +147,7 @@ class OverloadIT {
         verifyGoodClient();
     }
 
-    /** Each response waits in the queue of a socket that nobody reads. */
+    /** Each response waits in the queue of a socket that nobody reads: 256 KiB, which is the window of a worker stream. */
     @Test
     void should_close_those_who_read_nothing() throws Exception {
         for (int i = 0; i < 150; i++) {
