@@ -440,6 +440,9 @@ async def slowhttptest(target, counts):
         tool([program, "-X", *common, "-w", 512, "-y", 1024, "-n", 5, "-z", 32, "-k", 3, "-u", url + IMAGE], counts))
 
 
+# Their requests are whole, so workers may be launched for them.
+WHOLE_REQUESTS = {"slow-readers-http1", "slow-readers-http2", "flood", "slowhttptest"}
+
 ATTACKS = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -451,7 +454,7 @@ ATTACKS = {
 
 def run(name, target, counts_out):
     """In a process of its own, until it is ended. Counts go to `counts_out`, a queue, every second."""
-    os.nice(10)
+    os.nice(19)
     counts = collections.Counter()
 
     async def main():
