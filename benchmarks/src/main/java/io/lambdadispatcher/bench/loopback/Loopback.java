@@ -2,6 +2,7 @@ package io.lambdadispatcher.bench.loopback;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
@@ -59,6 +60,8 @@ final class Loopback implements AutoCloseable {
                 .secret(SECRET.getBytes(StandardCharsets.UTF_8))
                 .transport(sockets.transport())
                 .eventLoops(1)
+                // The client begins a request before its HTTP/2 codec has noticed the end of the one before.
+                .limits(HttpLimits.builder().maxConcurrentStreams(2 * STREAMS).build())
                 .start();
         worker = new Worker(workerConfig(certificate), handler()).start();
         worker.ready().toCompletableFuture().get(10, TimeUnit.SECONDS);

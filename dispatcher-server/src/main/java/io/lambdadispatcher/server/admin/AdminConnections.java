@@ -6,6 +6,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpServerCodec;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 
@@ -60,6 +61,10 @@ final class AdminConnections extends ChannelInitializer<Channel> {
                     .close();
         }
         open.add(connection);
+    }
+
+    void closeAll() {
+        List.copyOf(open).forEach(AdminConnection::close);
     }
 
     void changed(AdminConnection connection) {

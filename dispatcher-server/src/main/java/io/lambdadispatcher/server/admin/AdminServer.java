@@ -24,6 +24,7 @@ public final class AdminServer implements AutoCloseable {
     private final EventLoopGroup loop =
             new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("admin", true), NioIoHandler.newFactory());
     private final AdminPages pages;
+    private final AdminConnections connections;
     private final Channel port;
 
     /**
@@ -37,10 +38,11 @@ public final class AdminServer implements AutoCloseable {
             InetSocketAddress address, AdminPages pages, AdminAccess access, Consumer<Protection> protections)
             throws IOException {
         this.pages = pages;
+        this.connections = new AdminConnections(pages, access, protections);
         ChannelFuture bound = new ServerBootstrap()
                 .group(loop)
                 .channel(NioServerSocketChannel.class)
-                .childHandler(new AdminConnections(pages, access, protections))
+                .childHandler(connections)
                 .bind(address)
                 .awaitUninterruptibly();
         port = bound.channel();
@@ -56,7 +58,12 @@ public final class AdminServer implements AutoCloseable {
 
     @Override
     public void close() {
+        if (loop.isShuttingDown()) {
+            return;
+        }
         port.close().awaitUninterruptibly();
+        // Before their event loop ends, or what has come of a request would never be released.
+        loop.submit(connections::closeAll).awaitUninterruptibly();
         pages.close();
         loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
     }
