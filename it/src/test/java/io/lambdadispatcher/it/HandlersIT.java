@@ -152,7 +152,7 @@ class HandlersIT {
 
     @Test
     void should_run_many_requests_at_once_on_one_object() throws Exception {
-        int requests = 200;
+        int requests = 100;
         try (Rig rig = Rig.start()) {
             rig.worker(2, 100, variables(EventFormat.HTTP_API_V2));
             HttpClient client = rig.client(Version.HTTP_2);
