@@ -54,11 +54,13 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     void opened(AdminConnection connection) {
         if (open.size() >= MAX_CONNECTIONS) {
             protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
-            open.stream()
+            AdminConnection victim = open.stream()
                     .filter(other -> !other.isAnswering())
                     .findFirst()
-                    .orElseGet(() -> open.iterator().next())
-                    .close();
+                    .orElseGet(() -> open.iterator().next());
+            // At once, because the next connection of this turn must not choose the same one.
+            open.remove(victim);
+            victim.close();
         }
         open.add(connection);
     }

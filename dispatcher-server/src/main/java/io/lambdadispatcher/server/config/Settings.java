@@ -281,7 +281,7 @@ public final class Settings {
     public static final Setting<Integer> HTTP_MIN_RATE = HTTP.setting("http.min-rate", number(0, 1 << 20), "240")
             .doc(
                     "Minimum rate in bytes per second at which a client must send a request's body and take a response. Only"
-                            + " the time in which the client is waited for counts, and the first 10 s are free. 0 allows any rate.");
+                            + " the time in which the client is waited for counts, and the first seconds are free. 0 allows any rate.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
             .doc(
                     "Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"

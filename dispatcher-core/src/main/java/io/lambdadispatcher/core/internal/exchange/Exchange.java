@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -370,7 +371,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             status = StatusCode.parse(responseHead.status());
             if (isTunnel(head) && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
+                release();
                 owner.onTunnelOpened(this);
+            } else if (heldFrom != null && Grpc.isCall(head)) {
+                release();
             }
             response.onHead(responseHead, end);
             endIf(end);

@@ -176,13 +176,13 @@ public final class WorkerRegistry implements WorkerEvents {
     public void onReadiness(WorkerConnection connection, boolean ready) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
-            if (worker == null || worker.connections.replace(connection, ready) == null || !worker.changesReadiness()) {
-                return;
+            if (worker != null && worker.connections.replace(connection, ready) != null && worker.changesReadiness()) {
+                tellReadiness(connection, ready);
             }
         }
-        tellReadiness(connection, ready);
     }
 
+    /** With the lock, because news of two connections must not overtake each other. */
     private void tellReadiness(WorkerConnection connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
@@ -223,7 +223,6 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onGone(WorkerConnection connection, boolean clean, String reason) {
         String function;
-        boolean last;
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
@@ -231,19 +230,16 @@ public final class WorkerRegistry implements WorkerEvents {
                 return;
             }
             worker.connections.remove(connection);
-            last = worker.connections.isEmpty();
-            if (!last && !worker.changesReadiness()) {
+            boolean last = worker.connections.isEmpty();
+            if (!last) {
+                if (worker.changesReadiness()) {
+                    tellReadiness(connection, false);
+                }
                 return;
             }
-            if (last) {
-                forget(connection.workerId(), clean);
-            }
+            forget(connection.workerId(), clean);
             function = worker.function;
             nowEmpty = workers.isEmpty() ? empty : null;
-        }
-        if (!last) {
-            tellReadiness(connection, false);
-            return;
         }
         log.info("worker {} of {} has gone: {}", connection.workerId(), function, reason);
         tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));

@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
 import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -75,15 +77,18 @@ final class OverShare {
 
     private void look() {
         timerSet = false;
-        for (int left = waiting.size(); left > 0; left--) {
-            Ticket<Exchange> oldest = waiting.poll();
-            if (oldest == null) {
-                return;
-            }
-            if (hasRoom.test(oldest.entry)) {
-                onRoom.accept(oldest);
-            } else {
-                waiting.add(oldest, oldest.sinceNanos());
+        List<Ticket<Exchange>> all = new ArrayList<>(waiting.size());
+        for (Ticket<Exchange> oldest = waiting.poll(); oldest != null; oldest = waiting.poll()) {
+            all.add(oldest);
+        }
+        // All are there again before the first one leaves, because others may end meanwhile.
+        for (Ticket<Exchange> ticket : all) {
+            waiting.add(ticket, ticket.sinceNanos());
+        }
+        for (Ticket<Exchange> ticket : all) {
+            if (waiting.contains(ticket) && hasRoom.test(ticket.entry)) {
+                waiting.remove(ticket);
+                onRoom.accept(ticket);
             }
         }
         if (waiting.size() > 0) {

@@ -92,6 +92,7 @@ public final class PoolShard implements ExchangeOwner {
 
     // Worker connections of this loop by worker, and what the capacity controller wants to know.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
+    private boolean serving;
     private long arrived;
     private long completed;
     private long serviceNanos;
@@ -130,7 +131,6 @@ public final class PoolShard implements ExchangeOwner {
     /** Starts an exchange: carried at once, waiting, or failed when this returns. */
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
-        arrived++;
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
         Exchange exchange = new Exchange(this, head, end, response);
         place(exchange);
@@ -139,6 +139,7 @@ public final class PoolShard implements ExchangeOwner {
 
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
+        arrived += mayBegin ? 1 : 0;
         // Whoever waits on another loop may be next.
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
@@ -191,6 +192,7 @@ public final class PoolShard implements ExchangeOwner {
     /** A request over its client's share is so no more. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
+        arrived++;
         enqueue(ticket);
     }
 
@@ -315,12 +317,21 @@ public final class PoolShard implements ExchangeOwner {
      */
     private void serveWaiting() {
         assert loop.inEventLoop();
-        while (anyPermit()) {
-            PoolShard next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
-            boolean over = next == null ? !serveHead() : next.wake();
-            if (over) {
-                return;
+        if (serving) {
+            // A request that fails or is served may make another, and the loop below looks again.
+            return;
+        }
+        serving = true;
+        try {
+            while (anyPermit()) {
+                PoolShard next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
+                boolean over = next == null ? !serveHead() : next.wake();
+                if (over) {
+                    return;
+                }
             }
+        } finally {
+            serving = false;
         }
     }
 

@@ -72,7 +72,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         }
         if (outbound || admitted != null) {
             super.onStreamError(ctx, outbound, cause, error);
-            if (!outbound && admitted != null) {
+            // Frames that were on their way when we reset the stream are not the worker's fault.
+            boolean late = error.error() == Http2Error.STREAM_CLOSED && connection().stream(error.streamId()) == null;
+            if (!outbound && !late && admitted != null) {
                 admitted.onStreamLost();
             }
         } else {

@@ -72,6 +72,7 @@ class SharesTest {
         private final PoolShard shard;
         private final PooledConnection worker;
         private @Nullable Attempt attempt;
+        private boolean answered;
 
         Stream(PoolShard shard, PooledConnection worker) {
             this.shard = shard;
@@ -83,6 +84,15 @@ class SharesTest {
         public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
             attempt = forAttempt;
             return this;
+        }
+
+        /** The application has taken the stream, and may go on reading. */
+        void begin() {
+            answered = true;
+            Attempt current = attempt;
+            if (current != null) {
+                current.onHead(new DefaultHttp2Headers().status("200"), false);
+            }
         }
 
         void answer() {
@@ -112,11 +122,19 @@ class SharesTest {
     }
 
     private Exchange open(PoolShard shard, Object client, boolean end) {
+        return open(shard, client, end, "PUT");
+    }
+
+    /** A POST is a gRPC call here. */
+    private Exchange open(PoolShard shard, Object client, boolean end, String method) {
         Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
+                .method(method)
                 .scheme("http")
                 .authority("a")
                 .path("/");
+        if (method.equals("POST")) {
+            head.add("content-type", "application/grpc");
+        }
         return shard.open(head, end, new SilentClient() {
             @Override
             public Object client(Http2Headers given) {
@@ -180,6 +198,35 @@ class SharesTest {
         pass(10);
 
         assertThat(pool.free()).isLessThan(free).isNotNegative();
+    }
+
+    @Test
+    void should_carry_a_request_over_the_share_behind_an_older_one_of_a_client_that_stays_over_it() {
+        worker(here, 100);
+        halfOpen(here, "attacker", 100);
+        pass(1);
+        List<Exchange> others = halfOpen(here, "other", 60);
+        pass(10);
+        int free = pool.free();
+        assertThat(free).isPositive();
+
+        others.subList(0, 10).forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
+        pass(10);
+
+        assertThat(pool.free()).isLessThan(free);
+    }
+
+    @Test
+    void should_let_open_tunnels_and_answered_calls_be_as_many_as_there_are_streams() {
+        List<Stream> streams = worker(here, 100);
+        for (int i = 0; i < 100; i++) {
+            Exchange exchange = open(here, "proxy", false, i % 2 == 0 ? "CONNECT" : "POST");
+            streams.stream()
+                    .filter(stream -> stream.attempt != null && !stream.answered)
+                    .forEach(Stream::begin);
+            assertThat(exchange.holds()).isFalse();
+        }
+        assertThat(pool.free()).isZero();
     }
 
     @Test

@@ -5,7 +5,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Measures how fast a client sends or takes something, by a look once a second. Only the time between two looks that both
  * find the client waited for counts, so the dispatcher, the worker and the handler may be as slow as they like. The client
- * has a credit of time: 10 s at first, spent while it is waited for, and regained with each byte, up to 30 s. Without
+ * has a credit of time: 10 s at first or as long as it may be silent, spent while it is waited for, and regained with each
+ * byte, up to 30 s or that long. Without
  * that limit, a client that has been fast could be slow for hours. Event loop only.
  */
 public final class Pace {
@@ -19,7 +20,18 @@ public final class Pace {
     private long lookNanos;
     private long moved;
     private long stillNanos;
-    private long creditNanos = FIRST_CREDIT_NANOS;
+    private final long maxCreditNanos;
+    private long creditNanos;
+
+    public Pace() {
+        this(0);
+    }
+
+    /** @param silenceNanos time that the client has at least before its first byte, whatever the rate */
+    public Pace(long silenceNanos) {
+        creditNanos = Math.max(FIRST_CREDIT_NANOS, silenceNanos);
+        maxCreditNanos = Math.max(MAX_CREDIT_NANOS, silenceNanos);
+    }
 
     /**
      * Looks.
@@ -36,7 +48,7 @@ public final class Pace {
         creditNanos -= passedNanos;
         if (movedBytes > moved && minRate > 0) {
             long gainedNanos = TimeUnit.SECONDS.toNanos(movedBytes - moved) / minRate;
-            creditNanos = Math.min(creditNanos + gainedNanos, MAX_CREDIT_NANOS);
+            creditNanos = Math.min(creditNanos + gainedNanos, maxCreditNanos);
         }
         waitedForAtLook = waitedFor;
         lookNanos = nowNanos;

@@ -164,7 +164,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
         if (!early.isEmpty() || !isNextTurn()) {
             early.add(object);
-            context.account().onHeld(ClientAccount.EXCHANGE_BYTES);
+            context.account().onHeld(bytesOf(object));
             setReading(false);
             return;
         }
@@ -482,9 +482,16 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
 
     @Override
     public long heldBytes() {
-        return (long) early.size() * ClientAccount.EXCHANGE_BYTES
-                + (long) decoder.headBytes() * HEAD_FACTOR
-                + (exchange == null ? 0 : exchange.heldBytes());
+        long waiting = 0;
+        for (HttpObject object : early) {
+            waiting += bytesOf(object);
+        }
+        return waiting + (long) decoder.headBytes() * HEAD_FACTOR + (exchange == null ? 0 : exchange.heldBytes());
+    }
+
+    private static int bytesOf(HttpObject object) {
+        return ClientAccount.EXCHANGE_BYTES
+                + (object instanceof HttpContent content ? content.content().readableBytes() : 0);
     }
 
     // What the exchange needs to know.

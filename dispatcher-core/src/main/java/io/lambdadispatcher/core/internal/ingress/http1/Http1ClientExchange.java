@@ -305,7 +305,7 @@ final class Http1ClientExchange implements ResponseSink {
         HttpLimits limits = connection.context().limits();
         boolean answered = state != State.REQUESTED;
         boolean waitedFor = !bodyEnded && (answered ? allTaken : reading);
-        pace = pace == null && waitedFor ? new Pace() : pace;
+        pace = pace == null && waitedFor ? new Pace(limits.bodyTimeout().toNanos()) : pace;
         if (pace == null) {
             return;
         }

@@ -198,12 +198,15 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** @return false if it is an ordinary error of a stream that is not open */
     private boolean isLateFrame(Http2Exception.StreamException error) {
         int id = error.streamId();
-        if (error.error() == Http2Error.REFUSED_STREAM) {
+        int newest = connection().remote().lastStreamCreated();
+        if (id > newest) {
+            // Refused, or its head is malformed or too large. Its body may be on its way.
             recent.add(id, RecentStreams.End.RESET_BY_US);
             return false;
         }
-        return switch (recent.of(id, connection().remote().lastStreamCreated())) {
-            case RESET_BY_US -> {
+        RecentStreams.End end = recent.of(id, newest);
+        return switch (end) {
+            case RESET_BY_US, UNKNOWN -> {
                 if (++lateFrames == MAX_LATE_FRAMES) {
                     breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_LATE_FRAMES + " frames for streams that were reset");
                 }
@@ -217,7 +220,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 breakOff(Http2Error.PROTOCOL_ERROR, "stream " + id + " is opened after later ones");
                 yield true;
             }
-            case RESET_BY_CLIENT, UNKNOWN -> false;
+            case RESET_BY_CLIENT -> false;
         };
     }
 

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -42,7 +43,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
-    private static final AsciiString APPLICATION_GRPC = AsciiString.cached("application/grpc");
     private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
 
     private final Http2ClientConnection connection;
@@ -102,17 +102,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             answer(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT", false);
             return;
         }
-        call = !end && isGrpc(head);
+        call = !end && Grpc.isCall(head);
         request = connection.context().account().open(head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
-    }
-
-    private static boolean isGrpc(Http2Headers head) {
-        CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
-        return type != null
-                && AsciiString.regionMatches(type, false, 0, APPLICATION_GRPC, 0, APPLICATION_GRPC.length());
     }
 
     private void openTunnel(Http2Headers head, boolean end) {
@@ -239,7 +233,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void lookAtBody(long now, boolean toSend) {
         HttpLimits limits = connection.context().limits();
-        requestPace = requestPace == null && toSend ? new Pace() : requestPace;
+        requestPace =
+                requestPace == null && toSend ? new Pace(limits.bodyTimeout().toNanos()) : requestPace;
         if (requestPace != null
                 && requestPace.isTooSlow(
                         now, toSend, received, limits.bodyTimeout().toNanos(), limits.minRate())) {

@@ -218,7 +218,7 @@ class Http1ClientConnectionTest {
             pass(LOOK);
             answer = sent();
         }
-        assertThat(seconds).isBetween(10, 13);
+        assertThat(seconds).isBetween(20, 23);
         assertThat(answer).startsWith("HTTP/1.1 408 ");
         assertThat(cancelled).isTrue();
     }
@@ -226,7 +226,7 @@ class Http1ClientConnectionTest {
     @Test
     void should_answer_408_to_a_chunked_body_that_does_not_end() {
         read("POST /wait HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n");
-        for (int seconds = 0; seconds < 12; seconds++) {
+        for (int seconds = 0; seconds < 22; seconds++) {
             read("a: b\r\n");
             pass(LOOK);
         }

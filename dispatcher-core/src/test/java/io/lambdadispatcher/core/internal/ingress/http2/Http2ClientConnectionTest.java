@@ -393,7 +393,7 @@ class Http2ClientConnectionTest {
             pass(LOOK);
             answer = sent(1);
         }
-        assertThat(seconds).isBetween(10, 13);
+        assertThat(seconds).isBetween(20, 23);
         assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
         assertThat(channel.isOpen()).isTrue();
     }
