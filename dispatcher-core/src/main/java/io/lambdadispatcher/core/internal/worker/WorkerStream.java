@@ -331,12 +331,12 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** For error messages. */
     /** The response has had too many interim responses. */
     void onInterimDropped() {
         connection.port.observer.onProtection(Protection.INTERIM_DROPPED);
     }
 
+    /** For error messages. */
     String stateName() {
         return state.name();
     }
