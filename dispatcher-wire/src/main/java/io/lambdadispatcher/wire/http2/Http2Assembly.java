@@ -56,7 +56,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
      */
     public static <T extends CoalescingHttp2Handler> T server(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
-        return new Http2Assembly<>(heads, settings, factory).build(new DefaultHttp2Connection(true), false);
+        return new Http2Assembly<>(heads, settings, factory).build(serverConnection(), false);
     }
 
     /**
@@ -68,7 +68,13 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
         return new Http2Assembly<>(heads, settings, factory)
                 .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
                 .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
-                .build(new DefaultHttp2Connection(true), true);
+                .build(serverConnection(), true);
+    }
+
+    private static Http2Connection serverConnection() {
+        Http2Connection connection = new DefaultHttp2Connection(true);
+        connection.local().flowController(new StrictFlowController(connection));
+        return connection;
     }
 
     /**

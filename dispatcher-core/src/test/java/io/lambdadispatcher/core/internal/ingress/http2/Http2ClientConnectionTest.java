@@ -595,6 +595,43 @@ class Http2ClientConnectionTest {
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
     }
 
+    private void dataOf(int stream, int bytes) {
+        for (int left = bytes; left > 0; left -= 16_384) {
+            int part = Math.min(left, 16_384);
+            read("%06x 00 00 %08x".formatted(part, stream) + "00".repeat(part));
+        }
+    }
+
+    /** Netty alone would reset the stream, give it twice the bytes back, and let the client go on. */
+    @Test
+    void should_close_a_connection_that_exceeds_the_window_of_a_stream() {
+        taking = false;
+        int window = HttpLimits.defaults().streamWindowBytes();
+        read(SETTINGS_ACK);
+        read(POST);
+        dataOf(1, window);
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+        dataOf(1, 1);
+        assertThat(goAwayError()).isEqualTo((int) Http2Error.FLOW_CONTROL_ERROR.code());
+    }
+
+    @Test
+    void should_close_a_connection_that_exceeds_its_own_window() {
+        taking = false;
+        int each = HttpLimits.defaults().streamWindowBytes();
+        int streams = HttpLimits.defaults().connectionWindowBytes() / each;
+        read(SETTINGS_ACK);
+        for (int i = 0; i <= streams; i++) {
+            read("000006 01 04 %08x 838684 010161".formatted(2 * i + 1));
+        }
+        for (int i = 0; i < streams; i++) {
+            dataOf(2 * i + 1, each);
+        }
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+        dataOf(2 * streams + 1, 1);
+        assertThat(goAwayError()).isEqualTo((int) Http2Error.FLOW_CONTROL_ERROR.code());
+    }
+
     private int goAwayError() {
         channel.runPendingTasks();
         int error = -1;

@@ -1,0 +1,48 @@
+package io.lambdadispatcher.wire.http2;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.DefaultHttp2LocalFlowController;
+import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The windows in which a peer may send, for a server. A peer that exceeds one loses its connection, before anything is
+ * counted (RFC 9113 section 6.9.1).
+ *
+ * <p>Netty counts first. When it fails then, the decoder gives back what was never taken: twice the bytes to a stream, or
+ * it throws another error in the place of FLOW_CONTROL_ERROR, and the peer goes on. Event loop only.
+ */
+final class StrictFlowController extends DefaultHttp2LocalFlowController {
+    private final Http2Connection connection;
+    private boolean violated;
+
+    StrictFlowController(Http2Connection connection) {
+        super(connection);
+        this.connection = connection;
+    }
+
+    @Override
+    public void receiveFlowControlledFrame(@Nullable Http2Stream stream, ByteBuf data, int padding, boolean endOfStream)
+            throws Http2Exception {
+        int bytes = data.readableBytes() + padding;
+        if (violated || bytes > room(connection.connectionStream()) || stream != null && bytes > room(stream)) {
+            violated = true;
+            throw Http2Exception.connectionError(Http2Error.FLOW_CONTROL_ERROR, "a flow-control window was exceeded");
+        }
+        super.receiveFlowControlledFrame(stream, data, padding, endOfStream);
+    }
+
+    /** A closed stream has no window any more, and what comes for it counts for the connection only. */
+    private int room(Http2Stream stream) {
+        return stream.state() == Http2Stream.State.CLOSED ? Integer.MAX_VALUE : windowSize(stream);
+    }
+
+    /** Nothing is given back after a violation, when the decoder would give back what was not counted. */
+    @Override
+    public boolean consumeBytes(Http2Stream stream, int bytes) throws Http2Exception {
+        return !violated && super.consumeBytes(stream, bytes);
+    }
+}
