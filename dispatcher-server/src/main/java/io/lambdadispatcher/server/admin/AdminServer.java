@@ -21,6 +21,8 @@ import java.util.function.Consumer;
  * <p>What may block or takes longer than a millisecond runs on threads of {@link AdminPages}.
  */
 public final class AdminServer implements AutoCloseable {
+    private static final int CLOSE_SECONDS = 5;
+
     private final EventLoopGroup loop =
             new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("admin", true), NioIoHandler.newFactory());
     private final AdminPages pages;
@@ -65,6 +67,7 @@ public final class AdminServer implements AutoCloseable {
         // Before their event loop ends, or what has come of a request would never be released.
         loop.submit(connections::closeAll).awaitUninterruptibly();
         pages.close();
-        loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+        // Until then the JDK keeps the port open, because its socket is registered with the event loop's selector.
+        loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly(CLOSE_SECONDS, TimeUnit.SECONDS);
     }
 }
