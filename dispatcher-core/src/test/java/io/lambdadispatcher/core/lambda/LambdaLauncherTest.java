@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -305,17 +306,21 @@ class LambdaLauncherTest {
         CompletableFuture<InvokeResponse> call = new CompletableFuture<>();
         CountDownLatch fetching = new CountDownLatch(1);
         CountDownLatch fetched = new CountDownLatch(1);
-        CompletableFuture<Void> started = CompletableFuture.runAsync(() -> invoke.start(() -> {
-            fetching.countDown();
-            try {
-                fetched.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            return call;
-        }));
+        // Threads of their own: the common pool may have only one.
+        Executor threads = task -> new Thread(task, "invoke-test").start();
+        CompletableFuture<Void> started = CompletableFuture.runAsync(
+                () -> invoke.start(() -> {
+                    fetching.countDown();
+                    try {
+                        fetched.await();
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                    return call;
+                }),
+                threads);
         assertThat(fetching.await(20, TimeUnit.SECONDS)).isTrue();
-        CompletableFuture<Void> killed = CompletableFuture.runAsync(invoke::kill);
+        CompletableFuture<Void> killed = CompletableFuture.runAsync(invoke::kill, threads);
         try {
             killed.get(10, TimeUnit.SECONDS);
         } finally {
