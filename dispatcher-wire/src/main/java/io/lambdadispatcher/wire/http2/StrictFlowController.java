@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * counted (RFC 9113 section 6.9.1).
  *
  * <p>Netty counts first. When it fails then, the decoder gives back what was never taken: twice the bytes to a stream, or
- * it throws another error in the place of FLOW_CONTROL_ERROR, and the peer goes on. Event loop only.
+ * it throws another error instead of FLOW_CONTROL_ERROR, and the peer keeps sending. Event loop only.
  */
 final class StrictFlowController extends DefaultHttp2LocalFlowController {
     private final Http2Connection connection;

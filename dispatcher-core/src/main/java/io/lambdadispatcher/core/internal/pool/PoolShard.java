@@ -189,7 +189,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** A request over its client's share is so no more. */
+    /** A request is no longer over its client's share. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
         arrived++;

@@ -5,9 +5,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * Measures how fast a client sends or takes something, by a look once a second. Only the time between two looks that both
  * find the client waited for counts, so the dispatcher, the worker and the handler may be as slow as they like. The client
- * has a credit of time: 10 s at first or as long as it may be silent, spent while it is waited for, and regained with each
- * byte, up to 30 s or that long. Without
- * that limit, a client that has been fast could be slow for hours. Event loop only.
+ * has a credit of time, which it spends while it is waited for and regains with each byte. The credit is 10 s at first and
+ * 30 s at most, or the time for which the client may be silent if that is longer. Without a maximum, a client that has been
+ * fast could be slow for hours. Event loop only.
  */
 public final class Pace {
     private static final long FIRST_CREDIT_NANOS = TimeUnit.SECONDS.toNanos(10);
