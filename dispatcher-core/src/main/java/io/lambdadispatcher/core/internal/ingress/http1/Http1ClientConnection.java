@@ -235,10 +235,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         String detail = "malformed request: " + cause.getMessage();
         if (cause instanceof TooLongHttpLineException) {
             status = HttpResponseStatus.REQUEST_URI_TOO_LONG;
-            detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " octets";
+            detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " bytes";
         } else if (cause instanceof TooLongHttpHeaderException || cause instanceof TooLongFrameException) {
             status = HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
-            detail = "head too large, limit " + context.limits().maxHeadBytes() + " octets and "
+            detail = "head too large, limit " + context.limits().maxHeadBytes() + " bytes and "
                     + context.limits().maxHeadFields() + " fields";
         }
         reject(status, detail);
