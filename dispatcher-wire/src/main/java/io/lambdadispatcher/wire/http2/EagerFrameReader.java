@@ -36,6 +36,8 @@ public final class EagerFrameReader implements Http2FrameReader {
     private boolean insideHeaderBlock;
     private boolean readingHead;
     private int headerBlockBytes;
+    private int headId;
+    private int newestHeadId;
     private boolean insideData;
     private int dataStreamId;
     private int dataBytesLeft;
@@ -95,6 +97,9 @@ public final class EagerFrameReader implements Http2FrameReader {
             return false;
         }
         int start = input.readerIndex();
+        if (!insideHeaderBlock) {
+            newestHeadId = Math.max(newestHeadId, headId);
+        }
         int payloadBytes = input.getUnsignedMedium(start);
         byte type = input.getByte(start + TYPE_OFFSET);
         readingHead = type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION;
@@ -115,6 +120,9 @@ public final class EagerFrameReader implements Http2FrameReader {
         }
         if (input.readableBytes() < HEADER_BYTES + payloadBytes) {
             return false;
+        }
+        if (type == Http2FrameTypes.HEADERS) {
+            headId = streamId;
         }
         if (type == Http2FrameTypes.HEADERS
                 && (flags & ~END_STREAM) == END_HEADERS
@@ -166,6 +174,11 @@ public final class EagerFrameReader implements Http2FrameReader {
     /** The last frame that was begun is part of a header block. */
     public boolean isReadingHead() {
         return readingHead;
+    }
+
+    /** Returns the highest stream id of the heads before this frame, whether those streams were opened or not; 0 if there are none. */
+    public int newestHeadId() {
+        return newestHeadId;
     }
 
     /** Returns how many bytes of an incomplete header block are held, besides those of an incomplete frame. */

@@ -56,7 +56,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
      */
     public static <T extends CoalescingHttp2Handler> T server(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
-        return new Http2Assembly<>(heads, settings, factory).build(serverConnection(), false);
+        return new Http2Assembly<>(heads, settings, factory).buildServer(false);
     }
 
     /**
@@ -68,13 +68,22 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
         return new Http2Assembly<>(heads, settings, factory)
                 .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
                 .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
-                .build(serverConnection(), true);
+                .buildServer(true);
     }
 
-    private static Http2Connection serverConnection() {
-        Http2Connection connection = new DefaultHttp2Connection(true);
+    /**
+     * For Netty a stream exists once it is open. The body of one that was refused, or whose head was malformed, may be on its
+     * way by then, and must not end the connection (RFC 9113 section 5.1, "closed").
+     */
+    private T buildServer(boolean verifyPseudoHeaders) {
+        Http2Connection connection = new DefaultHttp2Connection(true) {
+            @Override
+            public boolean streamMayHaveExisted(int id) {
+                return super.streamMayHaveExisted(id) || remote().isValidStreamId(id) && id <= reader.newestHeadId();
+            }
+        };
         connection.local().flowController(new StrictFlowController(connection));
-        return connection;
+        return build(connection, verifyPseudoHeaders);
     }
 
     /**

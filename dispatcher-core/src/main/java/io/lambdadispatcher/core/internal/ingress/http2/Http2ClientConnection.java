@@ -82,7 +82,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Streams that have been reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
 
-    /** Frames for streams that we had reset, likewise. Most were on their way, but each costs an exception. */
+    /** Streams that were refused and frames for streams that we had reset, likewise. Most were on their way, but each costs an exception. */
     private int lateFrames;
 
     private long resetsSinceNanos;
@@ -142,6 +142,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (more > 0) {
             growConnectionWindow(more);
         }
+        // Netty would set it when the client has acknowledged our SETTINGS, which the client decides.
+        connection().remote().maxActiveStreams(context.limits().maxConcurrentStreams());
         idleSinceNanos = now(ctx);
         resetsSinceNanos = idleSinceNanos;
         writes = new WriteWatch(ctx.channel());
@@ -187,7 +189,12 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (stream == null && isLateFrame(error)) {
             return;
         }
-        countReset();
+        if (error.error() == Http2Error.REFUSED_STREAM) {
+            // Nothing was begun for it. A client may not know the limit yet when it sends its first requests.
+            countLateFrame();
+        } else {
+            countReset();
+        }
         if (stream != null && isHeadAfterEnd(stream)) {
             reset(stream, Http2Error.STREAM_CLOSED);
         } else {
@@ -199,17 +206,15 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private boolean isLateFrame(Http2Exception.StreamException error) {
         int id = error.streamId();
         int newest = connection().remote().lastStreamCreated();
-        if (id > newest) {
+        RecentStreams.End end = recent.of(id, newest);
+        if (id > newest && end == RecentStreams.End.UNKNOWN) {
             // Refused, or its head is malformed or too large. Its body may be on its way.
             recent.add(id, RecentStreams.End.RESET_BY_US);
             return false;
         }
-        RecentStreams.End end = recent.of(id, newest);
         return switch (end) {
             case RESET_BY_US, UNKNOWN -> {
-                if (++lateFrames == MAX_LATE_FRAMES) {
-                    breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_LATE_FRAMES + " frames for streams that were reset");
-                }
+                countLateFrame();
                 yield true;
             }
             case ENDED -> {
@@ -222,6 +227,12 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             }
             case RESET_BY_CLIENT -> false;
         };
+    }
+
+    private void countLateFrame() {
+        if (++lateFrames == MAX_LATE_FRAMES) {
+            breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_LATE_FRAMES + " frames for streams that were refused or reset");
+        }
     }
 
     /** Netty takes it for one head too many, whose error has another code. */

@@ -595,6 +595,56 @@ class Http2ClientConnectionTest {
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
     }
 
+    /** Go's client sends all it has before it knows the limit, and each request's body behind its head. */
+    @Test
+    void should_refuse_streams_beyond_the_limit_without_harm_to_those_before() {
+        int limit = HttpLimits.defaults().maxConcurrentStreams();
+        int last = (limit + 3 * MAX_RESETS) * 2 - 1;
+        String all = "";
+        for (int stream = 1; stream <= last; stream += 2) {
+            all += head(stream, false, request("POST"));
+        }
+        read(all);
+        assertThat(responses).hasSize(limit);
+        read(frame(2, "0000", last - 2, "0000")
+                + frame(2, "0001", last, "0000")
+                + frame(4, "0300", last - 4, "00000008")
+                + head(last - 6, true, new DefaultHttp2Headers().add("a", "b")));
+        assertThat(sent(last)).containsExactly(Http2FrameTypes.RST_STREAM);
+        assertThat(protections).isEmpty();
+        read(frame(2, "0001", 1, "0000"));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
+        read(head(last + 2, true, request("GET")));
+        assertThat(responses).hasSize(limit + 1);
+    }
+
+    @Test
+    void should_end_a_connection_that_opens_streams_beyond_the_limit_without_end() {
+        for (int stream = 1; stream <= 21_000 && channel.isOpen(); stream += 2) {
+            read(head(stream, false, request("POST")));
+        }
+        pass(Duration.ofSeconds(2));
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_ignore_the_body_of_a_request_with_a_malformed_head() {
+        read(head(1, false, request("POST")));
+        read("00000a 01 04 00000003 838684 010161 00 01 41 00");
+        read(frame(2, "0001", 3, "0000"));
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.RST_STREAM);
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
+    }
+
+    /** RFC 9113 section 5.1: "idle". */
+    @Test
+    void should_close_a_connection_with_data_for_a_stream_that_has_no_head() {
+        read(head(1, false, request("POST")) + frame(2, "0001", 3, "0000"));
+        assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
+    }
+
     private void dataOf(int stream, int bytes) {
         for (int left = bytes; left > 0; left -= 16_384) {
             int part = Math.min(left, 16_384);
