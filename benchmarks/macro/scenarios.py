@@ -132,6 +132,8 @@ class Side:
                 },
             },
             "workers": {"host": "127.0.0.1", "port": free_port(), "dial-back": "127.0.0.1:0"},
+            # hey opens all its streams on one connection before it has read the limit, and cannot repeat a POST that is refused.
+            "http": {"max-concurrent-streams": 1000},
             "admin": {"port": self.admin_port},
             "aws": {"region": "us-east-1", "endpoint": f"http://127.0.0.1:{self.lambda_port}"},
             "functions": [self.function(pool) for pool in POOLS],
