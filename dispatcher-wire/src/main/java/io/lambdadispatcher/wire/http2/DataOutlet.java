@@ -80,6 +80,11 @@ public final class DataOutlet implements FlowControlled {
         return closed ? 0 : queuedBytes + stagedBytes;
     }
 
+    /** Nothing can leave with the next flush: a window is used up, or the channel is not writable. */
+    public boolean isBlocked() {
+        return !connection.encoder().flowController().isWritable(stream);
+    }
+
     /** Drops what is queued. For an owner who has reset the stream, or whose channel has gone. */
     public void close() {
         if (!closed) {

@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What arrives of a request's body before a worker stream is there, in order. Owns its buffers: those that were added, but for small ones behind others, which are
- * copied into buffers made here. Event loop only.
+ * What arrives of a request's body before there is a worker stream for it, in order. Owns its buffers: the parts that were added, and
+ * copies of the small ones. Event loop only.
  */
 final class EarlyBody {
     private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(4);
@@ -15,12 +15,12 @@ final class EarlyBody {
     private @Nullable ByteBuf together;
 
     void add(ByteBuf part) {
-        if (parts.isEmpty()) {
-            parts.add(part);
-            return;
-        }
         if (!part.isReadable()) {
-            part.release();
+            if (parts.isEmpty()) {
+                parts.add(part);
+            } else {
+                part.release();
+            }
             return;
         }
         ByteBuf before = together;
@@ -37,6 +37,26 @@ final class EarlyBody {
 
     boolean isEmpty() {
         return parts.isEmpty();
+    }
+
+    /** Returns how much more memory the parts keep from use than they have bytes. */
+    long overheadBytes() {
+        long bytes = 0;
+        ByteBuf before = null;
+        for (ByteBuf part : parts) {
+            ByteBuf whole = wholeOf(part);
+            bytes += (whole == before ? 0 : whole.capacity()) - part.readableBytes();
+            before = whole;
+        }
+        return Math.max(0, bytes);
+    }
+
+    private static ByteBuf wholeOf(ByteBuf part) {
+        ByteBuf whole = part;
+        for (ByteBuf next = whole.unwrap(); next != null; next = next.unwrap()) {
+            whole = next;
+        }
+        return whole;
     }
 
     /** @return the next one, the caller's; {@code null} if there is none */

@@ -326,7 +326,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (headBytes == 0) {
             headBytes = headBytes(head);
         }
-        return headBytes + (carrier == null ? 0 : carrier.heldBytes());
+        return headBytes
+                + (earlyData == null ? 0 : earlyData.overheadBytes())
+                + (carrier == null ? 0 : carrier.heldBytes());
     }
 
     private static int headBytes(Http2Headers head) {

@@ -4,17 +4,17 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Parts of a body that wait behind others, put together by copying: as a buffer of its own, a part of one octet takes hundreds, and keeps the whole buffer
- * that it was read into, so that what a window lets a client send would be no bound for what it can make us hold. Event loop only.
+ * Joins parts of a body that wait, by copying them. A part that is kept as it came keeps the whole buffer that it was read into, of
+ * up to 64 KiB, so a window of bytes would not bound the memory that a client can make us hold. Event loop only.
  */
 public final class SmallParts {
     /** The largest part that is copied. */
-    static final int MAX_PART_BYTES = 512;
+    static final int MAX_PART_BYTES = 8 * 1024;
 
     /** Of parts put together. */
     static final int MAX_BYTES = 16 * 1024;
 
-    private static final int FIRST_BYTES = 1024;
+    private static final int FIRST_BYTES = 256;
 
     private SmallParts() {}
 
@@ -30,7 +30,7 @@ public final class SmallParts {
         if (bytes > MAX_PART_BYTES || together != null && bytes > together.maxWritableBytes()) {
             return null;
         }
-        ByteBuf to = together == null ? part.alloc().buffer(FIRST_BYTES, MAX_BYTES) : together;
+        ByteBuf to = together == null ? part.alloc().buffer(Math.max(bytes, FIRST_BYTES), MAX_BYTES) : together;
         try {
             return to.writeBytes(part);
         } finally {

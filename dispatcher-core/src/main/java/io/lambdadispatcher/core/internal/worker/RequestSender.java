@@ -54,7 +54,8 @@ final class RequestSender implements DataOutlet.Listener {
     /** Takes the buffer. */
     void data(ByteBuf data, boolean end) {
         window.onRequestQueued(data.readableBytes());
-        if (queuedFrames >= MAX_SINGLE_FRAMES && !end && gather(data)) {
+        boolean waits = queuedFrames >= MAX_SINGLE_FRAMES || queuedFrames > 0 && outlet.isBlocked();
+        if (waits && !end && gather(data)) {
             return;
         }
         sendGathered();

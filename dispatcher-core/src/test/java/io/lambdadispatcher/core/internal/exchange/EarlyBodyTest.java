@@ -30,7 +30,7 @@ class EarlyBodyTest {
         for (ByteBuf part = body.poll(); part != null; part = body.poll()) {
             parts.add(part);
         }
-        assertThat(parts).hasSize(2 + octets / SmallParts.MAX_BYTES);
+        assertThat(parts).hasSize(1 + octets / SmallParts.MAX_BYTES);
         int at = 0;
         for (ByteBuf part : parts) {
             while (part.isReadable()) {
@@ -43,14 +43,32 @@ class EarlyBodyTest {
     }
 
     @Test
-    void should_copy_neither_what_waits_alone_nor_what_is_large() {
-        ByteBuf first = add((byte) 1);
+    void should_not_copy_what_is_large() {
         ByteBuf large = add(new byte[SmallParts.MAX_PART_BYTES + 1]);
-        assertThat(body.poll()).isSameAs(first);
         assertThat(body.poll()).isSameAs(large);
         assertThat(body.isEmpty()).isTrue();
-        first.release();
         large.release();
+    }
+
+    /** The buffer that it was read into may be a hundred times as large. */
+    @Test
+    void should_copy_what_is_small_even_if_it_waits_alone() {
+        ByteBuf read = Unpooled.buffer(64 * 1024).writeZero(64 * 1024);
+        body.add(read.readRetainedSlice(600));
+        assertThat(read.refCnt()).isEqualTo(1);
+        assertThat(body.overheadBytes()).isZero();
+        body.release();
+        read.release();
+    }
+
+    @Test
+    void should_count_each_buffer_once_that_large_parts_were_read_into() {
+        ByteBuf read = Unpooled.buffer(64 * 1024).writeZero(64 * 1024);
+        body.add(read.readRetainedSlice(9 * 1024));
+        body.add(read.readRetainedSlice(9 * 1024));
+        assertThat(body.overheadBytes()).isEqualTo((64 - 18) * 1024);
+        body.release();
+        read.release();
     }
 
     @Test
@@ -59,7 +77,7 @@ class EarlyBodyTest {
         Random random = new Random(seed);
         ByteBuf expected = Unpooled.buffer();
         for (int i = 0; i < 2000; i++) {
-            byte[] octets = new byte[random.nextInt(random.nextBoolean() ? 10 : 1000)];
+            byte[] octets = new byte[random.nextInt(random.nextBoolean() ? 10 : 2 * SmallParts.MAX_PART_BYTES)];
             random.nextBytes(octets);
             expected.writeBytes(octets);
             add(octets);
@@ -76,7 +94,7 @@ class EarlyBodyTest {
     @Test
     void should_release_all() {
         for (int bytes : new int[] {1, 1, 600, 1, 1, 0}) {
-            add(new byte[bytes]);
+            add(new byte[bytes * 20]);
         }
         body.release();
         assertThat(body.isEmpty()).isTrue();

@@ -231,6 +231,25 @@ class TunnelTest {
         }
     }
 
+    /** Each would keep the whole buffer that it was read into. */
+    @Test
+    void should_copy_small_parts_together_as_soon_as_the_window_is_used_up() throws Exception {
+        int parts = 12;
+        try (ScriptedWorker worker = worker();
+                Socket client = connect()) {
+            send(client, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+            worker.expect("3 REQUEST_HEAD /a");
+            worker.hold(3);
+            send(client, "ffff\r\n" + "x".repeat(0xffff) + "\r\n");
+            worker.awaitHeld(3, 65_000);
+            send(client, ("400\r\n" + "y".repeat(0x400) + "\r\n").repeat(parts) + "0\r\na: b\r\n\r\n");
+            worker.read(3);
+            int[] bytesAndFrames = worker.dataUntil(3, "3 TRAILERS");
+            assertThat(bytesAndFrames[0]).isEqualTo(0xffff + parts * 0x400);
+            assertThat(bytesAndFrames[1]).isLessThan(parts);
+        }
+    }
+
     /** Frames without octets are never told of as taken. */
     @Test
     void should_let_no_part_wait_behind_frames_that_were_empty() throws Exception {
