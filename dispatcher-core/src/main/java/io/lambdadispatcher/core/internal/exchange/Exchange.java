@@ -257,7 +257,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 if (earlyData == null) {
                     earlyData = new EarlyBody();
                 }
+                int bytes = data.readableBytes();
                 earlyData.add(data);
+                if (state == State.WAITING) {
+                    owner.onHeld(this, bytes);
+                }
             }
             case CARRIED, RESPONDING -> {
                 bodyForwarded = true;
@@ -323,12 +327,21 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public long heldBytes() {
+        return headBytes()
+                + (earlyData == null ? 0 : earlyData.overheadBytes())
+                + (carrier == null ? 0 : carrier.heldBytes());
+    }
+
+    /** Returns what the request takes while it waits, in bytes: its head, and what has arrived of its body. */
+    public long waitingBytes() {
+        return headBytes() + requestBytes;
+    }
+
+    private int headBytes() {
         if (headBytes == 0) {
             headBytes = headBytes(head);
         }
-        return headBytes
-                + (earlyData == null ? 0 : earlyData.overheadBytes())
-                + (carrier == null ? 0 : carrier.heldBytes());
+        return headBytes;
     }
 
     private static int headBytes(Http2Headers head) {

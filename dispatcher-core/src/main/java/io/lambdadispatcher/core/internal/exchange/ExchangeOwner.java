@@ -14,6 +14,9 @@ public interface ExchangeOwner {
      */
     void onRequestEnded(Exchange exchange);
 
+    /** A part of the body has come while the exchange waits, and is held. The owner may fail the exchange. */
+    default void onHeld(Exchange exchange, int bytes) {}
+
     /** Once: the response has been passed on whole, or nobody waits for it any more. @param failure null unless FAILED */
     void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure);
 

@@ -27,6 +27,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -74,6 +75,7 @@ public final class PoolShard implements ExchangeOwner {
     private final LeastOutstanding<PooledConnection> members = new LeastOutstanding<>();
     private final FairQueue<Exchange> waiting;
     private final OverShare overShare;
+    private final WaitingMemory memory = new WaitingMemory();
 
     /**
      * Most bodies come with their heads and end in the same turn. So that these cost no look at a
@@ -126,6 +128,11 @@ public final class PoolShard implements ExchangeOwner {
         return permits.get();
     }
 
+    /** Limits the memory of waiting requests by what clients leave. Before the first request. */
+    public void limitMemoryBy(LongSupplier freeBytes) {
+        memory.limitBy(freeBytes);
+    }
+
     // Requests.
 
     /** Starts an exchange: carried at once, waiting, or failed when this returns. */
@@ -144,6 +151,10 @@ public final class PoolShard implements ExchangeOwner {
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
+        if (!memory.hasRoomFor(exchange.waitingBytes())) {
+            failForMemory(exchange);
+            return;
+        }
         if (!tryQueue(exchange)) {
             exchange.fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
@@ -154,6 +165,7 @@ public final class PoolShard implements ExchangeOwner {
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
         exchange.onWaiting(ticket);
+        memory.add(exchange.waitingBytes());
         if (overflow != null) {
             overflow.onWaiting(exchange);
         }
@@ -197,6 +209,22 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     @Override
+    public void onHeld(Exchange exchange, int bytes) {
+        assert loop.inEventLoop();
+        memory.add(bytes);
+        if (!memory.hasRoomFor(0)) {
+            failForMemory(exchange);
+        }
+    }
+
+    private void failForMemory(Exchange exchange) {
+        observer.onProtection(Protection.MEMORY_REFUSED);
+        exchange.fail(new Failure(
+                Failure.Kind.OVERLOADED,
+                "the requests that wait for function " + pool.options().name() + " take too much memory"));
+    }
+
+    @Override
     public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
         exchange.release();
@@ -222,11 +250,13 @@ public final class PoolShard implements ExchangeOwner {
 
     private void onLeft(Exchange exchange) {
         pool.pending.decrementAndGet();
+        memory.remove(exchange.waitingBytes());
         exchange.share(pool.shares).onDequeued();
     }
 
     private void onLeftOverShare(Exchange exchange) {
         pool.overShare.decrementAndGet();
+        memory.remove(exchange.waitingBytes());
         exchange.share(pool.shares).onDequeued();
     }
 
@@ -453,6 +483,7 @@ public final class PoolShard implements ExchangeOwner {
 
     private void queueAgain(FairQueue.Ticket<Exchange> ticket) {
         ticket.entry.onWaiting(ticket);
+        memory.add(ticket.entry.waitingBytes());
         ticket.entry.share(pool.shares).onQueued();
         pool.onPending(nanoTime());
         waiting.add(ticket);

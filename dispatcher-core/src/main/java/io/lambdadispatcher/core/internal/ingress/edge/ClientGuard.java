@@ -89,6 +89,12 @@ public final class ClientGuard {
         return account;
     }
 
+    /** Returns how much memory the clients of {@code loop} may still take, in bytes. Any thread. */
+    public long freeBytes(EventLoop loop) {
+        return Objects.requireNonNull(memories.get(loop), "another's event loop")
+                .freeBytes();
+    }
+
     private @Nullable Protection count(@Nullable Long address) {
         int ofAddress = address == null ? 0 : perAddress.merge(address, 1, Integer::sum);
         if (connections.incrementAndGet() > maxConnections) {

@@ -85,6 +85,11 @@ final class ClientMemory {
         return held;
     }
 
+    /** Returns what was free at the last look, in bytes. Any thread. */
+    long freeBytes() {
+        return Math.max(0, limitBytes - held);
+    }
+
     /** Any thread. */
     Level level() {
         return level;
