@@ -6,6 +6,7 @@ became of them. They are made of bytes on sockets, because no client library sen
 import asyncio
 import collections
 import ctypes
+import itertools
 import os
 import random
 import signal
@@ -285,14 +286,14 @@ async def slow_readers_http2(target, counts):
 
 
 async def full_windows(target, counts):
-    """300 connections that fill their windows with bodies to be echoed, and take no echo."""
+    """300 connections that fill their windows with bodies to be echoed, and take no echo. Every second one sends more than its windows."""
+    streams = itertools.cycle([16, 100])  # The window of a connection is 1 MiB.
 
     async def act(c):
-        for stream in range(1, 200, 2):
-            body = b"".join(frame(DATA, 0, stream, bytes(16384)) for _ in range(3)) + frame(DATA, 0, stream, bytes(16000))
+        for stream in range(1, 2 * next(streams), 2):
+            body = b"".join(frame(DATA, 0, stream, bytes(16_000)) for _ in range(4))
             await c.send(frame(HEADERS, END_HEADERS, stream, head("POST", "/echo", ("content-length", "10000000"))) + body)
-            if stream > 30:
-                await asyncio.sleep(1)
+        await asyncio.sleep(1e6)
 
     await http2(target, counts, 300, act, (INITIAL_WINDOW_SIZE, 0), receive_buffer=4096)
 

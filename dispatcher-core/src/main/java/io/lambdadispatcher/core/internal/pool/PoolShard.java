@@ -25,8 +25,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -64,13 +64,22 @@ public final class PoolShard implements ExchangeOwner {
      */
     private static final long YIELD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+    /**
+     * An event loop that does not look for permits within this time after a wake-up is stalled, and
+     * others do not wait for it any longer.
+     */
+    private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
     private final FunctionPool pool;
     private final DispatcherObserver observer;
     private final boolean observed;
     private final EventLoop loop;
     private final LoopClock clock;
     private final AtomicInteger permits = new AtomicInteger();
-    private final AtomicBoolean woken = new AtomicBoolean();
+
+    /** Since when its event loop has been asked to look for permits, by the asking loop's clock; 0 if it has looked since. */
+    private final AtomicLong wokenNanos = new AtomicLong();
+
     private final Runnable onWoken = this::onWoken;
     private final LeastOutstanding<PooledConnection> members = new LeastOutstanding<>();
     private final FairQueue<Exchange> waiting;
@@ -355,7 +364,7 @@ public final class PoolShard implements ExchangeOwner {
         try {
             while (anyPermit()) {
                 PoolShard next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
-                boolean over = next == null ? !serveHead() : next.wake();
+                boolean over = next == null ? !serveHead() : next.wake(nanoTime());
                 if (over) {
                     return;
                 }
@@ -399,14 +408,23 @@ public final class PoolShard implements ExchangeOwner {
     private @Nullable PoolShard best(long tag, long waitNanos) {
         PoolShard best = null;
         long lowest = tag;
+        long now = nanoTime();
         for (PoolShard other : pool.shards()) {
             long its = other.waiting.headTag();
-            if (its < lowest && other != this && nanoTime() - other.waiting.headSinceNanos() >= waitNanos) {
+            if (its < lowest
+                    && other != this
+                    && now - other.waiting.headSinceNanos() >= waitNanos
+                    && !other.isStalled(now)) {
                 lowest = its;
                 best = other;
             }
         }
         return best;
+    }
+
+    private boolean isStalled(long nowNanos) {
+        long since = wokenNanos.get();
+        return since != 0 && nowNanos - since > STALLED_NANOS;
     }
 
     /**
@@ -416,9 +434,10 @@ public final class PoolShard implements ExchangeOwner {
      * @return false if its event loop has been ended by the embedding program, so that nobody
      *     should wait for its requests
      */
-    private boolean wake() {
+    private boolean wake(long nowNanos) {
         if (!loop.isShutdown()) {
-            if (woken.getAndSet(true)) {
+            // Never 0, which means no wake-up.
+            if (!wokenNanos.compareAndSet(0, nowNanos | 1)) {
                 return true;
             }
             try {
@@ -433,7 +452,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void onWoken() {
-        woken.set(false);
+        wokenNanos.set(0);
         serveWaiting();
     }
 

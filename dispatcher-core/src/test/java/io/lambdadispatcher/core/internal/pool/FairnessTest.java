@@ -16,6 +16,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -155,6 +156,31 @@ class FairnessTest {
         stream.serve(3);
 
         assertThat(served.indexOf("/polite")).isBetween(11, 13);
+    }
+
+    /** Its request has precedence, but the loop does not run to take the worker stream. */
+    @Test
+    void should_not_wait_for_an_event_loop_that_is_stalled() {
+        Stream stream = new Stream(here);
+        request(here, "a", "/first");
+        request(there, "a", "/stalled");
+        pass(100);
+        request(here, "a", "/waits");
+        Attempt first = Objects.requireNonNull(stream.attempt);
+        first.onHead(new DefaultHttp2Headers().status("200"), true);
+        here.onStreamFree(stream.worker, stream);
+        for (int i = 0; i < 3; i++) {
+            loops[0].advanceTimeBy(30, TimeUnit.MILLISECONDS);
+            loops[0].runPendingTasks();
+            request(here, "a", "/young" + i);
+            assertThat(served).hasSize(i < 1 ? 1 : 2);
+        }
+        assertThat(served).containsExactly("/first", "/waits");
+
+        turn();
+        stream.serve(3);
+
+        assertThat(served).containsExactly("/first", "/waits", "/stalled", "/young0", "/young1");
     }
 
     @Test
