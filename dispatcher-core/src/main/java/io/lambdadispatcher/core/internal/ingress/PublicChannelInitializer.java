@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.UnsentLimit;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -68,6 +69,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         if (account == null) {
             return;
         }
+        UnsentLimit.set(channel);
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
         IngressContext context = new IngressContext(limits, forwarding, account, drain, scheme, observer);
