@@ -98,6 +98,14 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         return (E) first;
     }
 
+    /** Gives each entry to {@code action}, which must not change the queue, the oldest first. */
+    @SuppressWarnings("unchecked") // only add() puts entries in
+    public void forEach(Consumer<? super E> action) {
+        for (Entry entry = first; entry != null; entry = entry.next) {
+            action.accept((E) entry);
+        }
+    }
+
     /** Removes the oldest entry, and returns it, or {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {

@@ -1,11 +1,15 @@
 package io.lambdadispatcher.core.internal.pool;
 
+import io.lambdadispatcher.core.internal.exchange.ClientShare;
+import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
 import io.netty.channel.EventLoop;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -25,9 +29,14 @@ final class OverShare {
 
     private final EventLoop loop;
     private final Predicate<Exchange> hasRoom;
+    private final ClientShares shares;
     private final Consumer<Ticket<Exchange>> onRoom;
     private final DeadlineQueue<Ticket<Exchange>> waiting;
     private boolean timerSet;
+
+    // Of the current look.
+    private final Set<ClientShare> full = new HashSet<>();
+    private final List<Ticket<Exchange>> all = new ArrayList<>();
 
     /**
      * @param onRoom is given each ticket that is no longer here because {@code hasRoom} was true
@@ -35,10 +44,12 @@ final class OverShare {
     OverShare(
             EventLoop loop,
             long timeoutNanos,
+            ClientShares shares,
             Predicate<Exchange> hasRoom,
             Consumer<Ticket<Exchange>> onRoom,
             Consumer<Ticket<Exchange>> onExpired) {
         this.loop = loop;
+        this.shares = shares;
         this.hasRoom = hasRoom;
         this.onRoom = onRoom;
         this.waiting = new DeadlineQueue<>(loop, timeoutNanos, onExpired);
@@ -77,22 +88,31 @@ final class OverShare {
 
     private void look() {
         timerSet = false;
-        List<Ticket<Exchange>> all = new ArrayList<>(waiting.size());
-        for (Ticket<Exchange> oldest = waiting.poll(); oldest != null; oldest = waiting.poll()) {
-            all.add(oldest);
-        }
-        // All are there again before the first one leaves, because others may end meanwhile.
+        // A copy, because others may end when one is served.
+        waiting.forEach(all::add);
         for (Ticket<Exchange> ticket : all) {
-            waiting.add(ticket, ticket.sinceNanos());
-        }
-        for (Ticket<Exchange> ticket : all) {
-            if (waiting.contains(ticket) && hasRoom.test(ticket.entry)) {
-                waiting.remove(ticket);
-                onRoom.accept(ticket);
+            if (waiting.contains(ticket)) {
+                lookAt(ticket);
             }
         }
+        all.clear();
+        full.clear();
         if (waiting.size() > 0) {
             setTimer();
+        }
+    }
+
+    /** Where one request of a client has no room, its later ones have none. */
+    private void lookAt(Ticket<Exchange> ticket) {
+        ClientShare client = ticket.entry.share(shares);
+        if (full.contains(client)) {
+            return;
+        }
+        if (hasRoom.test(ticket.entry)) {
+            waiting.remove(ticket);
+            onRoom.accept(ticket);
+        } else {
+            full.add(client);
         }
     }
 }

@@ -118,7 +118,8 @@ public final class PoolShard implements ExchangeOwner {
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         long pendingNanos = Math.max(1, pool.options().pendingTimeout().toNanos());
         this.waiting = new FairQueue<>(loop, pendingNanos, this::onPendingTimeout);
-        this.overShare = new OverShare(loop, pendingNanos, this::mayBegin, this::onRoom, this::onShareTimeout);
+        this.overShare =
+                new OverShare(loop, pendingNanos, pool.shares, this::mayBegin, this::onRoom, this::onShareTimeout);
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
