@@ -37,6 +37,8 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);
         root.addAppender(console);
+        // On INFO, Netty writes a line for each frame that it ignores, as many as a peer likes to send.
+        context.getLogger("io.netty.handler.codec.http2").setLevel(Level.WARN);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 }

@@ -58,6 +58,8 @@ public final class EagerFrameReader implements Http2FrameReader {
             return;
         }
         try {
+            // Stays so if a stream error is thrown at the end of a frame.
+            insideFrame = false;
             while (insideData ? readData(ctx, input, listener) : readOther(ctx, input, listener)) {}
             insideFrame = !insideData && input.isReadable();
         } catch (Http2Exception e) {

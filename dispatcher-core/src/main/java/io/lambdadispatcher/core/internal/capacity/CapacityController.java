@@ -220,7 +220,7 @@ public final class CapacityController {
                 .replaced(nowNanos, fleet.ready(), target.wanted())
                 .forEach(worker -> drain(nowNanos, worker, DrainReason.DEADLINE));
         if (seen != null) {
-            Retirement.surplus(fleet.ready(), target.kept())
+            Retirement.surplus(fleet.ready(), target.kept(), fleet.count(worker -> worker.is(State.DRAINING)))
                     .forEach(worker -> drain(nowNanos, worker, DrainReason.SCALE_IN));
         }
     }

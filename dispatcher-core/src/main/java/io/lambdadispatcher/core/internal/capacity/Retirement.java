@@ -86,8 +86,14 @@ final class Retirement {
         return replaced;
     }
 
-    /** Returns those that are too many and must drain now, the least busy first. Starting workers do not count: they stand in for nobody. */
-    static List<WorkerLife> surplus(List<WorkerLife> ready, int kept) {
+    /**
+     * Returns those that are too many and must drain now, the least busy first. Starting workers do not count: they stand in for nobody.
+     *
+     * <p>A worker that drains with requests in flight costs as much as before, up to the drain's grace. So a busy one leaves only if
+     * fewer drain than are ready, or if none is to be kept: otherwise, slow clients and a load that comes and goes would make a function
+     * have any number of workers.
+     */
+    static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining) {
         List<WorkerLife> ours = ready.stream()
                 .filter(worker -> worker.ours)
                 .sorted(Comparator.comparingInt(WorkerLife::busy))
@@ -97,7 +103,10 @@ final class Retirement {
                 .count();
         double most = Math.max(1, Math.ceil(ours.size() * SCALE_IN_SHARE));
         int leaving = (int) Math.min(Math.min(serving - kept, most), ours.size());
-        return ours.subList(0, Math.max(0, leaving));
+        int room = ready.size() - draining;
+        return ours.subList(0, Math.max(0, leaving)).stream()
+                .filter(worker -> worker.busy() == 0 || room > 0 || kept == 0)
+                .toList();
     }
 
     /** Returns how long a worker may take to drain. */

@@ -284,7 +284,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void trailers(Http2Headers trailers) {
         requestEnded = true;
         switch (state) {
-            case WAITING, CROSSING -> earlyTrailers = trailers;
+            case WAITING, CROSSING -> {
+                earlyTrailers = trailers;
+                if (state == State.WAITING) {
+                    owner.onHeld(this, headBytes(trailers));
+                }
+            }
             case CARRIED, RESPONDING -> {
                 bodyForwarded = true;
                 carrier().trailers(trailers);
@@ -328,13 +333,18 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public long heldBytes() {
         return headBytes()
+                + earlyTrailersBytes()
                 + (earlyData == null ? 0 : earlyData.overheadBytes())
                 + (carrier == null ? 0 : carrier.heldBytes());
     }
 
-    /** Returns what the request takes while it waits, in bytes: its head, and what has arrived of its body. */
+    /** Returns what the request takes while it waits, in bytes: its head, and what has arrived of its body and trailers. */
     public long waitingBytes() {
-        return headBytes() + requestBytes;
+        return headBytes() + requestBytes + earlyTrailersBytes();
+    }
+
+    private int earlyTrailersBytes() {
+        return earlyTrailers == null ? 0 : headBytes(earlyTrailers);
     }
 
     private int headBytes() {

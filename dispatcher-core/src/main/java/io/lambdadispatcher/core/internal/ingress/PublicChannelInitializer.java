@@ -74,12 +74,12 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         if (account == null) {
             return;
         }
-        UnsentLimit.set(channel);
         channel.config().setRecvByteBufAllocator(READS);
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
         IngressContext context = new IngressContext(limits, forwarding, account, drain, scheme, observer);
         channel.pipeline().addLast(account);
+        UnsentLimit.set(channel);
         if (tls == null) {
             channel.pipeline().addLast(new ProtocolDetector(context));
             return;

@@ -60,8 +60,8 @@ final class OverShare {
         setTimer();
     }
 
-    boolean isEmpty() {
-        return waiting.size() == 0;
+    int size() {
+        return waiting.size();
     }
 
     /** @return false if the ticket is not here, or {@code null} */
@@ -90,15 +90,18 @@ final class OverShare {
         timerSet = false;
         // A copy, because others may end when one is served.
         waiting.forEach(all::add);
-        for (Ticket<Exchange> ticket : all) {
-            if (waiting.contains(ticket)) {
-                lookAt(ticket);
+        try {
+            for (Ticket<Exchange> ticket : all) {
+                if (waiting.contains(ticket)) {
+                    lookAt(ticket);
+                }
             }
-        }
-        all.clear();
-        full.clear();
-        if (waiting.size() > 0) {
-            setTimer();
+        } finally {
+            all.clear();
+            full.clear();
+            if (waiting.size() > 0) {
+                setTimer();
+            }
         }
     }
 

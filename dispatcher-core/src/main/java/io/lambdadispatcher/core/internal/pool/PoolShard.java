@@ -77,7 +77,7 @@ public final class PoolShard implements ExchangeOwner {
     private final LoopClock clock;
     private final AtomicInteger permits = new AtomicInteger();
 
-    /** Since when its event loop has been asked to look for permits, by the asking loop's clock; 0 if it has looked since. */
+    /** Since when its event loop has been asked to look for permits, by the loops' ticker; 0 if it has looked since. */
     private final AtomicLong wokenNanos = new AtomicLong();
 
     private final Runnable onWoken = this::onWoken;
@@ -104,6 +104,7 @@ public final class PoolShard implements ExchangeOwner {
     // Worker connections of this loop by worker, and what the capacity controller wants to know.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
     private boolean serving;
+    private boolean lookScheduled;
     private long arrived;
     private long completed;
     private long serviceNanos;
@@ -161,7 +162,8 @@ public final class PoolShard implements ExchangeOwner {
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
-        if (!memory.hasRoomFor(exchange.waitingBytes())) {
+        long bytes = exchange.waitingBytes();
+        if (!memory.admits(bytes, bytes, waitingHere())) {
             failForMemory(exchange);
             return;
         }
@@ -222,9 +224,13 @@ public final class PoolShard implements ExchangeOwner {
     public void onHeld(Exchange exchange, int bytes) {
         assert loop.inEventLoop();
         memory.add(bytes);
-        if (!memory.hasRoomFor(0)) {
+        if (bytes > 0 && !memory.admits(exchange.waitingBytes(), 0, waitingHere())) {
             failForMemory(exchange);
         }
+    }
+
+    private int waitingHere() {
+        return waiting.size() + overShare.size();
     }
 
     private void failForMemory(Exchange exchange) {
@@ -365,13 +371,30 @@ public final class PoolShard implements ExchangeOwner {
         try {
             while (anyPermit()) {
                 PoolShard next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
-                boolean over = next == null ? !serveHead() : next.wake(nanoTime());
+                boolean over = next == null ? !serveHead() : next.wake();
                 if (over) {
+                    if (waiting.size() > 0) {
+                        lookAgain();
+                    }
                     return;
                 }
             }
         } finally {
             serving = false;
+        }
+    }
+
+    /** Another event loop has precedence. It may be stalled, and nothing else happen here. */
+    private void lookAgain() {
+        if (!lookScheduled) {
+            lookScheduled = true;
+            loop.schedule(
+                    () -> {
+                        lookScheduled = false;
+                        serveWaiting();
+                    },
+                    STALLED_NANOS + 1,
+                    TimeUnit.NANOSECONDS);
         }
     }
 
@@ -435,10 +458,10 @@ public final class PoolShard implements ExchangeOwner {
      * @return false if its event loop has been ended by the embedding program, so that nobody
      *     should wait for its requests
      */
-    private boolean wake(long nowNanos) {
+    private boolean wake() {
         if (!loop.isShutdown()) {
-            // Never 0, which means no wake-up.
-            if (!wokenNanos.compareAndSet(0, nowNanos | 1)) {
+            // Never 0, which means no wake-up. Not by the clock of a turn, which may have begun long ago.
+            if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
                 return true;
             }
             try {
@@ -552,7 +575,7 @@ public final class PoolShard implements ExchangeOwner {
     @Override
     public boolean isQuiet() {
         assert loop.inEventLoop();
-        return waiting.size() == 0 && overShare.isEmpty() && underWay.size() == 0;
+        return waiting.size() == 0 && overShare.size() == 0 && underWay.size() == 0;
     }
 
     @Override

@@ -30,7 +30,15 @@ final class WaitingMemory {
         bytes -= less;
     }
 
-    boolean hasRoomFor(long more) {
-        return bytes + more <= TIMES_FREE * freeBytes.getAsLong();
+    /**
+     * Returns whether a request may wait. Those that take less than half of the average may even if there is no room: otherwise, one
+     * client that holds much would keep out all others.
+     *
+     * @param own bytes of the request
+     * @param more those of them that {@link #add} has not counted yet
+     * @param requests that wait
+     */
+    boolean admits(long own, long more, int requests) {
+        return bytes + more <= TIMES_FREE * freeBytes.getAsLong() || own * 2 * requests < bytes;
     }
 }

@@ -248,6 +248,23 @@ class CapacityControllerTest {
         assertThat(told.drained).containsOnlyKeys("w1");
     }
 
+    /** Clients may keep each of them until the end of its grace, while others are launched for more requests. */
+    @Test
+    void should_scale_in_busy_workers_only_while_fewer_drain_than_are_ready() {
+        arrived = 100;
+        busy = 100;
+        look();
+        readyAll();
+        workers = told.launched.stream().map(id -> sample(id, 1)).toList();
+        busy = 20;
+        pass(Duration.ofMinutes(5));
+        assertThat(told.drained).hasSizeBetween(10, 11);
+
+        workers = told.launched.stream().map(id -> sample(id, 0)).toList();
+        pass(Duration.ofMinutes(2));
+        assertThat(told.drained).hasSizeGreaterThan(12);
+    }
+
     @Test
     void should_scale_to_zero_after_the_idle_time() {
         controller = controller(CapacityPolicy.builder()

@@ -124,6 +124,26 @@ class WaitingMemoryTest {
         assertNothingIsHeld();
     }
 
+    /** Otherwise a client that holds much would keep out all others of the function. */
+    @Test
+    void should_let_small_requests_wait_when_a_large_one_has_used_up_the_memory() {
+        Exchange large = open(busy, 1_900_000);
+        open(busy, 10_000);
+        data(large, 99_000);
+        assertThat(failures).hasSize(1);
+        large = open(busy, 1_980_000);
+        open(busy, 10_000);
+        open(busy, 10_000);
+        assertThat(failures).hasSize(1);
+        assertThat(busy.pool().queued()).isEqualTo(4);
+        Exchange whole = open(busy, 1);
+        whole.data(Unpooled.EMPTY_BUFFER, true);
+        large.trailers(new DefaultHttp2Headers().add("a", "b".repeat(1_000)));
+        assertThat(failures).hasSize(2);
+        busy.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "end"));
+        assertNothingIsHeld();
+    }
+
     @Test
     void should_refuse_a_head_if_nothing_is_free() {
         free = 10;
@@ -160,8 +180,9 @@ class WaitingMemoryTest {
         Exchange exchange = open(busy, new Object());
         List<Attempt> attempts = worker(1);
         attempts.get(0).onRefused(new Failure(Failure.Kind.WORKER_LOST, "refused"));
-        data(exchange, 1_800_000);
-        assertThat(fill(busy)).isEqualTo(1);
+        data(exchange, 1_500_000);
+        open(busy, 600_000);
+        assertThat(failures).hasSize(1);
         exchange.cancel(ErrorCode.CANCELLED);
         busy.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "end"));
         assertNothingIsHeld();

@@ -1,8 +1,11 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelOption;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How much the kernel takes of a response before the client does (TCP_NOTSENT_LOWAT). Without a limit, a send buffer grows to 4 MiB:
@@ -10,6 +13,7 @@ import java.util.List;
  * the buffer empties. What has been sent and not acknowledged does not count, so the limit does not slow down long paths.
  */
 public final class UnsentLimit {
+    private static final Logger log = LoggerFactory.getLogger(UnsentLimit.class);
     private static final long BYTES = 128 * 1024;
 
     /** By name, because the core depends on neither transport. NIO has no such option. */
@@ -19,12 +23,16 @@ public final class UnsentLimit {
 
     private UnsentLimit() {}
 
-    /** Sets the limit if the channel has one. */
+    /** Sets the limit if channel and kernel have one. */
     public static void set(Channel channel) {
-        for (ChannelOption<Long> option : OPTIONS) {
-            if (channel.config().setOption(option, BYTES)) {
-                return;
+        try {
+            for (ChannelOption<Long> option : OPTIONS) {
+                if (channel.config().setOption(option, BYTES)) {
+                    return;
+                }
             }
+        } catch (ChannelException e) {
+            log.debug("{} has no limit of what the kernel takes: {}", channel, e.toString());
         }
     }
 }

@@ -206,12 +206,12 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private boolean isLateFrame(Http2Exception.StreamException error) {
         int id = error.streamId();
         int newest = connection().remote().lastStreamCreated();
-        RecentStreams.End end = recent.of(id, newest);
-        if (id > newest && end == RecentStreams.End.UNKNOWN) {
-            // Refused, or its head is malformed or too large. Its body may be on its way.
+        if (id > Math.max(newest, reader.newestHeadId())) {
+            // This is its head, which is refused, malformed or too large. Its body may be on its way.
             recent.add(id, RecentStreams.End.RESET_BY_US);
             return false;
         }
+        RecentStreams.End end = recent.of(id, newest);
         return switch (end) {
             case RESET_BY_US, UNKNOWN -> {
                 countLateFrame();

@@ -611,12 +611,24 @@ class Http2ClientConnectionTest {
                 + frame(4, "0300", last - 4, "00000008")
                 + head(last - 6, true, new DefaultHttp2Headers().add("a", "b")));
         assertThat(sent(last)).containsExactly(Http2FrameTypes.RST_STREAM);
+        read(frame(1, "0000", limit * 2 + 1, "00").repeat(2 * MAX_RESETS));
+        assertThat(sent(limit * 2 + 1)).isEmpty();
         assertThat(protections).isEmpty();
         read(frame(2, "0001", 1, "0000"));
         responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
         assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
         read(head(last + 2, true, request("GET")));
         assertThat(responses).hasSize(limit + 1);
+    }
+
+    @Test
+    void should_take_no_malformed_head_in_two_parts_for_one_that_never_ends() {
+        read("00000a 01 05 00000001 838684");
+        read("010161 00 01 41 00");
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
+        pass(HEAD_TIMEOUT.plus(LOOK).plus(LOOK));
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+        assertThat(channel.isOpen()).isTrue();
     }
 
     @Test

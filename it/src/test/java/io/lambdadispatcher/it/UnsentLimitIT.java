@@ -1,0 +1,43 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.server.config.TransportKind;
+import io.lambdadispatcher.server.transport.TransportChoice;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** What the kernel takes for a client that takes nothing: its send buffer may grow to megabytes. */
+class UnsentLimitIT {
+    private static final int IMAGES = 20;
+
+    @Test
+    void should_serve_few_responses_to_a_client_that_takes_none() throws Exception {
+        Transport transport = TransportChoice.of(TransportKind.AUTO).transport();
+        assumeTrue(!transport.name().equals("nio"), "NIO cannot limit what the kernel takes");
+        AtomicInteger served = new AtomicInteger();
+        DispatcherObserver observer = new DispatcherObserver() {
+            @Override
+            public void onExchangeEnd(ExchangeEnd end) {
+                served.incrementAndGet();
+            }
+        };
+        try (Rig rig = Rig.start(Rig.function().build(), observer, builder -> builder.transport(transport));
+                Socket client = new Socket()) {
+            rig.worker(1, 20);
+            client.setReceiveBufferSize(4096);
+            client.connect(new InetSocketAddress("127.0.0.1", rig.plainPort()));
+            String get = "GET /public/silly-test-image.jpg HTTP/1.1\r\nHost: a\r\n\r\n";
+            client.getOutputStream().write(get.repeat(IMAGES).getBytes(StandardCharsets.US_ASCII));
+            Rig.await("an image waits", () -> rig.pool().free() < rig.pool().streams() || served.get() > 0);
+            Thread.sleep(2_000);
+            assertThat(served).hasValueLessThan(IMAGES / 4);
+        }
+    }
+}
