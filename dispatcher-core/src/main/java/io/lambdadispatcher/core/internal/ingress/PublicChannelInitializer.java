@@ -37,7 +37,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final ForwardingPolicy forwarding;
     private final @Nullable SslContext tls;
     /** So few reads of up to 64 KiB each, before the next socket of the event loop has its turn: Netty's 16 would be 1 MiB. */
-    private static final RecvByteBufAllocator READS = new AdaptiveRecvByteBufAllocator().maxMessagesPerRead(2);
+    private static final RecvByteBufAllocator READS = new AdaptiveRecvByteBufAllocator().maxMessagesPerRead(4);
 
     private final String scheme;
     private final Function<EventLoop, ExchangeOpener> openers;
