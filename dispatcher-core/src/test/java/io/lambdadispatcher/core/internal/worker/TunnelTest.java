@@ -243,10 +243,20 @@ class TunnelTest {
             send(client, "ffff\r\n" + "x".repeat(0xffff) + "\r\n");
             worker.awaitHeld(3, 65_000);
             send(client, ("400\r\n" + "y".repeat(0x400) + "\r\n").repeat(parts) + "0\r\na: b\r\n\r\n");
+            awaitHeldForClients(parts * 0x400);
             worker.read(3);
             int[] bytesAndFrames = worker.dataUntil(3, "3 TRAILERS");
             assertThat(bytesAndFrames[0]).isEqualTo(0xffff + parts * 0x400);
             assertThat(bytesAndFrames[1]).isLessThan(parts);
+        }
+    }
+
+    /** Besides one connection and one request. */
+    private void awaitHeldForClients(int bytes) throws InterruptedException {
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (dispatcher.clients().heldBytes() < 9 * 1024 + bytes) {
+            assertThat(System.nanoTime()).isLessThan(deadlineNanos);
+            Thread.sleep(10);
         }
     }
 
