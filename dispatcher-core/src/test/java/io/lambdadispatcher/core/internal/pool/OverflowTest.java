@@ -132,7 +132,7 @@ class OverflowTest {
         half.data(octets(1), true);
         pass(100);
 
-        assertThat(carried).containsExactly("/whole", "3 end", "/half", "3", "1 end");
+        assertThat(carried).containsExactly("/whole", "3 end", "/half", "4 end");
     }
 
     @Test
