@@ -273,8 +273,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
             deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
         }
-        // So large that streams whose clients do not read cannot hold up the others.
-        long windowBytes = (long) streamLimit * WorkerPort.STREAM_WINDOW_BYTES;
+        // So large that streams whose clients do not read cannot hold up the others: twice, because the worker is told
+        // of what was
+        // taken when that is half of the window.
+        long windowBytes = 2L * streamLimit * WorkerPort.STREAM_WINDOW_BYTES;
         handler.growConnectionWindow((int) Math.min(Integer.MAX_VALUE / 2, windowBytes));
         long intervalMillis = port.access.pingInterval().toMillis();
         long timeoutMillis = port.access.pingTimeout().toMillis();

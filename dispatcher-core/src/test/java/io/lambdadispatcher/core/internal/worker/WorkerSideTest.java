@@ -684,6 +684,36 @@ class WorkerSideTest {
         }
     }
 
+    /** What clients have taken is told to the worker when it is half of the connection's window, and counts as not taken until then. */
+    @Test
+    void should_serve_a_stream_while_clients_leave_the_windows_of_all_others_full() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(4)) {
+            CompletableFuture<DispatchResponse> taken = get("/taken");
+            worker.expect("9 REQUEST_HEAD /taken end");
+            worker.respond(9, ok(), false);
+            worker.data(9, 500_000, true);
+            assertThat(count(taken.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(500_000);
+            worker.awaitRead(11);
+            List<CompletableFuture<DispatchResponse>> unread = new ArrayList<>();
+            for (int stream : new int[] {9, 7, 5}) {
+                unread.add(get("/unread"));
+                worker.expect(stream + " REQUEST_HEAD /unread end");
+                worker.respond(stream, ok(), false);
+                worker.data(stream, 400_000, false);
+            }
+            CompletableFuture<DispatchResponse> other = get("/other");
+            worker.expect("3 REQUEST_HEAD /other end");
+            worker.respond(3, ok(), false);
+            worker.data(3, 1000, true);
+            assertThat(count(other.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                    .isEqualTo(1000);
+            for (CompletableFuture<DispatchResponse> response : unread) {
+                response.get(10, TimeUnit.SECONDS).body().subscribe(new Cancelling());
+            }
+        }
+    }
+
     /** What its client has not read fills the stream's window: whoever came next would wait for that client. */
     @Test
     void should_use_no_stream_whose_last_response_is_for_the_most_part_unread() throws Exception {
