@@ -22,6 +22,8 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.ServerChannelRecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
@@ -47,6 +49,15 @@ import org.jspecify.annotations.Nullable;
 /** The event loops, the channels that they have accepted, and each function's pool on them. Any thread. */
 public final class Engine {
     /** Large enough that one flush takes a burst of large bodies to the socket, small enough to bound what waits there. */
+
+    /**
+     * Up to 256 connections are accepted in one turn of the event loop. Netty's epoll channel accepts one, because it
+     * takes the new descriptor for a number of bytes, and stops when that is not what it asked for. So a client waited two
+     * seconds behind 300 others that connected and sent bodies at the same time.
+     */
+    private static final RecvByteBufAllocator ACCEPTS =
+            new ServerChannelRecvByteBufAllocator().respectMaybeMoreData(false).maxMessagesPerRead(256);
+
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
     private final Transport transport;
@@ -163,6 +174,7 @@ public final class Engine {
                 .group(group)
                 .channel(transport.serverChannel())
                 .option(ChannelOption.SO_BACKLOG, 4096)
+                .option(ChannelOption.RECVBUF_ALLOCATOR, ACCEPTS)
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.SO_KEEPALIVE, true)

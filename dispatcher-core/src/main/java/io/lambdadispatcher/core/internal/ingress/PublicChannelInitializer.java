@@ -11,12 +11,10 @@ import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
-import io.netty.channel.RecvByteBufAllocator;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.handler.ssl.SslContext;
@@ -36,9 +34,6 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
     private final @Nullable SslContext tls;
-    /** So few reads of up to 64 KiB each, before the next socket of the event loop has its turn: Netty's 16 would be 1 MiB. */
-    private static final RecvByteBufAllocator READS = new AdaptiveRecvByteBufAllocator().maxMessagesPerRead(4);
-
     private final String scheme;
     private final Function<EventLoop, ExchangeOpener> openers;
     private final DispatcherObserver observer;
@@ -74,7 +69,6 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         if (account == null) {
             return;
         }
-        channel.config().setRecvByteBufAllocator(READS);
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
         IngressContext context = new IngressContext(limits, forwarding, account, drain, scheme, observer);

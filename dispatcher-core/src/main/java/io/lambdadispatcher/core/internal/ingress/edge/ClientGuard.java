@@ -37,6 +37,7 @@ public final class ClientGuard {
     private final long limitBytes;
     private final DispatcherObserver observer;
     private final Map<EventLoop, ClientMemory> memories = new IdentityHashMap<>();
+    private final Map<EventLoop, FairReads> reads = new IdentityHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
     private final ConcurrentHashMap<Long, Integer> perAddress = new ConcurrentHashMap<>();
 
@@ -52,6 +53,7 @@ public final class ClientGuard {
         this.observer = observer;
         for (EventLoop loop : loops) {
             memories.put(loop, new ClientMemory(loop, limitBytes / loops.size(), observer));
+            reads.put(loop, new FairReads(loop));
         }
     }
 
@@ -85,6 +87,7 @@ public final class ClientGuard {
             AbruptClose.of(channel);
         } else {
             channel.closeFuture().addListener(closed -> countOff(address));
+            channel.config().setRecvByteBufAllocator(reads.get(channel.eventLoop()));
         }
         return account;
     }
