@@ -23,6 +23,9 @@ public final class ClientShare {
     private final AtomicInteger held = new AtomicInteger();
     private final AtomicInteger queued = new AtomicInteger();
 
+    private volatile boolean slow;
+    private volatile long slowUntilNanos;
+
     ClientShare(Object key) {
         this.key = key;
         this.trusted = key == ResponseSink.EMBEDDER;
@@ -69,6 +72,27 @@ public final class ClientShare {
 
     public void onDequeued() {
         queued.decrementAndGet();
+    }
+
+    /** Returns how many of its requests are queued, for whatever reason. */
+    public int queued() {
+        return queued.get();
+    }
+
+    /** Returns whether no limit holds for the client. */
+    public boolean isTrusted() {
+        return trusted;
+    }
+
+    /** The client does not take its responses. @param untilNanos when that is forgotten, by the event loops' clock */
+    public void markSlow(long untilNanos) {
+        slowUntilNanos = untilNanos;
+        slow = true;
+    }
+
+    /** Returns whether the client was found not to take its responses. */
+    public boolean isSlow(long nowNanos) {
+        return slow && slowUntilNanos - nowNanos > 0;
     }
 
     private boolean tryAdd(AtomicInteger count, int limit) {

@@ -479,6 +479,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return !requestEnded || untakenBytes > 0;
     }
 
+    /** Bytes of the response that have come from the worker, and that the client has not taken. */
+    public long untakenBytes() {
+        return untakenBytes;
+    }
+
+    /** Bytes of the response that the client has taken. */
+    public long takenBytes() {
+        return responseBytes - untakenBytes;
+    }
+
     /** The request is here to its end, and no larger than that. */
     public boolean isHeldWhole(int maxBodyBytes) {
         return requestBytes <= maxBodyBytes && requestEnded;

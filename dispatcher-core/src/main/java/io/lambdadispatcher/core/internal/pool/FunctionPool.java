@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -46,6 +47,11 @@ public final class FunctionPool {
      * it back by a few tags.
      */
     private volatile long virtualTime;
+
+    /** A client may be a slow reader until {@link #slowReadersUntilNanos}. */
+    private volatile boolean slowReaders;
+
+    private volatile long slowReadersUntilNanos;
 
     private volatile Runnable shortage = () -> {};
 
@@ -126,6 +132,40 @@ public final class FunctionPool {
      */
     boolean isStale(long sinceNanos, long nowNanos) {
         return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= pendingTimeoutNanos;
+    }
+
+    /** Returns {@link #MIN_SHARE} of one event loop. */
+    int minShareOfLoop() {
+        return Math.max(1, MIN_SHARE / shards.size());
+    }
+
+    /** A client does not take its responses. @param untilNanos when that is forgotten */
+    void onSlowReader(long untilNanos) {
+        slowReadersUntilNanos = untilNanos;
+        slowReaders = true;
+    }
+
+    /** Returns whether some client may be a slow reader. */
+    boolean hasSlowReaders(long nowNanos) {
+        if (slowReaders && slowReadersUntilNanos - nowNanos <= 0) {
+            slowReaders = false;
+        }
+        return slowReaders;
+    }
+
+    /** Requests wait: slow readers are looked for on all event loops. */
+    void watchSlowReaders(PoolShard here) {
+        for (PoolShard shard : shards) {
+            if (shard == here) {
+                shard.watchSlowReaders();
+            } else {
+                try {
+                    shard.loop().execute(shard::watchSlowReaders);
+                } catch (RejectedExecutionException e) {
+                    // The embedding program has ended that event loop, and what was in flight on it.
+                }
+            }
+        }
     }
 
     /** All requests that wait, for whatever reason. */

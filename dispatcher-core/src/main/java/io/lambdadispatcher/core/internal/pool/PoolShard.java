@@ -97,6 +97,7 @@ public final class PoolShard implements ExchangeOwner {
     /** Those that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
 
+    private final SlowReaders slowReaders;
     private final long requestTimeoutNanos;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
@@ -124,6 +125,7 @@ public final class PoolShard implements ExchangeOwner {
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
+        this.slowReaders = new SlowReaders(pool, loop, underWay, observer);
     }
 
     public FunctionPool pool() {
@@ -184,18 +186,39 @@ public final class PoolShard implements ExchangeOwner {
         if (mayBegin) {
             enqueue(ticket);
         } else {
-            observer.onProtection(Protection.SHARE_EXCEEDED);
-            pool.overShare.incrementAndGet();
-            overShare.add(ticket);
+            waitForShare(ticket);
         }
     }
 
-    /** Its client does not hold too many worker streams with bodies that it has not ended. */
+    private void waitForShare(FairQueue.Ticket<Exchange> ticket) {
+        observer.onProtection(Protection.SHARE_EXCEEDED);
+        pool.overShare.incrementAndGet();
+        overShare.add(ticket);
+    }
+
+    /**
+     * Its client does not hold too many worker streams with bodies that it has not ended, or with responses that it
+     * does not take.
+     */
     private boolean mayBegin(Exchange exchange) {
+        if (exchange.holds()) {
+            return true;
+        }
+        if (isOfSlowReader(exchange)) {
+            return exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
+        }
         return exchange.isRequestEnded()
-                || exchange.holds()
                 || exchange.hold(anyone, anyonesBodies)
                 || exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
+    }
+
+    private boolean isOfSlowReader(Exchange exchange) {
+        long now = nanoTime();
+        return pool.hasSlowReaders(now) && exchange.share(pool.shares).isSlow(now);
+    }
+
+    void watchSlowReaders() {
+        slowReaders.watch();
     }
 
     private boolean tryQueue(Exchange exchange) {
@@ -210,6 +233,9 @@ public final class PoolShard implements ExchangeOwner {
         serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
+            if (!slowReaders.isWatching()) {
+                pool.watchSlowReaders(this);
+            }
         }
     }
 
@@ -412,7 +438,11 @@ public final class PoolShard implements ExchangeOwner {
             failQueued(head.entry, "no worker soon free", ", whose queue does not empty");
             return true;
         }
-        if (dispatch(head.entry)) {
+        if (!mayBegin(head.entry)) {
+            memory.add(head.entry.waitingBytes());
+            head.entry.share(pool.shares).onQueued();
+            waitForShare(head);
+        } else if (dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
             queueAgain(head);

@@ -25,6 +25,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What one client can take of a function's worker streams, and of its queue. */
 class SharesTest {
@@ -95,6 +97,21 @@ class SharesTest {
             }
         }
 
+        void send(int bytes) {
+            Attempt current = attempt;
+            if (current != null) {
+                current.onData(Unpooled.buffer(bytes).writeZero(bytes), false);
+            }
+        }
+
+        @Override
+        public void cancel(ErrorCode code) {
+            if (answered) {
+                attempt = null;
+                shard.loop().execute(() -> shard.onStreamFree(worker, this));
+            }
+        }
+
         void answer() {
             Attempt current = attempt;
             attempt = null;
@@ -154,6 +171,25 @@ class SharesTest {
             all.add(open(shard, client, false));
         }
         return all;
+    }
+
+    /** Whole requests, of which those that have a worker stream get the beginning of a response that nobody takes. */
+    private List<Exchange> untaken(List<Stream> streams, int count) {
+        List<Exchange> all = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            all.add(open(here, "reader", true));
+        }
+        streams.forEach(stream -> {
+            stream.begin();
+            stream.send(10_000);
+        });
+        return all;
+    }
+
+    private void lookThrice() {
+        for (int i = 0; i < 3; i++) {
+            pass(SlowReaders.LOOK_MILLIS);
+        }
     }
 
     private static void end(Exchange exchange) {
@@ -239,6 +275,60 @@ class SharesTest {
         open(here, "attacker", true);
 
         assertThat(pool.free()).isEqualTo(free - 2);
+    }
+
+    @Test
+    void should_take_streams_back_from_a_client_that_takes_no_responses_while_others_wait() {
+        untaken(worker(here, 50), 90);
+        assertThat(pool.pending()).isEqualTo(40);
+        open(there, "other", true);
+        pass(0);
+        assertThat(failures).isEmpty();
+
+        lookThrice();
+
+        assertThat(failures).hasSize(10).containsOnly("TIMEOUT");
+        assertThat(protections).contains(Protection.RESPONSE_TOO_SLOW);
+        assertThat(pool.pending()).isZero();
+        assertThat(pool.free()).isPositive();
+        open(there, "another", true);
+        pass(0);
+        assertThat(pool.pending()).isZero();
+    }
+
+    @Test
+    void should_forget_that_a_client_took_no_responses() {
+        List<Exchange> all = untaken(worker(here, 50), 50);
+        open(here, "other", true);
+        lookThrice();
+        assertThat(failures).hasSize(10);
+        all.subList(10, 50).forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
+        pass(TimeUnit.NANOSECONDS.toMillis(SlowReaders.SLOW_NANOS));
+
+        for (int i = 0; i < 49; i++) {
+            open(here, "reader", true);
+        }
+
+        assertThat(pool.free()).isZero();
+    }
+
+    @Test
+    void should_take_no_streams_back_while_nobody_else_waits() {
+        untaken(worker(here, 50), 60);
+        lookThrice();
+        assertThat(failures).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"5999, 10", "6000, 0"})
+    void should_take_streams_back_only_from_a_client_that_takes_too_little(int bytes, int failed) {
+        // 120 bytes of each of 50 responses within 500 ms.
+        Exchange fast = untaken(worker(here, 50), 50).get(0);
+        open(here, "other", true);
+        fast.responseTaken(bytes);
+        pass(SlowReaders.LOOK_MILLIS);
+        pass(SlowReaders.LOOK_MILLIS);
+        assertThat(failures).hasSize(failed);
     }
 
     @Test

@@ -1,0 +1,123 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.exchange.ClientShare;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Protection;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Takes worker streams back from clients that occupy many of them with responses that they do not take, while
+ * others wait. Usually a client has {@code http.write-timeout} to take something. But with a thousand requests
+ * one client could occupy all streams of a function for so long.
+ *
+ * <p>While requests wait, all responses in flight are looked at four times a second. A client that has taken less
+ * than 240 bytes/s of each of its responses, on average, over two looks, loses a fifth of them, those that began first. For the next
+ * ten seconds it is a slow reader: each of its requests holds a place of its share until its response ends, as
+ * one whose body does not end does. A client is judged by all its responses, because over a slow connection one
+ * of many may stand still for seconds. <b>Threading:</b> one event loop.
+ */
+final class SlowReaders {
+    static final long LOOK_MILLIS = 250;
+    static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long MIN_BYTES_IN_TWO_LOOKS = 120;
+
+    private final FunctionPool pool;
+    private final EventLoop loop;
+    private final DeadlineQueue<Exchange> inFlight;
+    private final DispatcherObserver observer;
+    private boolean looking;
+
+    // Bytes taken until the last look, and until the one before it, of responses of which more could be taken. Two
+    // looks are longer than the round trip of any client that takes what it can.
+    private Map<Exchange, Long> taken = new IdentityHashMap<>();
+    private Map<Exchange, Long> takenBefore = new IdentityHashMap<>();
+
+    SlowReaders(FunctionPool pool, EventLoop loop, DeadlineQueue<Exchange> inFlight, DispatcherObserver observer) {
+        this.pool = pool;
+        this.loop = loop;
+        this.inFlight = inFlight;
+        this.observer = observer;
+    }
+
+    boolean isWatching() {
+        return looking;
+    }
+
+    /** Requests wait, on whatever event loop. Harmless when repeated. */
+    void watch() {
+        if (!looking) {
+            looking = true;
+            look();
+        }
+    }
+
+    private void look() {
+        if (pool.queued() == 0) {
+            looking = false;
+            taken.clear();
+            takenBefore.clear();
+            return;
+        }
+        Map<ClientShare, Untaken> clients = new HashMap<>();
+        Map<Exchange, Long> now = new IdentityHashMap<>();
+        inFlight.forEach(exchange -> {
+            if (exchange.untakenBytes() > 0) {
+                now.put(exchange, exchange.takenBytes());
+                Long before = takenBefore.get(exchange);
+                if (before != null) {
+                    clients.computeIfAbsent(exchange.share(pool.shares), client -> new Untaken())
+                            .add(exchange, exchange.takenBytes() - before);
+                }
+            }
+        });
+        takenBefore = taken;
+        taken = now;
+        clients.forEach(this::judge);
+        loop.schedule(this::look, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void judge(ClientShare client, Untaken untaken) {
+        int responses = untaken.exchanges.size();
+        boolean othersWait = pool.queued() > client.queued();
+        if (responses <= pool.minShareOfLoop()
+                || !othersWait
+                || untaken.takenBytes >= MIN_BYTES_IN_TWO_LOOKS * responses
+                || client.isTrusted()) {
+            return;
+        }
+        long until = loop.ticker().nanoTime() + SLOW_NANOS;
+        client.markSlow(until);
+        pool.onSlowReader(until);
+        int cut = (responses + 4) / 5;
+        for (Exchange kept : untaken.exchanges.subList(cut, responses)) {
+            if (!kept.holds()) {
+                kept.hold(client, Integer.MAX_VALUE);
+            }
+        }
+        for (Exchange longest : untaken.exchanges.subList(0, cut)) {
+            observer.onProtection(Protection.RESPONSE_TOO_SLOW);
+            longest.fail(new Failure(
+                    Failure.Kind.TIMEOUT, "the client takes none of its responses, and other clients wait"));
+        }
+    }
+
+    /** What one client has yet to take, the oldest response first. */
+    private static final class Untaken {
+        final List<Exchange> exchanges = new ArrayList<>();
+        long takenBytes;
+
+        void add(Exchange exchange, long bytes) {
+            exchanges.add(exchange);
+            takenBytes += bytes;
+        }
+    }
+}
