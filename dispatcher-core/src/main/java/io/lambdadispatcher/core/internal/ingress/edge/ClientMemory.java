@@ -37,7 +37,7 @@ final class ClientMemory {
         CALM,
         /** Of a request body, at most {@link ClientAccount#TIGHT_WINDOW_BYTES} are buffered. */
         TIGHT,
-        /** Connections that hold at least half of the average get 503 for new requests. */
+        /** Connections that do not hold little get 503 for new requests: see {@link ClientMemory#admitsRequest}. */
         REFUSING,
         /** Connections are closed, now or at the end of this turn of the event loop. */
         FULL
@@ -160,14 +160,18 @@ final class ClientMemory {
 
     /**
      * Returns whether a request may be served. Those who hold little may still come when memory is
-     * almost used up: otherwise, one client that holds much would keep out all others.
+     * almost used up: otherwise, one client that holds much would keep out all others. Little is
+     * less than half of the average, or half of what a connection takes before its first request.
+     * Since connections alone take half of the limit at most, the latter cannot bring it beyond
+     * three quarters.
      */
     boolean admitsRequest(ClientAccount account) {
         onMade(ClientAccount.EXCHANGE_BYTES);
         if (current.compareTo(Level.REFUSING) < 0 || accounts.isEmpty()) {
             return true;
         }
-        if (account.heldBytes() < held / accounts.size() / 2) {
+        long its = account.heldBytes();
+        if (its < held / accounts.size() / 2 || its <= account.connectionBytes() * 3L / 2) {
             return true;
         }
         observer.onProtection(Protection.MEMORY_REFUSED);

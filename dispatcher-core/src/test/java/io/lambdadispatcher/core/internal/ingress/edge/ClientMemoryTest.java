@@ -155,6 +155,20 @@ class ClientMemoryTest {
     }
 
     @Test
+    void should_serve_a_new_client_where_the_average_is_small_because_most_are_idle() {
+        for (int i = 0; i < 450; i++) {
+            new Client();
+        }
+        new Client().send(430_000);
+        assertThat(memory.level()).isEqualTo(Level.REFUSING);
+        Client fresh = new Client();
+        assertThat(fresh.account.heldBytes()).isGreaterThan(memory.heldBytes() / 452 / 2);
+        assertThat(fresh.isServed()).isTrue();
+        fresh.send(CONNECTION / 2 + 1);
+        assertThat(fresh.isServed()).isFalse();
+    }
+
+    @Test
     void should_refuse_the_only_client_when_memory_is_almost_used_up() {
         assertThat(new Client().send(880_000).isServed()).isFalse();
     }
