@@ -10,7 +10,8 @@ times a second, by turns over a kept HTTP/1.1 connection, a new one and HTTP/2, 
 requests failed, if the p99 of /ping was 50 ms (--p99) or more, if a worker connection was lost, or if workers were launched because of an attack by
 unfinished requests. Whole requests are served like any others, and workers are launched for them.
 With --memory the dispatcher without its workers is in a control group with so many MiB of memory (needs root and cgroup v1 or v2), and it is a
-failure if its memory grows in the second half. Attackers run at a low priority: on two cores they would otherwise measure the scheduler.
+failure if its memory grows in the second half. Attackers run at the lowest priority, because on a machine of a few cores the scheduler would be
+measured otherwise, and workers at a lower one than the dispatcher: on Lambda they have processors of their own.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import re
 import shutil
 import stat
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -161,9 +163,9 @@ def run_victim(target, out):
 
 
 class Group:
-    """A control group of a limited size for the dispatcher, and a `java` for its workers that leaves it."""
+    """A control group of a limited size for the dispatcher."""
 
-    def __init__(self, mebibytes, directory, java):
+    def __init__(self, mebibytes):
         v1 = pathlib.Path("/sys/fs/cgroup/memory")
         self.v1 = v1.is_dir()
         parent = v1 if self.v1 else pathlib.Path("/sys/fs/cgroup")
@@ -173,9 +175,7 @@ class Group:
             (self.path / ("memory.limit_in_bytes" if self.v1 else "memory.max")).write_text(str(mebibytes << 20))
         except OSError as failure:
             raise Failure(f"--memory needs root and a control group for memory: {failure}") from failure
-        self.outside = pathlib.Path(directory) / "java"
-        self.outside.write_text(f"#!/bin/sh\necho $$ > {parent}/cgroup.procs\nexec {java} \"$@\"\n")
-        self.outside.chmod(self.outside.stat().st_mode | stat.S_IXUSR)
+        self.outside = parent / "cgroup.procs"
 
     def command(self, command):
         return ["/bin/sh", "-c", f"echo $$ > {self.path}/cgroup.procs && exec \"$@\"", "sh", *command]
@@ -193,6 +193,13 @@ class Group:
                 time.sleep(0.1)
 
 
+def worker_java(path, group):
+    """A `java` for workers, outside of the dispatcher's control group and of a lower priority."""
+    leave = f"echo $$ > {group.outside}\n" if group else ""
+    path.write_text(f"#!/bin/sh\n{leave}exec nice -n 5 {machine.java_of(None)} \"$@\"\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
 class Demo:
     def __init__(self, options, directory):
         self.options = options
@@ -201,10 +208,12 @@ class Demo:
         command = [
             options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", "off",
             "--workers-port", self.target.workers, "--admin-port", self.target.admin,
-            "--function-min-workers", "1", "--function-max-workers", "6", "--function-no-show-after", "3m", *options.setting]
+            "--function-min-workers", "1", "--function-max-workers", "6", "--function-no-show-after", "3m",
+            "--local-java", pathlib.Path(directory) / "java", *options.setting]
         if options.memory:
-            self.group = Group(options.memory, directory, machine.java_of(None))
-            command = self.group.command([*map(str, command), "--local-java", str(self.group.outside)])
+            self.group = Group(options.memory)
+            command = self.group.command([*map(str, command)])
+        worker_java(pathlib.Path(directory) / "java", self.group)
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
         self.process = Process("dispatcher", command, None, directory, environment)
         deadline = time.monotonic() + 900
@@ -213,6 +222,14 @@ class Demo:
             if time.monotonic() > deadline:
                 raise Failure(f"the dispatcher is not ready:\n{self.process.log_end()}")
             time.sleep(0.2)
+
+    def warm_up(self):
+        """A dispatcher that is attacked has usually served others before, and its code is compiled."""
+        for path in ("/ping", hostile.IMAGE):
+            subprocess.run(
+                [processes.tool("h2load"), "-c", "10", "-m", "10", "-D", "5", f"http://{self.target.host}:{self.target.port}{path}"],
+                stdout=subprocess.DEVNULL, check=True)
+        Run(self, [], 5).execute()
 
     def admin(self, path):
         try:
@@ -386,14 +403,14 @@ def main():
     options = parse()
     processes.end_children_with_the_script()
     names = options.attacks or list(hostile.ATTACKS)
-    processes.need(*(tool for tool, attack in (("h2load", "flood"), ("slowhttptest", "slowhttptest")) if attack in names))
+    processes.need("h2load", *(["slowhttptest"] if "slowhttptest" in names else []))
     directory = tempfile.mkdtemp(prefix="attacks-")
     demo = None
     results, failed = [], []
     try:
         demo = Demo(options, directory)
         progress(f"warming up; the dispatcher has {demo.rss_mib():.0f} MiB")
-        Run(demo, [], 5).execute()
+        demo.warm_up()
         for run in [names] if options.at_once else [[name] for name in names]:
             progress(f"{', '.join(run)} for {options.seconds:g} s")
             result = Run(demo, run, options.seconds).execute()

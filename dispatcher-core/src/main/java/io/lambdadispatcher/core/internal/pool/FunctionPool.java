@@ -48,6 +48,9 @@ public final class FunctionPool {
      */
     private volatile long virtualTime;
 
+    /** All shards look for slow readers. */
+    private volatile boolean slowReadersWatched;
+
     /** A client may be a slow reader until {@link #slowReadersUntilNanos}. */
     private volatile boolean slowReaders;
 
@@ -155,6 +158,10 @@ public final class FunctionPool {
 
     /** Requests wait: slow readers are looked for on all event loops. */
     void watchSlowReaders(PoolShard here) {
+        if (slowReadersWatched) {
+            return;
+        }
+        slowReadersWatched = true;
         for (PoolShard shard : shards) {
             if (shard == here) {
                 shard.watchSlowReaders();
@@ -166,6 +173,11 @@ public final class FunctionPool {
                 }
             }
         }
+    }
+
+    /** No request waits, and a shard does not look any longer. */
+    void onSlowReadersUnwatched() {
+        slowReadersWatched = false;
     }
 
     /** All requests that wait, for whatever reason. */

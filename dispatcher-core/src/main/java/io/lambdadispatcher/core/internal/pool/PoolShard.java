@@ -233,9 +233,7 @@ public final class PoolShard implements ExchangeOwner {
         serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
-            if (!slowReaders.isWatching()) {
-                pool.watchSlowReaders(this);
-            }
+            pool.watchSlowReaders(this);
         }
     }
 

@@ -48,10 +48,6 @@ final class SlowReaders {
         this.observer = observer;
     }
 
-    boolean isWatching() {
-        return looking;
-    }
-
     /** Requests wait, on whatever event loop. Harmless when repeated. */
     void watch() {
         if (!looking) {
@@ -63,6 +59,7 @@ final class SlowReaders {
     private void look() {
         if (pool.queued() == 0) {
             looking = false;
+            pool.onSlowReadersUnwatched();
             taken.clear();
             takenBefore.clear();
             return;

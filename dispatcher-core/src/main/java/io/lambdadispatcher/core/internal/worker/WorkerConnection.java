@@ -60,7 +60,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * A client with a usable connection takes what is left of a whole response, which is at most a
      * window, in this time.
      */
-    private static final long LAG_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long LAG_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private static final int MAX_LAG_LOOKS = 4;
 
     final PoolShard shard;
     final PooledConnection pooled;
@@ -90,7 +92,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
-        this.lagging = new DeadlineQueue<>(loop(), LAG_NANOS, this::onStillLagging);
+        this.lagging = new DeadlineQueue<>(loop(), LAG_LOOK_NANOS, this::onStillLagging);
     }
 
     /** The worker is let in. */
@@ -340,8 +342,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
-    /** Nothing is wrong with it: the worker opens another one. */
+    /** Nothing is wrong with it: the worker opens another one. If no request waits for a stream, the client gets more time. */
     private void onStillLagging(WorkerStream stream) {
+        if (stream.lagsAgain() < MAX_LAG_LOOKS && shard.pool().pending() == 0) {
+            lagging.add(stream, nanoTime());
+            return;
+        }
         port.observer.onProtection(Protection.LAGGING_STREAM);
         handler.reset(stream.http2(), Http2Error.CANCEL);
         stream.close("the client of its last response lags");

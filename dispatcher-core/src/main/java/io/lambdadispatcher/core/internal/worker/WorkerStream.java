@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
  *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING ──clients catch up──▶ IDLE
- *   LAGGING ──200 ms──▶ CLOSED; the worker opens another stream
+ *   LAGGING ──50 ms if requests wait, or 200 ms──▶ CLOSED; the worker opens another stream
  *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
  *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client does──▶ LEAVING ──all taken──▶ IDLE, or LAGGING
  *   any ──the HTTP/2 stream ends──▶ CLOSED
@@ -67,6 +67,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private final ResponseReceiver response;
 
     private State state = State.IDLE;
+    private int lagLooks;
     /** SENDING, AWAITING and TUNNEL_ENDING only. */
     private @Nullable Attempt attempt;
 
@@ -305,11 +306,17 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private void onOver() {
         if (window.isLagging()) {
             state = State.LAGGING;
+            lagLooks = 0;
             connection.onLagging(this);
         } else {
             state = State.IDLE;
             connection.shard.onStreamFree(connection.pooled, this);
         }
+    }
+
+    /** Returns how often it has been found in state LAGGING since it came there. */
+    int lagsAgain() {
+        return ++lagLooks;
     }
 
     /** The stream is no more: reset by either side, or its connection has gone. */

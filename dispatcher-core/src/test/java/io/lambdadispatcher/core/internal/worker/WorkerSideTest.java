@@ -772,6 +772,31 @@ class WorkerSideTest {
     }
 
     @Test
+    void should_close_such_a_stream_sooner_if_requests_wait() throws Exception {
+        long least = Long.MAX_VALUE;
+        for (int attempt = 0; attempt < 5; attempt++) {
+            try (ScriptedWorker worker = worker("w" + attempt).ready(1)) {
+                CompletableFuture<DispatchResponse> slow = get("/slow");
+                worker.expect("3 REQUEST_HEAD /slow end");
+                CompletableFuture<DispatchResponse> next = get("/next");
+                worker.respond(3, ok(), false);
+                long begun = System.nanoTime();
+                worker.data(3, 200 * 1024, true);
+                worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
+                least = Math.min(least, System.nanoTime() - begun);
+                worker.openStream(5);
+                worker.expect("5 :status 200");
+                worker.expect("5 REQUEST_HEAD /next end");
+                worker.respond(5, ok(), true);
+                assertThat(next.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+                assertThat(count(slow.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
+                        .isEqualTo(200 * 1024);
+            }
+        }
+        assertThat(TimeUnit.NANOSECONDS.toMillis(least)).isBetween(49L, 180L);
+    }
+
+    @Test
     void should_pass_on_the_rest_of_a_whole_response_when_the_worker_has_gone() throws Exception {
         CompletableFuture<DispatchResponse> unread;
         try (ScriptedWorker worker = worker("w").ready(2)) {
