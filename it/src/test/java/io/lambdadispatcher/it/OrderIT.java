@@ -92,7 +92,6 @@ class OrderIT {
             }
             served.removeIf(each -> each.arrivedNanos() - begun < 0);
             assertThat(served).hasSizeGreaterThan(100);
-            System.out.println("largest skew between event loops: " + maxSkewMillis() + " ms of " + served.size());
             assertThat(maxSkewMillis()).isLessThan(MAX_SKEW_MILLIS);
             for (Socket socket : sockets) {
                 socket.close();

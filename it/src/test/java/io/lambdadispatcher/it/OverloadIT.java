@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -98,16 +99,24 @@ class OverloadIT {
         protections.clear();
     }
 
-    private SocketChannel attacker(String head) throws IOException {
-        SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", rig.plainPort()));
-        attackers.add(socket);
-        socket.configureBlocking(false);
+    private SocketChannel attacker(String head) {
+        try {
+            SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", rig.plainPort()));
+            attackers.add(socket);
+            socket.configureBlocking(false);
+            write(socket, head);
+            return socket;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void write(SocketChannel socket, String head) {
         try {
             socket.write(ByteBuffer.wrap(head.getBytes(StandardCharsets.US_ASCII)));
         } catch (IOException e) {
             // The dispatcher has closed the connection already.
         }
-        return socket;
     }
 
     /** Sends as much as the dispatcher reads now. */
@@ -144,7 +153,10 @@ class OverloadIT {
             attackers.forEach(OverloadIT::fill);
             return count(Protection.MEMORY_REFUSED) > 0;
         });
-        assertThat(rig.dispatcher.clients().level()).isZero();
+        // What is read between two looks may raise the level for a moment, though never so far that connections are
+        // cut.
+        Rig.await("other functions have memory", () -> rig.dispatcher.clients().level() == 0);
+        assertThat(count(Protection.MEMORY_CUT)).isZero();
         verifyGoodClient();
     }
 
@@ -161,13 +173,17 @@ class OverloadIT {
     @Test
     void should_close_connections_beyond_the_maximum() throws Exception {
         verifyGoodClient();
-        int before = rig.dispatcher.clients().connections();
-        for (int i = before; i < 400; i++) {
+        // Some that earlier tests have closed may still be there, and go meanwhile.
+        Rig.await("all are accepted", () -> {
+            for (int i = rig.dispatcher.clients().connections(); i < 400; i++) {
+                attacker("GET");
+            }
+            return rig.dispatcher.clients().connections() == 400;
+        });
+        Rig.await("one too many is refused", () -> {
             attacker("GET");
-        }
-        Rig.await("all are accepted", () -> rig.dispatcher.clients().connections() == 400);
-        attacker("GET");
-        Rig.await("one too many is refused", () -> count(Protection.CONNECTION_LIMIT) == 1);
-        assertThat(rig.dispatcher.clients().connections()).isEqualTo(400);
+            return count(Protection.CONNECTION_LIMIT) > 0;
+        });
+        assertThat(rig.dispatcher.clients().connections()).isLessThanOrEqualTo(400);
     }
 }

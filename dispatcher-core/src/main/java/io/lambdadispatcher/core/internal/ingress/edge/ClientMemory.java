@@ -121,6 +121,9 @@ final class ClientMemory {
         }
         account.index = -1;
         baseBytes -= account.connectionBytes();
+        if (!lookScheduled && !loop.isShuttingDown()) {
+            scheduleLook();
+        }
     }
 
     /**

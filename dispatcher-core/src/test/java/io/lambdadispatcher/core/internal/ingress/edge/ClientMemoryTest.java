@@ -169,6 +169,20 @@ class ClientMemoryTest {
     }
 
     @Test
+    void should_notice_that_a_connection_has_gone_when_nothing_arrives() {
+        Client client = new Client().send(500_000);
+        loop.advanceTimeBy(1, TimeUnit.SECONDS);
+        loop.runScheduledPendingTasks();
+        loop.advanceTimeBy(1, TimeUnit.SECONDS);
+        loop.runScheduledPendingTasks();
+        assertThat(memory.heldBytes()).isGreaterThan(500_000);
+        client.close();
+        loop.advanceTimeBy(1, TimeUnit.SECONDS);
+        loop.runScheduledPendingTasks();
+        assertThat(memory.heldBytes()).isZero();
+    }
+
+    @Test
     void should_refuse_the_only_client_when_memory_is_almost_used_up() {
         assertThat(new Client().send(880_000).isServed()).isFalse();
     }
