@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Attacks on the dispatcher, and what another client sees of them.
 
-    benchmarks/macro/attacks.py                            each attack by itself, 20 s
-    benchmarks/macro/attacks.py half-open-http2 --seconds 60
+    benchmarks/macro/attacks.py                            each attack by itself, for a minute
+    benchmarks/macro/attacks.py half-open-http2 --seconds 20
     benchmarks/macro/attacks.py --at-once --minutes 30 --memory 512
 
-Starts `./dispatcher demo` with up to six local workers, of which it needs one. While an attack runs, a client at another address asks for /ping 20
-times a second, by turns over a kept HTTP/1.1 connection, a new one and HTTP/2, and for an image every second. The exit code is 1 if one of its
-requests failed, if the p99 of /ping was 50 ms (--p99) or more, if a worker connection was lost, or if workers were launched because of an attack by
-unfinished requests. Whole requests are served like any others, and workers are launched for them.
+Starts `./dispatcher demo` for each, with up to six local workers, of which it needs one, and lets it serve others for a moment. While an attack
+runs, a client at another address asks for /ping 20 times a second, by turns over a kept HTTP/1.1 connection, a new one and HTTP/2, and for an image
+every second. The exit code is 1 if one of its requests failed, if the p99 of /ping was 50 ms (--p99) or more, if a worker connection was lost, or if
+workers were launched because of an attack by unfinished requests. Whole requests are served like any others, and workers are launched for them.
 With --memory the dispatcher without its workers is in a control group with so many MiB of memory (needs root and cgroup v1 or v2), and it is a
 failure if its memory grows in the second half. Attackers run at the lowest priority, because on a machine of a few cores the scheduler would be
 measured otherwise, and workers at a lower one than the dispatcher: on Lambda they have processors of their own.
@@ -275,7 +275,6 @@ class Run:
         self.memory = []
 
     def execute(self):
-        """Ten seconds' rest lets what an attack before has left go away."""
         demo = self.demo
         before = demo.counters()
         rss_before = demo.rss_mib()
@@ -381,7 +380,7 @@ def table(results):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default: all of {', '.join(hostile.ATTACKS)}")
-    parser.add_argument("--seconds", type=float, default=20, help="how long each attack goes on (default: 20)")
+    parser.add_argument("--seconds", type=float, default=60, help="how long each attack goes on (default: 60)")
     parser.add_argument("--at-once", action="store_true", help="all at the same time")
     parser.add_argument("--minutes", type=float, help="instead of --seconds")
     parser.add_argument("--memory", type=int, metavar="MIB", help="the dispatcher's control group")
@@ -389,7 +388,6 @@ def parse():
     parser.add_argument("--setting", action="append", default=[], metavar="--NAME=VALUE", help="a setting of the dispatcher; may be repeated")
     parser.add_argument("--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="the launch script of another checkout, to compare")
     parser.add_argument("--p99", type=float, default=50, metavar="MS")
-    parser.add_argument("--rest", type=float, default=5, metavar="SECONDS", help="pause between attacks")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
     unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
@@ -399,35 +397,42 @@ def parse():
     return options
 
 
+def attack(names, options, directory):
+    """One run, on a dispatcher of its own. Returns its result, and what is wrong with it."""
+    directory.mkdir()
+    demo = None
+    try:
+        demo = Demo(options, directory)
+        demo.warm_up()
+        progress(f"{', '.join(names)} for {options.seconds:g} s")
+        result = Run(demo, names, options.seconds).execute()
+        found = complaints(result, options)
+        if demo.group and demo.group.killed():
+            found.append("the kernel killed a process because it was out of memory")
+        return result, found
+    except Failure as failure:
+        return None, [f"{failure}; log: {demo.process.log if demo else directory}"]
+    finally:
+        processes.stop_all()
+        if demo and demo.group:
+            demo.group.remove()
+
+
 def main():
     options = parse()
     processes.end_children_with_the_script()
     names = options.attacks or list(hostile.ATTACKS)
     processes.need("h2load", *(["slowhttptest"] if "slowhttptest" in names else []))
-    directory = tempfile.mkdtemp(prefix="attacks-")
-    demo = None
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="attacks-"))
     results, failed = [], []
-    try:
-        demo = Demo(options, directory)
-        progress(f"warming up; the dispatcher has {demo.rss_mib():.0f} MiB")
-        demo.warm_up()
-        for run in [names] if options.at_once else [[name] for name in names]:
-            progress(f"{', '.join(run)} for {options.seconds:g} s")
-            result = Run(demo, run, options.seconds).execute()
+    for run in [names] if options.at_once else [[name] for name in names]:
+        title = run[0] if len(run) == 1 else "all at once"
+        result, found = attack(run, options, directory / title.replace(" ", "-"))
+        if result:
             results.append(result)
-            for complaint in complaints(result, options):
-                failed.append(f"{', '.join(run) if len(run) == 1 else 'all at once'}: {complaint}")
-                progress(failed[-1])
-            time.sleep(options.rest)
-        if demo.group and demo.group.killed():
-            failed.append("the kernel killed a process because it was out of memory")
-    except Failure as failure:
-        failed.append(str(failure))
-        progress(f"log: {demo.process.log if demo else directory}")
-    finally:
-        processes.stop_all()
-        if demo and demo.group:
-            demo.group.remove()
+        for complaint in found:
+            failed.append(f"{title}: {complaint}")
+            progress(failed[-1])
     print(table(results))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))

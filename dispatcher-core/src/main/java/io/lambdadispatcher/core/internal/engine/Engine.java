@@ -48,8 +48,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The event loops, the channels that they have accepted, and each function's pool on them. Any thread. */
 public final class Engine {
-    /** Large enough that one flush takes a burst of large bodies to the socket, small enough to bound what waits there. */
-
     /**
      * Up to 256 connections are accepted in one turn of the event loop. Netty's epoll channel accepts one, because it
      * takes the new descriptor for a number of bytes, and stops when that is not what it asked for. So a client waited two
@@ -58,6 +56,7 @@ public final class Engine {
     private static final RecvByteBufAllocator ACCEPTS =
             new ServerChannelRecvByteBufAllocator().respectMaybeMoreData(false).maxMessagesPerRead(256);
 
+    /** Large enough that one flush takes a burst of large bodies to the socket, small enough to bound what waits there. */
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
     private final Transport transport;

@@ -75,6 +75,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable Http2Headers earlyTrailers;
 
     private boolean requestEnded;
+    private boolean arrived;
 
     private long requestBytes;
     private long responseBytes;
@@ -196,6 +197,20 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     public boolean holds() {
         return heldFrom != null;
+    }
+
+    /** Its request has ended, or may stay open: a slow reader's holds its place until the response ends. */
+    public void releaseUnlessSlow() {
+        if (heldFrom != null && (share == null || !share.isSlow(owner.nanoTime()))) {
+            release();
+        }
+    }
+
+    /** Returns true once: it has arrived, as far as the demand for workers goes. */
+    public boolean countsAsArrived() {
+        boolean first = !arrived;
+        arrived = true;
+        return first;
     }
 
     /** @return false if it held no place */
@@ -399,7 +414,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 release();
                 owner.onTunnelOpened(this);
             } else if (heldFrom != null && Grpc.isCall(head)) {
-                release();
+                releaseUnlessSlow();
             }
             response.onHead(responseHead, end);
             endIf(end);

@@ -32,7 +32,7 @@ public record Failure(Kind kind, String detail) {
         FUNCTION_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
         /** The direct path: the function could not be invoked. */
         INVOKE_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
-        /** The dispatcher has no memory for the request. */
+        /** The dispatcher has no memory for the request, or its client keeps a worker stream from others. */
         OVERLOADED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false);

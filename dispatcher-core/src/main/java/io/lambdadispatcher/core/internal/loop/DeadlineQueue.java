@@ -148,7 +148,8 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         size--;
     }
 
-    // One timer as a rule; it is not cancelled when its entry goes, but looks at who is the oldest then.
+    // One timer as a rule. It is not cancelled when its entry goes, but looks at who is the oldest then; one that was
+    // overtaken by an earlier one does nothing, or they would multiply.
     private void setTimer(long dueNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;
@@ -159,8 +160,11 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     private void onTimer() {
-        timerSet = false;
         long now = loop.ticker().nanoTime();
+        if (timerSet && now - timerNanos < 0) {
+            return;
+        }
+        timerSet = false;
         while (first != null && first.deadlineNanos - now <= 0) {
             E expired = poll();
             if (expired != null) {

@@ -159,7 +159,7 @@ public final class PoolShard implements ExchangeOwner {
 
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
-        arrived += mayBegin ? 1 : 0;
+        arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
         // Whoever waits on another loop may be next.
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
@@ -240,7 +240,7 @@ public final class PoolShard implements ExchangeOwner {
     /** A request is no longer over its client's share. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
-        arrived++;
+        arrived += ticket.entry.countsAsArrived() ? 1 : 0;
         enqueue(ticket);
     }
 
@@ -267,7 +267,7 @@ public final class PoolShard implements ExchangeOwner {
     @Override
     public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
-        exchange.release();
+        exchange.releaseUnlessSlow();
         FairQueue.Ticket<Exchange> ticket = exchange.ticket();
         if (ticket != null && overShare.remove(ticket)) {
             onRoom(ticket);

@@ -19,16 +19,17 @@ import java.util.concurrent.TimeUnit;
  * others wait. Usually a client has {@code http.write-timeout} to take something. But with a thousand requests
  * one client could occupy all streams of a function for so long.
  *
- * <p>While requests wait, all responses in flight are looked at four times a second. A client that has taken less
- * than 240 bytes/s of each of its responses, on average, over two looks, loses a fifth of them, those that began first. For the next
- * ten seconds it is a slow reader: each of its requests holds a place of its share until its response ends, as
- * one whose body does not end does. A client is judged by all its responses, because over a slow connection one
- * of many may stand still for seconds. <b>Threading:</b> one event loop.
+ * <p>While requests wait, responses in flight are looked at once a second. If no stream is free, a client that
+ * has taken less than 240 bytes/s of each of its responses, on average, over two looks, loses a fifth of them,
+ * those that began first. For the next ten seconds it is a slow reader: each of its requests holds a place of its
+ * share until its response ends, as one whose body does not end does. A client is judged by all its responses,
+ * because over a slow connection one of many may stand still for seconds. What is taken counts in lumps of 256
+ * KiB, so a client of 1 Mbit/s is not cut off. <b>Threading:</b> one event loop.
  */
 final class SlowReaders {
-    static final long LOOK_MILLIS = 250;
+    static final long LOOK_MILLIS = 1000;
     static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final long MIN_BYTES_IN_TWO_LOOKS = 120;
+    private static final long MIN_BYTES_IN_TWO_LOOKS = 480;
 
     private final FunctionPool pool;
     private final EventLoop loop;
@@ -36,8 +37,7 @@ final class SlowReaders {
     private final DispatcherObserver observer;
     private boolean looking;
 
-    // Bytes taken until the last look, and until the one before it, of responses of which more could be taken. Two
-    // looks are longer than the round trip of any client that takes what it can.
+    // Bytes taken until the last look, and until the one before it, of responses of which more could be taken.
     private Map<Exchange, Long> taken = new IdentityHashMap<>();
     private Map<Exchange, Long> takenBefore = new IdentityHashMap<>();
 
@@ -52,12 +52,12 @@ final class SlowReaders {
     void watch() {
         if (!looking) {
             looking = true;
-            look();
+            setTimer();
         }
     }
 
     private void look() {
-        if (pool.queued() == 0) {
+        if (pool.pending() == 0) {
             looking = false;
             pool.onSlowReadersUnwatched();
             taken.clear();
@@ -78,7 +78,13 @@ final class SlowReaders {
         });
         takenBefore = taken;
         taken = now;
-        clients.forEach(this::judge);
+        setTimer();
+        if (pool.free() <= 0) {
+            clients.forEach(this::judge);
+        }
+    }
+
+    private void setTimer() {
         loop.schedule(this::look, LOOK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
@@ -96,14 +102,15 @@ final class SlowReaders {
         pool.onSlowReader(until);
         int cut = (responses + 4) / 5;
         for (Exchange kept : untaken.exchanges.subList(cut, responses)) {
-            if (!kept.holds()) {
+            // Another client's may have ended with those that were cut off.
+            if (!kept.holds() && inFlight.contains(kept)) {
                 kept.hold(client, Integer.MAX_VALUE);
             }
         }
         for (Exchange longest : untaken.exchanges.subList(0, cut)) {
             observer.onProtection(Protection.RESPONSE_TOO_SLOW);
             longest.fail(new Failure(
-                    Failure.Kind.TIMEOUT, "the client takes none of its responses, and other clients wait"));
+                    Failure.Kind.OVERLOADED, "the client takes none of its responses, and other clients wait"));
         }
     }
 

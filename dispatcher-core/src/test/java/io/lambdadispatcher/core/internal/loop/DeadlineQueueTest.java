@@ -2,10 +2,14 @@ package io.lambdadispatcher.core.internal.loop;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -102,5 +106,32 @@ class DeadlineQueueTest {
         assertThat(queue.poll()).isSameAs(third);
         assertThat(queue.poll()).isSameAs(last);
         assertThat(queue.poll()).isNull();
+    }
+
+    @Test
+    void should_not_multiply_its_timers_when_entries_are_added_again_as_they_expire() {
+        AtomicInteger timers = new AtomicInteger();
+        EventLoop counting = (EventLoop) Proxy.newProxyInstance(
+                EventLoop.class.getClassLoader(), new Class<?>[] {EventLoop.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("schedule")) {
+                        timers.incrementAndGet();
+                    }
+                    return method.invoke(channel.eventLoop(), arguments);
+                });
+        AtomicReference<DeadlineQueue<Waiting>> own = new AtomicReference<>();
+        own.set(new DeadlineQueue<>(
+                counting,
+                TimeUnit.MILLISECONDS.toNanos(100),
+                again -> own.get().add(again, channel.eventLoop().ticker().nanoTime())));
+        for (int i = 0; i < 10; i++) {
+            own.get().add(new Waiting(), channel.eventLoop().ticker().nanoTime());
+            pass(10);
+        }
+        timers.set(0);
+        for (int i = 0; i < 1000; i++) {
+            pass(10);
+        }
+        // Each of the ten expires a hundred times.
+        assertThat(timers.get()).isLessThan(2500);
     }
 }

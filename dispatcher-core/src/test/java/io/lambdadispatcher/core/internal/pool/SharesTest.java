@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What one client can take of a function's worker streams, and of its queue. */
 class SharesTest {
-    private static final int PENDING_TIMEOUT_MILLIS = 1000;
+    private static final int PENDING_TIMEOUT_MILLIS = 5000;
 
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<Protection> protections = new ArrayList<>();
@@ -181,7 +181,7 @@ class SharesTest {
         }
         streams.forEach(stream -> {
             stream.begin();
-            stream.send(10_000);
+            stream.send(100_000);
         });
         return all;
     }
@@ -287,7 +287,7 @@ class SharesTest {
 
         lookThrice();
 
-        assertThat(failures).hasSize(10).containsOnly("TIMEOUT");
+        assertThat(failures).hasSize(10).containsOnly("OVERLOADED");
         assertThat(protections).contains(Protection.RESPONSE_TOO_SLOW);
         assertThat(pool.pending()).isZero();
         assertThat(pool.free()).isPositive();
@@ -302,10 +302,10 @@ class SharesTest {
         open(here, "other", true);
         lookThrice();
         assertThat(failures).hasSize(10);
-        all.subList(10, 50).forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
+        all.subList(11, 50).forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
         pass(TimeUnit.NANOSECONDS.toMillis(SlowReaders.SLOW_NANOS));
 
-        for (int i = 0; i < 49; i++) {
+        for (int i = 0; i < 48; i++) {
             open(here, "reader", true);
         }
 
@@ -320,15 +320,40 @@ class SharesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"5999, 10", "6000, 0"})
+    @CsvSource({"23999, 10", "24000, 0"})
     void should_take_streams_back_only_from_a_client_that_takes_too_little(int bytes, int failed) {
-        // 120 bytes of each of 50 responses within 500 ms.
+        // 480 bytes of each of 50 responses within 2 s.
         Exchange fast = untaken(worker(here, 50), 50).get(0);
         open(here, "other", true);
+        pass(SlowReaders.LOOK_MILLIS);
         fast.responseTaken(bytes);
         pass(SlowReaders.LOOK_MILLIS);
         pass(SlowReaders.LOOK_MILLIS);
         assertThat(failures).hasSize(failed);
+    }
+
+    @Test
+    void should_hold_a_slow_reader_to_its_share_although_its_request_ends() {
+        List<Exchange> all = untaken(worker(here, 50), 50);
+        open(here, "other", true);
+        lookThrice();
+        all.subList(11, 50).forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
+        pass(1);
+        int free = pool.free();
+
+        halfOpen(here, "reader", free).forEach(SharesTest::end);
+
+        assertThat(pool.free()).isPositive();
+    }
+
+    @Test
+    void should_count_each_request_once_as_arrived() {
+        here.sample(false);
+        untaken(worker(here, 50), 90);
+        open(here, "other", true);
+        lookThrice();
+        pass(TimeUnit.NANOSECONDS.toMillis(SlowReaders.SLOW_NANOS));
+        assertThat(here.sample(false).arrived()).isEqualTo(91);
     }
 
     @Test

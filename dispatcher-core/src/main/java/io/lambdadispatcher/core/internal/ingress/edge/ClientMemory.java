@@ -164,9 +164,8 @@ final class ClientMemory {
     /**
      * Returns whether a request may be served. Those who hold little may still come when memory is
      * almost used up: otherwise, one client that holds much would keep out all others. Little is
-     * less than half of the average, or half of what a connection takes before its first request.
-     * Since connections alone take half of the limit at most, the latter cannot bring it beyond
-     * three quarters.
+     * less than half of the average. If memory is not used up yet, it is also at most half of what a
+     * connection takes before its first request, because idle connections lower the average.
      */
     boolean admitsRequest(ClientAccount account) {
         onMade(ClientAccount.EXCHANGE_BYTES);
@@ -174,7 +173,8 @@ final class ClientMemory {
             return true;
         }
         long its = account.heldBytes();
-        if (its < held / accounts.size() / 2 || its <= account.connectionBytes() * 3L / 2) {
+        boolean isNew = current != Level.FULL && its <= account.connectionBytes() * 3L / 2;
+        if (isNew || its < held / accounts.size() / 2) {
             return true;
         }
         observer.onProtection(Protection.MEMORY_REFUSED);
@@ -245,7 +245,7 @@ final class ClientMemory {
         if (current == Level.FULL) {
             cut();
         }
-        if (!quiet) {
+        if (!quiet && !lookScheduled) {
             scheduleLook();
         }
     }
