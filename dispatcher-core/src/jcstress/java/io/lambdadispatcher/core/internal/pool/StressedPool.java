@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.ScheduledFuture;
 import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
 import java.util.List;
@@ -78,6 +79,14 @@ final class StressedPool {
         @Override
         public Ticker ticker() {
             return ticker == null ? Ticker.systemTicker() : ticker;
+        }
+
+        /** Slow readers are looked for as long as requests wait, which would go on for ever here. */
+        @Override
+        public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
+            boolean never = unit.toMillis(delay) >= SlowReaders.LOOK_MILLIS;
+            return super.schedule(
+                    command, never ? TimeUnit.DAYS.toNanos(36_500) : unit.toNanos(delay), TimeUnit.NANOSECONDS);
         }
 
         boolean runTasks() {
