@@ -74,7 +74,7 @@ class OrderIT {
         return TimeUnit.NANOSECONDS.toMillis(skew);
     }
 
-    /** The least skew of up to three attempts, because a pause of the machine shifts the times that it is reckoned from. */
+    /** The least skew of up to three attempts, because a pause of the machine shifts the measured times. */
     @Test
     void should_serve_in_the_order_of_arrival_whatever_the_event_loop() throws Exception {
         long least = Long.MAX_VALUE;

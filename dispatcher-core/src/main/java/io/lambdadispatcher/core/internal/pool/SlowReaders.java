@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Takes worker streams back from clients that occupy many of them with responses that they do not take, while
  * others wait. Usually a client has {@code http.write-timeout} to take something. But with a thousand requests
- * one client could occupy all streams of a function for so long.
+ * one client could occupy all streams of a function during this time.
  *
  * <p>While requests wait, responses in flight are looked at once a second. If no stream is free, a client that
  * has taken less than 240 bytes/s of each of its responses, on average, over two looks, loses a fifth of them,
