@@ -2,6 +2,7 @@ package io.lambdadispatcher.core;
 
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.engine.CarefulObserver;
 import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
@@ -54,18 +55,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Takes HTTP requests and gives each to a worker stream. Thread-safe. {@link Builder#start} opens the ports; {@link #close(Duration)}
  * ends it: no new request, those under way finish, workers are told goodbye.
  */
 public final class Dispatcher implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
 
     private final DispatcherObserver observer;
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
+    private final Set<String> directFunctions;
     private final Engine engine;
     /** Of the functions whose workers are launched here. */
     private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
@@ -78,13 +83,14 @@ public final class Dispatcher implements AutoCloseable {
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
 
     private Dispatcher(Builder from, ListenerOptions workerListener) {
-        observer = from.observer;
+        observer = from.observer == DispatcherObserver.NONE ? from.observer : new CarefulObserver(from.observer);
         limits = from.limits;
         forwarding = from.forwarding;
         launchers = from.allLaunchers();
         invoker = from.invoker;
         Function<String, byte[]> keyOf = from.keys();
         Map<String, DirectFunction> direct = from.directFunctions();
+        directFunctions = Set.copyOf(direct.keySet());
         engine = new Engine(
                 from.transport,
                 from.eventLoopGroup,
@@ -211,9 +217,23 @@ public final class Dispatcher implements AutoCloseable {
         return (InetSocketAddress) workerPort.localAddress();
     }
 
-    /** Every function with launched workers has at least its {@code minWorkers} ready, and no close has begun. */
+    /**
+     * Returns whether every function can serve requests, and no close has begun. A function whose workers are launched here can if at least
+     * {@code minWorkers} are ready, one whose workers launch themselves if at least one is, and one with {@link Builder#direct} always.
+     */
     public boolean isReady() {
-        return closing.get() == null && supervisors.values().stream().allMatch(LaunchSupervisor::isSatisfied);
+        return closing.get() == null && engine.pools().keySet().stream().allMatch(this::isReady);
+    }
+
+    private boolean isReady(String function) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        if (supervisor != null) {
+            return supervisor.isSatisfied();
+        }
+        return directFunctions.contains(function)
+                || registry.snapshot(Objects.requireNonNull(engine.pools().get(function)))
+                                .readyWorkers()
+                        > 0;
     }
 
     /** Returns a snapshot of each function's pool, in the order of {@link Builder#function}. */
@@ -256,21 +276,26 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Sends a request of the embedding program. From one of this dispatcher's event loops it stays there. The stage fails with
      * {@link DispatchException}, or with the error with which the request's body fails; cancelling its {@code toCompletableFuture()} cancels the
-     * request.
+     * request. A response whose body nobody subscribes to, discards or gathers within {@link HttpLimits#writeTimeout} is cancelled.
      *
      * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
         EventLoop loop = engine.anyLoop();
-        return EmbeddedExchange.start(loop, engine.opener(loop), request);
+        return EmbeddedExchange.start(loop, engine.opener(loop), request, limits.writeTimeout());
     }
 
     /**
      * Stops listening, lets exchanges finish, those of {@link #dispatch} too, and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
-     * tunnels to end them, for the rest of it, fails what is left, and closes the launcher. Completes when all is closed; calling it again returns the same
-     * stage.
+     * tunnels to end them, for the rest of it, fails what is left, and closes launchers and invoker. Calling it again returns the same stage.
+     *
+     * @param grace how long all of that may take at most, 0 or more
+     * @return completes when all is closed, never exceptionally: what a launcher or an invoker throws is logged
      */
     public CompletionStage<Void> close(Duration grace) {
+        if (grace.isNegative()) {
+            throw new IllegalArgumentException("grace: " + grace + ", expected 0 or more");
+        }
         CompletableFuture<Void> done = new CompletableFuture<>();
         if (!closing.compareAndSet(null, done)) {
             return Objects.requireNonNull(closing.get());
@@ -313,9 +338,9 @@ public final class Dispatcher implements AutoCloseable {
         workerPort.close();
         Thread closer = new Thread(
                 () -> {
-                    launchers.forEach(WorkerLauncher::close);
+                    launchers.forEach(launcher -> closeLogged(launcher, launcher::close));
                     if (invoker != null) {
-                        invoker.close();
+                        closeLogged(invoker, invoker::close);
                     }
                     engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                 },
@@ -323,9 +348,25 @@ public final class Dispatcher implements AutoCloseable {
         closer.start();
     }
 
-    /** {@link #close(Duration)} with 10 s, awaited. Not to be called on an event loop. */
+    private static void closeLogged(Object part, Runnable close) {
+        try {
+            close.run();
+        } catch (Throwable e) {
+            log.error("{} failed to close; the dispatcher closes all the same", part, e);
+        }
+    }
+
+    /**
+     * {@link #close(Duration)} with 10 s, awaited.
+     *
+     * @throws IllegalStateException on an event loop of the dispatcher, which would wait for itself
+     */
     @Override
     public void close() {
+        if (engine.loopIndexes().keySet().stream().anyMatch(EventLoop::inEventLoop)) {
+            throw new IllegalStateException(
+                    "close() called on " + Thread.currentThread() + ", an event loop; call close(Duration) there");
+        }
         close(Duration.ofSeconds(10)).toCompletableFuture().join();
     }
 
@@ -370,19 +411,19 @@ public final class Dispatcher implements AutoCloseable {
 
         /** At least one; the first is where {@link #router} sends everything by default. */
         public Builder function(FunctionOptions function) {
-            functions.add(function);
+            functions.add(Objects.requireNonNull(function, "function"));
             return this;
         }
 
         /** Any number; none = embedded, requests come by other ways. */
         public Builder publicListener(ListenerOptions listener) {
-            publicListeners.add(listener);
+            publicListeners.add(Objects.requireNonNull(listener, "publicListener"));
             return this;
         }
 
         /** Required: where workers dial in. */
         public Builder workerListener(ListenerOptions listener) {
-            workerListener = listener;
+            workerListener = Objects.requireNonNull(listener, "workerListener");
             return this;
         }
 
@@ -412,25 +453,25 @@ public final class Dispatcher implements AutoCloseable {
 
         /** Starts workers of all functions that have no launcher of their own; without one they come by themselves. Closed with the dispatcher. */
         public Builder launcher(WorkerLauncher value) {
-            launcher = value;
+            launcher = Objects.requireNonNull(value, "launcher");
             return this;
         }
 
         /** Starts this function's workers. Closed with the dispatcher; may be given for several functions. */
         public Builder launcher(String function, WorkerLauncher value) {
-            launchers.put(function, value);
+            launchers.put(function, Objects.requireNonNull(value, "launcher"));
             return this;
         }
 
         /** This function takes requests directly, all of them or those for which there is no worker; needs {@link #invoker}. */
         public Builder direct(String function, DirectOptions options) {
-            direct.put(function, options);
+            direct.put(function, Objects.requireNonNull(options, "direct"));
             return this;
         }
 
         /** Invokes the functions of {@link #direct}. Closed with the dispatcher. */
         public Builder invoker(FunctionInvoker value) {
-            invoker = value;
+            invoker = Objects.requireNonNull(value, "invoker");
             return this;
         }
 
@@ -442,36 +483,50 @@ public final class Dispatcher implements AutoCloseable {
          * @param history what it returned; functions that are not launched here are ignored
          */
         public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
-            historyTaken = taken;
+            historyTaken = Objects.requireNonNull(taken, "taken");
             this.history = List.copyOf(history);
             return this;
         }
 
         public Builder router(RequestRouter value) {
-            router = value;
+            router = Objects.requireNonNull(value, "router");
             return this;
         }
 
         public Builder limits(HttpLimits value) {
-            limits = value;
+            limits = Objects.requireNonNull(value, "limits");
             return this;
         }
 
         public Builder forwarding(ForwardingPolicy value) {
-            forwarding = value;
+            forwarding = Objects.requireNonNull(value, "forwarding");
             return this;
         }
 
         public Builder observer(DispatcherObserver value) {
-            observer = value;
+            observer = Objects.requireNonNull(value, "observer");
             return this;
         }
 
-        /** A silent worker is probed after {@code interval} and gone after {@code timeout} more. 2 s and 3 s by default. */
+        /**
+         * Sets when a silent worker is probed, and when it counts as lost after that. Default: 2 s and 3 s.
+         *
+         * @param interval silence before the probe, 1 ms or more
+         * @param timeout silence after the probe, 1 ms or more
+         */
         public Builder liveness(Duration interval, Duration timeout) {
+            requireMillis("liveness interval", interval);
+            requireMillis("liveness timeout", timeout);
             pingInterval = interval;
             pingTimeout = timeout;
             return this;
+        }
+
+        private static void requireMillis(String name, Duration value) {
+            if (value.toMillis() < 1 || value.toMillis() > Integer.MAX_VALUE) {
+                throw new IllegalArgumentException(
+                        name + ": " + value + ", expected 1 ms to " + Integer.MAX_VALUE + " ms");
+            }
         }
 
         /** Threads that do everything; by default as many as there are processors. */
@@ -485,13 +540,13 @@ public final class Dispatcher implements AutoCloseable {
          * dispatcher has its own, see {@link #eventLoops}.
          */
         public Builder eventLoopGroup(EventLoopGroup value) {
-            eventLoopGroup = Objects.requireNonNull(value);
+            eventLoopGroup = Objects.requireNonNull(value, "eventLoopGroup");
             return this;
         }
 
         /** NIO by default. */
         public Builder transport(Transport value) {
-            transport = Objects.requireNonNull(value);
+            transport = Objects.requireNonNull(value, "transport");
             return this;
         }
 
@@ -518,6 +573,8 @@ public final class Dispatcher implements AutoCloseable {
             if (eventLoops < 1) {
                 throw new IllegalArgumentException("eventLoops: " + eventLoops + ", expected 1 or more");
             }
+            launchers.keySet().forEach(function -> requireConfigured("launcher", function));
+            functions.forEach(this::requireLauncher);
             return new Dispatcher(this, workers);
         }
 
@@ -570,6 +627,14 @@ public final class Dispatcher implements AutoCloseable {
             if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
                 throw new IllegalArgumentException(
                         what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+            }
+        }
+
+        private void requireLauncher(FunctionOptions function) {
+            int max = function.capacity().maxWorkers();
+            if (max > 0 && launcher == null && !launchers.containsKey(function.name())) {
+                throw new IllegalArgumentException("launcher: none given for function '" + function.name()
+                        + "', expected one because up to " + max + " of its workers are to be launched");
             }
         }
 

@@ -1,10 +1,10 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.aws.DialBackAddress;
+import io.lambdadispatcher.aws.LambdaFunctions;
+import io.lambdadispatcher.aws.LambdaInvoker;
+import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.lambda.DialBackAddress;
-import io.lambdadispatcher.core.lambda.LambdaFunctions;
-import io.lambdadispatcher.core.lambda.LambdaInvoker;
-import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;

@@ -1,9 +1,9 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
-import io.lambdadispatcher.server.access.AccessLog;
 import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
@@ -104,9 +104,7 @@ final class Server {
         }
         publicUrls = urls(assembly.publicListeners(), started.publicAddresses());
         List<FunctionConfiguration> functions = configuration.functions();
-        metrics.watchPools(functions.stream().map(f -> f.options().name()).toList(), started::pools);
-        metrics.watchCapacity(functions.stream().map(f -> f.options().name()).toList(), started::capacity);
-        metrics.watchClients(started::clients);
+        metrics.watch(started);
         launching.of(started);
         readiness.serving(
                 started,

@@ -13,8 +13,6 @@ import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.bootstrap.ServerBootstrap;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -32,8 +30,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -50,11 +46,7 @@ class EmbeddingExampleIT {
                 .secret(SECRET.getBytes(StandardCharsets.UTF_8)) // authenticates workers
                 .start();
 
-        Handler handler = (request, response) -> {
-            response.head(200);
-            response.write(Unpooled.copiedBuffer("hello from " + request.path(), StandardCharsets.UTF_8));
-            response.end();
-        };
+        Handler handler = (request, response) -> response.respond(200, "hello from " + request.path());
         Worker worker = new Worker(
                         WorkerConfig.builder(
                                         "greeter",
@@ -66,46 +58,16 @@ class EmbeddingExampleIT {
                 .start(); // in real life in another process, or in a Lambda
 
         DispatchResponse response = dispatcher
-                .dispatch(DispatchRequest.of("GET", "example.com", "/world"))
+                .dispatch(DispatchRequest.get("/world").build())
                 .toCompletableFuture()
                 .get(10, TimeUnit.SECONDS);
-        String text = text(response); // reads response.body(), a Flow.Publisher<ByteBuf>
+        String text = response.bodyAsString().toCompletableFuture().get(10, TimeUnit.SECONDS);
         // end::example
 
         assertThat(response.status()).isEqualTo(200);
         assertThat(text).isEqualTo("hello from /world");
-        worker.drain(DrainReason.REQUESTED);
-        worker.done().toCompletableFuture().get(60, TimeUnit.SECONDS);
+        worker.close();
         dispatcher.close();
-    }
-
-    private static String text(DispatchResponse response) throws Exception {
-        CompletableFuture<String> whole = new CompletableFuture<>();
-        response.body().subscribe(new Flow.Subscriber<>() {
-            private final StringBuilder text = new StringBuilder();
-
-            @Override
-            public void onSubscribe(Flow.Subscription subscription) {
-                subscription.request(Long.MAX_VALUE);
-            }
-
-            @Override
-            public void onNext(ByteBuf octets) {
-                text.append(octets.toString(StandardCharsets.UTF_8));
-                octets.release();
-            }
-
-            @Override
-            public void onError(Throwable error) {
-                whole.completeExceptionally(error);
-            }
-
-            @Override
-            public void onComplete() {
-                whole.complete(text.toString());
-            }
-        });
-        return whole.get(60, TimeUnit.SECONDS);
     }
 
     @Test

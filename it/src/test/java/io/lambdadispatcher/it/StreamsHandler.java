@@ -68,7 +68,6 @@ public final class StreamsHandler implements Handler {
         return (request, response) -> {
             AtomicInteger told = new AtomicInteger();
             request.onDrain(grace -> told.incrementAndGet());
-            response.head(200);
             while (request.grace().isEmpty()) {
                 response.body().write("more\n".getBytes(StandardCharsets.US_ASCII));
                 response.body().flush();

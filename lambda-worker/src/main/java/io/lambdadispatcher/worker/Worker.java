@@ -13,14 +13,17 @@ import io.lambdadispatcher.worker.internal.exchange.Concurrency;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,16 +31,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One worker, from dialling in to the last goodbye. It ends when it is drained, by {@link #drain}, by the dispatcher, near its deadline or after an
- * idle time; when no dispatcher lets it in; or when it has been without any connection for too long. The methods may be called from any
- * thread; the state is confined to the first event loop.
+ * idle time; when no dispatcher lets it in; or when it has been without any connection for too long. Its threads are no daemons, so that the
+ * JVM stays alive until it has ended. The methods may be called from any thread; the state is confined to the first event loop.
  */
-public final class Worker {
+public final class Worker implements AutoCloseable {
     private static final int MOST_LOOPS = 2;
 
     private static final Logger log = LoggerFactory.getLogger(Worker.class);
 
     private final WorkerConfig config;
     private final Handler handler;
+    private final AtomicBoolean started = new AtomicBoolean();
     private final CompletableFuture<Worker> ready = new CompletableFuture<>();
     private final CompletableFuture<WorkerSummary> done = new CompletableFuture<>();
     private final EventLoopGroup loops;
@@ -56,7 +60,7 @@ public final class Worker {
     private boolean shutdownTold;
     private CompletionStage<?> told = CompletableFuture.completedFuture(null);
     private boolean refused;
-    private String reason = "";
+    private volatile String reason = "";
 
     /**
      * Prepares threads and TLS; dials nothing yet. The deadline counts from here.
@@ -64,8 +68,8 @@ public final class Worker {
      * @throws IllegalArgumentException if TLS cannot be set up as configured
      */
     public Worker(WorkerConfig config, Handler handler) {
-        this.config = config;
-        this.handler = handler;
+        this.config = Objects.requireNonNull(config, "config");
+        this.handler = Objects.requireNonNull(handler, "handler");
         this.startedNanos = System.nanoTime();
         Concurrency.announce(config.connections() * config.streams());
         this.deadlineNanos = config.deadline().isZero()
@@ -83,15 +87,27 @@ public final class Worker {
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
     }
 
-    /** Starts the handler if it is a {@link Lifecycle}, then dials in. Once. Whoever ends the process stops the handler. */
+    /**
+     * Starts the handler if it is a {@link Lifecycle}, then dials in. Whoever ends the process stops the handler.
+     *
+     * @throws IllegalStateException if it was called before, or the worker has ended: each needs a new worker
+     */
     public Worker start() {
+        if (!started.compareAndSet(false, true)) {
+            throw new IllegalStateException("start() called again, expected once for each worker");
+        }
+        if (home.isShuttingDown()) {
+            throw new IllegalStateException("start() of a worker that has ended, expected a new one");
+        }
         Lifecycles.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
         return this;
     }
 
-    /** Completes with the first connection that can take requests; exceptionally where the worker ends before. */
+    /** Completes with the first connection that can take requests; exceptionally if the worker ends before, or has ended. */
     public CompletionStage<Worker> ready() {
-        return ready.copy();
+        return done.isDone() && !ready.isCompletedExceptionally()
+                ? CompletableFuture.failedFuture(new IllegalStateException("the worker has ended: " + reason))
+                : ready.copy();
     }
 
     /** Completes, never exceptionally, when all connections are closed, the threads are ending, and the handler has passed on that the worker drains. */
@@ -102,6 +118,23 @@ public final class Worker {
     /** Takes no more requests, finishes those under way, and ends. Harmless when called again. */
     public void drain(DrainReason why) {
         onHome(() -> onDrain(why));
+    }
+
+    /**
+     * {@link #drain}, awaited: at most {@link WorkerConfig#drainGrace} and a few seconds.
+     *
+     * @throws IllegalStateException on an event loop of the worker, which would wait for itself
+     */
+    @Override
+    public void close() {
+        for (EventExecutor loop : loops) {
+            if (loop.inEventLoop()) {
+                throw new IllegalStateException(
+                        "close() called on " + Thread.currentThread() + ", an event loop; call drain() there");
+            }
+        }
+        drain(DrainReason.REQUESTED);
+        done.join();
     }
 
     private void onHome(Runnable action) {
@@ -251,7 +284,7 @@ public final class Worker {
             home.execute(() -> {
                 up.add(keeper);
                 shutdownTold = false;
-                if (readyNanos == 0) {
+                if (readyNanos == 0 && !draining) {
                     readyNanos = now;
                     log.info("worker {} ready after {} ms", config.workerId(), (now - startedNanos) / 1_000_000);
                     ready.complete(Worker.this);

@@ -274,7 +274,9 @@ public final class ScriptedDispatcher implements AutoCloseable {
         }
 
         private void respond(int streamId, int status, boolean end) {
-            Http2Headers head = new DefaultHttp2Headers().status(Integer.toString(status));
+            Http2Headers head = new DefaultHttp2Headers()
+                    .status(Integer.toString(status))
+                    .set("content-type", Endpoints.MEDIA_TYPE);
             http2.encoder().writeHeaders(ctx, streamId, head, 0, end, ctx.newPromise());
             http2.flush(ctx);
         }

@@ -5,6 +5,7 @@ import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.handler.WholeBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
@@ -87,6 +88,11 @@ final class GatheredExchange implements Request, RequestBody, Response {
         } catch (Exception e) {
             fail(ErrorCode.HANDLER_FAILED, e.toString());
         }
+    }
+
+    @Override
+    public void readAll(int maxBytes, WholeBody then) {
+        throw new UnsupportedOperationException("no benchmark reads a body so");
     }
 
     @Override

@@ -2,7 +2,7 @@ package io.lambdadispatcher.bench.lambda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.lambda.LambdaInvoker;
+import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.netty.channel.Channel;

@@ -1,59 +1,215 @@
 package io.lambdadispatcher.core.request;
 
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an embedder. The rules that hold for clients' requests hold here, too: hop-by-hop
- * headers, {@code host} and {@code expect} are not passed on, and the body must be as long as its
- * {@code content-length} says, or the response fails with {@code BAD_REQUEST}. Forwarding headers
- * are the embedder's business.
+ * A request of an embedding program. Immutable, and can be dispatched any number of times if its body can be subscribed to as often.
  *
- * @param head with {@code :method}, {@code :scheme}, {@code :authority}, {@code :path} and
- *     lower-case field names; not changed afterwards
- * @param body {@code null} = none. Subscribed to once, at once; asked for more as the worker takes
- *     what came. Each buffer is owned by the dispatcher from {@code onNext} on. {@code onError}
- *     breaks the request off
- * @param trailers sent after the body if the stage is complete by then with fields; {@code null} =
- *     none
- * @param client names the client for whom the request is made, for fairness between clients. {@code
- *     null} = it is made for the embedding program itself, which is trusted: its requests take
- *     turns with those of other clients, and no share limits them
+ * <pre>{@code
+ * DispatchRequest.post("/orders").header("content-type", "application/json").body("{}").build()
+ * }</pre>
+ *
+ * <p>The rules that hold for clients' requests hold here, too: hop-by-hop headers, {@code host} and {@code expect} are not passed on. The
+ * body must be as long as its {@code content-length} says, or the response fails with {@code BAD_REQUEST}. Forwarding headers are the
+ * embedding program's business.
  */
-public record DispatchRequest(
-        Http2Headers head,
-        Flow.@Nullable Publisher<ByteBuf> body,
-        @Nullable CompletionStage<Http2Headers> trailers,
-        @Nullable String client) {
+public final class DispatchRequest {
+    private final Http2Headers headers;
+    private final Flow.@Nullable Publisher<ByteBuf> body;
+    private final @Nullable CompletionStage<Http2Headers> trailers;
+    private final @Nullable String client;
 
-    /** Without a body. */
-    public static DispatchRequest of(String method, String authority, String path) {
-        return new DispatchRequest(
-                new DefaultHttp2Headers(false)
-                        .method(method)
-                        .scheme("http")
-                        .authority(authority)
-                        .path(path),
-                null,
-                null,
-                null);
+    private DispatchRequest(Builder from) {
+        headers = new FlatHeaders()
+                .method(from.method)
+                .scheme(from.scheme)
+                .authority(from.authority)
+                .path(from.path)
+                .add(from.headers);
+        body = from.body;
+        trailers = from.trailers;
+        client = from.client;
     }
 
-    public DispatchRequest withBody(Flow.Publisher<ByteBuf> publisher) {
-        return new DispatchRequest(head, publisher, trailers, client);
+    /** Begins a GET request. See {@link #builder}. */
+    public static Builder get(String path) {
+        return builder("GET", path);
     }
 
-    public DispatchRequest withClient(String name) {
-        return new DispatchRequest(head, body, trailers, name);
+    /** Begins a POST request. See {@link #builder}. */
+    public static Builder post(String path) {
+        return builder("POST", path);
     }
 
-    /** Changes the head in place. */
-    public DispatchRequest header(CharSequence name, CharSequence value) {
-        head.add(name, value);
-        return this;
+    /**
+     * Begins a request.
+     *
+     * @param method any but CONNECT
+     * @param path with the query, beginning with {@code /}, visible ASCII characters only; or {@code *}
+     * @throws IllegalArgumentException if no HTTP request can have this method or path
+     */
+    public static Builder builder(String method, String path) {
+        return new Builder(method, path);
+    }
+
+    /** Returns all headers with {@code :method}, {@code :scheme}, {@code :authority} and {@code :path}. Not to be changed. */
+    public Http2Headers headers() {
+        return headers;
+    }
+
+    /** Returns {@code null} if there is no body. */
+    public Flow.@Nullable Publisher<ByteBuf> body() {
+        return body;
+    }
+
+    /** Returns {@code null} if there are no trailers. */
+    public @Nullable CompletionStage<Http2Headers> trailers() {
+        return trailers;
+    }
+
+    /** Returns the name of the client, or {@code null} for the embedding program itself. */
+    public @Nullable String client() {
+        return client;
+    }
+
+    /** Not thread-safe. Setters validate at once. */
+    public static final class Builder {
+        private final String method;
+        private final String path;
+        private final FlatHeaders headers = new FlatHeaders();
+        private String scheme = "http";
+        private String authority = "localhost";
+        private Flow.@Nullable Publisher<ByteBuf> body;
+        private @Nullable CompletionStage<Http2Headers> trailers;
+        private @Nullable String client;
+
+        private Builder(String method, String path) {
+            verify(HeaderSyntax.isToken(method), "method", method, "a token such as GET");
+            verify(!method.equals("CONNECT"), "method", method, "any but CONNECT, because a tunnel is no request");
+            verify(HeaderSyntax.isPath(path), "path", path, "'/' or '*' first, and visible ASCII without '#'");
+            this.method = method;
+            this.path = path;
+        }
+
+        private static void verify(boolean holds, String name, String value, String expected) {
+            if (!holds) {
+                throw new IllegalArgumentException(
+                        name + " " + HeaderSyntax.printable(value) + ", expected " + expected);
+            }
+        }
+
+        /** Sets host and port that the request is for. Default: {@code localhost}. */
+        public Builder authority(String hostAndPort) {
+            verify(
+                    HeaderSyntax.isAuthority(hostAndPort),
+                    "authority",
+                    hostAndPort,
+                    "a host, perhaps with ':' and a port");
+            authority = hostAndPort;
+            return this;
+        }
+
+        /** Sets the scheme that the handler sees. Default: {@code http}. */
+        public Builder scheme(String value) {
+            verify(value.equals("http") || value.equals("https"), "scheme", value, "'http' or 'https'");
+            scheme = value;
+            return this;
+        }
+
+        /**
+         * Adds a header.
+         *
+         * @param name sent in lower case
+         * @param value characters of ISO 8859-1
+         * @throws IllegalArgumentException if no HTTP request can have this header
+         */
+        public Builder header(CharSequence name, CharSequence value) {
+            OutgoingHeaders.verifyName(name);
+            OutgoingHeaders.verifyValue(name, value);
+            headers.add(AsciiString.of(name).toLowerCase(), value);
+            return this;
+        }
+
+        /** Sets the body, with its length as {@code content-length}. The array must not be changed afterwards. */
+        public Builder body(byte[] bytes) {
+            headers.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(bytes.length)));
+            return body(subscriber -> subscriber.onSubscribe(new OneBuffer(subscriber, Unpooled.wrappedBuffer(bytes))));
+        }
+
+        /** Sets the body, in UTF-8, with its length as {@code content-length}. */
+        public Builder body(String text) {
+            return body(text.getBytes(StandardCharsets.UTF_8));
+        }
+
+        /**
+         * Sets a body that is sent as it comes.
+         *
+         * @param publisher subscribed to when the request is dispatched; asked for more as the worker takes what came. The dispatcher owns
+         *     each buffer from {@code onNext} on: the publisher must neither release nor change it. {@code onError} breaks the request off
+         */
+        public Builder body(Flow.Publisher<ByteBuf> publisher) {
+            body = Objects.requireNonNull(publisher, "body");
+            return this;
+        }
+
+        /** Sets trailers that are sent after the body, if the stage is complete by then. Ignored without a body. */
+        public Builder trailers(CompletionStage<Http2Headers> value) {
+            trailers = Objects.requireNonNull(value, "trailers");
+            return this;
+        }
+
+        /**
+         * Names the client for whom the request is made, for fairness between clients. Default: none. The request is made for the embedding
+         * program itself then, which is trusted: its requests take turns with those of other clients, and no share limits them.
+         */
+        public Builder client(String name) {
+            client = Objects.requireNonNull(name, "client");
+            return this;
+        }
+
+        public DispatchRequest build() {
+            return new DispatchRequest(this);
+        }
+    }
+
+    /** For one subscriber. */
+    private static final class OneBuffer implements Flow.Subscription {
+        private final Flow.Subscriber<? super ByteBuf> to;
+        private @Nullable ByteBuf left;
+
+        OneBuffer(Flow.Subscriber<? super ByteBuf> to, ByteBuf octets) {
+            this.to = to;
+            this.left = octets;
+        }
+
+        @Override
+        public synchronized void request(long n) {
+            ByteBuf octets = left;
+            left = null;
+            if (octets != null) {
+                to.onNext(octets);
+                to.onComplete();
+            }
+        }
+
+        @Override
+        public synchronized void cancel() {
+            if (left != null) {
+                left.release();
+                left = null;
+            }
+        }
     }
 }

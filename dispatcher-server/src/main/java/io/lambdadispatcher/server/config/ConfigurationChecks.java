@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.config;
 
-import io.lambdadispatcher.core.lambda.FunctionName;
+import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;

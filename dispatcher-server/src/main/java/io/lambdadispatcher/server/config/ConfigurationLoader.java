@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.config;
 
-import io.lambdadispatcher.core.lambda.DialBackAddress;
+import io.lambdadispatcher.aws.DialBackAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

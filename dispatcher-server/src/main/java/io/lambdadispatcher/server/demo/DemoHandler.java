@@ -50,9 +50,8 @@ public final class DemoHandler implements Handler {
         BlockingHandler file = new LocalFile(System.getenv(LocalFile.VARIABLE));
         routes.put("/read", (request, response) -> file.asHandler().handle(request, response));
         BlockingHandler echo = (request, response) -> {
-            response.head(200);
             request.body().transferTo(response.body());
-            response.trailers(request.trailers());
+            request.trailers().forEach((name, values) -> values.forEach(value -> response.trailer(name, value)));
         };
         routes.put("/blocking-echo", (request, response) -> echo.asHandler().handle(request, response));
     }

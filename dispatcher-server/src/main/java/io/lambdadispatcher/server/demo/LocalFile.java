@@ -3,7 +3,6 @@ package io.lambdadispatcher.server.demo;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.blocking.BlockingRequest;
 import io.lambdadispatcher.worker.blocking.BlockingResponse;
-import io.netty.util.AsciiString;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -29,8 +28,7 @@ final class LocalFile implements BlockingHandler {
         Path file = file();
         String found = Files.probeContentType(file);
         String type = found == null ? BINARY : found;
-        response.head(Answers.head(Answers.OK, AsciiString.of(type))
-                .setLong(AsciiString.cached("content-length"), Files.size(file)));
+        response.header("content-type", type).header("content-length", Long.toString(Files.size(file)));
         if (!request.method().equals("HEAD")) {
             try (InputStream in = Files.newInputStream(file)) {
                 in.transferTo(response.body());

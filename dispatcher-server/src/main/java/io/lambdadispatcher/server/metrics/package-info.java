@@ -1,4 +1,4 @@
-/** Meters, and the observer that feeds them from event loops. */
+/** What {@code /metrics} shows: the dispatcher's metrics and the JVM's, in one Prometheus registry. */
 @NullMarked
 package io.lambdadispatcher.server.metrics;
 

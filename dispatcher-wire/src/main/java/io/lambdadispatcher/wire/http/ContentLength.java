@@ -90,6 +90,16 @@ public final class ContentLength {
         return declared != MALFORMED;
     }
 
+    /** Whether no body is allowed, whatever the head declares. */
+    public boolean isEmpty() {
+        return empty;
+    }
+
+    /** Whether a length was declared and has not been reached. */
+    public boolean isShort() {
+        return left > 0;
+    }
+
     /**
      * Counts a part of the body.
      *

@@ -3,12 +3,23 @@ package io.lambdadispatcher.wire.http2;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** First in, first out, without an object per entry. Owns the buffers in it. */
+/**
+ * First in, first out, without an object per entry. Owns the buffers in it.
+ *
+ * <p>Bodies that share a stream with our own frames come from application code, which may release or change a buffer after it
+ * has given it away. Such a ring holds each body twice and notes its length, so that {@link #isIntact} tells before a byte of it is
+ * written, and so that the buffer's memory is not somebody else's by then.
+ */
 final class BufferRing {
-    // Small, for there is one for each request; a power of two.
+    /** The mark of a buffer that we made. A body's mark is twice its bytes, plus {@link #HELD} if it is held twice. */
+    private static final int META = -1;
+
+    private static final int HELD = 1;
+
+    // Small, because there is one for each request; a power of two.
     private @Nullable ByteBuf[] buffers = new ByteBuf[2];
-    // Most rings never hold anything but bodies.
-    private boolean @Nullable [] metas;
+    // Most rings never hold anything but bodies that we have read ourselves.
+    private int @Nullable [] marks;
     private int head;
     private int count;
 
@@ -18,24 +29,63 @@ final class BufferRing {
         }
         int at = head + count & buffers.length - 1;
         buffers[at] = octets;
-        if (!body && metas == null) {
-            metas = new boolean[buffers.length];
+        if (!body && marks == null) {
+            marks = unheldMarks();
         }
-        if (metas != null) {
-            metas[at] = !body;
+        if (marks != null) {
+            marks[at] = body ? hold(octets) : META;
         }
         count++;
     }
 
+    /** Of the bodies that came before the first buffer of ours. */
+    private int[] unheldMarks() {
+        int[] unheld = new int[buffers.length];
+        for (int i = 0; i < buffers.length; i++) {
+            ByteBuf octets = buffers[i];
+            unheld[i] = octets == null ? 0 : octets.readableBytes() << 1;
+        }
+        return unheld;
+    }
+
+    /** An unreleasable buffer cannot be held twice, and need not be. */
+    private static int hold(ByteBuf octets) {
+        octets.retain();
+        return octets.readableBytes() << 1 | (octets.refCnt() > 1 ? HELD : 0);
+    }
+
     /** Of the first entry; true if there is none. */
     boolean isBody() {
-        return count == 0 || metas == null || !metas[head];
+        return count == 0 || marks == null || marks[head] != META;
     }
 
     /** Whether {@link #take} of so many octets gives the first entry itself. */
     boolean isFirstWithin(int maxBytes) {
         ByteBuf first = buffers[head];
         return first != null && first.readableBytes() <= maxBytes;
+    }
+
+    /** Whether the next {@code bytes} to be taken are those that were added, as far as can be seen. */
+    boolean isIntact(int bytes) {
+        int[] own = marks;
+        if (own == null) {
+            return true;
+        }
+        int left = bytes;
+        for (int i = 0; i < count && left > 0; i++) {
+            int at = head + i & buffers.length - 1;
+            ByteBuf octets = buffers[at];
+            int mark = own[at];
+            if (octets == null || mark != META && isBroken(octets, mark)) {
+                return false;
+            }
+            left -= octets.readableBytes();
+        }
+        return left <= 0;
+    }
+
+    private static boolean isBroken(ByteBuf octets, int mark) {
+        return octets.refCnt() <= (mark & HELD) || octets.readableBytes() != mark >> 1;
     }
 
     /**
@@ -49,40 +99,62 @@ final class BufferRing {
             throw new IllegalStateException("took from an empty ring");
         }
         if (first.readableBytes() > maxBytes) {
+            if (marks != null && marks[head] != META) {
+                marks[head] -= maxBytes << 1;
+            }
             return first.readRetainedSlice(maxBytes);
         }
-        buffers[head] = null;
-        head = head + 1 & buffers.length - 1;
-        count--;
+        if (marks != null && marks[head] != META && (marks[head] & HELD) != 0) {
+            first.release();
+        }
+        removeFirst();
         return first;
     }
 
-    /** @return the octets of body among what was released */
+    private void removeFirst() {
+        buffers[head] = null;
+        head = head + 1 & buffers.length - 1;
+        count--;
+    }
+
+    /** Releases the broken ones among them as far as they can be. @return the octets of body that were added and not taken */
     int releaseAll() {
         int bodyBytes = 0;
         while (count > 0) {
-            boolean body = isBody();
-            ByteBuf octets = take(Integer.MAX_VALUE);
-            bodyBytes += body ? octets.readableBytes() : 0;
-            octets.release();
+            ByteBuf octets = buffers[head];
+            int mark = marks == null ? 0 : marks[head];
+            if (octets != null) {
+                if (isBody()) {
+                    bodyBytes += marks == null ? octets.readableBytes() : mark >> 1;
+                }
+                drop(octets, mark != META && (mark & HELD) != 0 ? 2 : 1);
+            }
+            removeFirst();
         }
         return bodyBytes;
+    }
+
+    private static void drop(ByteBuf octets, int times) {
+        int held = Math.min(times, octets.refCnt());
+        if (held > 0) {
+            octets.release(held);
+        }
     }
 
     /** To twice the size, with the first entry in front. */
     private void grow() {
         int mask = buffers.length - 1;
         @Nullable ByteBuf[] larger = new ByteBuf[buffers.length * 2];
-        boolean @Nullable [] largerMetas = metas == null ? null : new boolean[larger.length];
+        int @Nullable [] largerMarks = marks == null ? null : new int[larger.length];
         for (int i = 0; i < count; i++) {
             int from = head + i & mask;
             larger[i] = buffers[from];
-            if (largerMetas != null && metas != null) {
-                largerMetas[i] = metas[from];
+            if (largerMarks != null && marks != null) {
+                largerMarks[i] = marks[from];
             }
         }
         buffers = larger;
-        metas = largerMetas;
+        marks = largerMarks;
         head = 0;
     }
 }

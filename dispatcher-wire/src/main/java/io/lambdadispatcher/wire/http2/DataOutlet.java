@@ -14,7 +14,8 @@ import io.netty.handler.codec.http2.Http2Stream;
  * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made) and <em>body</em> (somebody's octets, of
  * which the owner hears). Nothing is flushed here: ask {@link CoalescingHttp2Handler#flushSoon}.
  *
- * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already.
+ * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already. A body that somebody releases or
+ * changes all the same costs this stream, and not the connection.
  */
 public final class DataOutlet implements FlowControlled {
 
@@ -25,6 +26,12 @@ public final class DataOutlet implements FlowControlled {
          * is under way: must not write to the same outlet before it returns.
          */
         void onTaken(int bodyBytes);
+
+        /**
+         * A body that was queued has been released or changed by somebody else, and what was queued has been dropped: the owner has to
+         * reset the HTTP/2 stream. Called once, not from within a flush. A stream of bodies only, without {@link #meta}, does not notice.
+         */
+        default void onMisused() {}
     }
 
     private final CoalescingHttp2Handler connection;
@@ -145,6 +152,10 @@ public final class DataOutlet implements FlowControlled {
         int maxFrameBytes =
                 connection.encoder().configuration().frameSizePolicy().maxFrameSize();
         int left = Math.min(allowedBytes, queuedBytes);
+        if (!queue.isIntact(left)) {
+            ctx.executor().execute(listener::onMisused);
+            throw BodyMisusedException.INSTANCE;
+        }
         int bodyBytes = 0;
         while (left > 0) {
             int frameBytes = Math.min(left, maxFrameBytes);
@@ -207,6 +218,20 @@ public final class DataOutlet implements FlowControlled {
         int bodyBytes = queue.releaseAll();
         if (bodyBytes > 0) {
             listener.onTaken(bodyBytes);
+        }
+    }
+
+    private static final class BodyMisusedException extends IllegalStateException {
+        private static final long serialVersionUID = 1L;
+        private static final BodyMisusedException INSTANCE = new BodyMisusedException();
+
+        private BodyMisusedException() {
+            super("a buffer of the body was released or changed after it had been given to be sent");
+        }
+
+        @Override
+        public synchronized Throwable fillInStackTrace() {
+            return this;
         }
     }
 

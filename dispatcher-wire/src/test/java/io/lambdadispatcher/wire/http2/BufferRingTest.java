@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -70,5 +71,74 @@ class BufferRingTest {
     @Test
     void should_refuse_to_take_from_nothing() {
         assertThatThrownBy(() -> ring.take(1)).isInstanceOf(IllegalStateException.class);
+    }
+
+    private ByteBuf addedBehindMeta(ByteBuf body) {
+        ring.add(octets(4), false);
+        ring.add(body, true);
+        return body;
+    }
+
+    @Test
+    void should_find_a_body_that_somebody_has_released_and_keep_its_memory_until_then() {
+        ByteBuf body = addedBehindMeta(octets(10));
+        assertThat(ring.isIntact(14)).isTrue();
+        body.release();
+        assertThat(body.refCnt()).isEqualTo(1);
+        assertThat(ring.isIntact(4)).isTrue();
+        assertThat(ring.isIntact(5)).isFalse();
+        assertThat(ring.releaseAll()).isEqualTo(10);
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @Test
+    void should_find_a_body_that_somebody_has_changed() {
+        ByteBuf body = addedBehindMeta(octets(10));
+        body.writerIndex(9);
+        assertThat(ring.isIntact(14)).isFalse();
+        body.writerIndex(10);
+        assertThat(ring.isIntact(14)).isTrue();
+        ring.take(4).release();
+        ring.take(3).release();
+        assertThat(ring.isIntact(7)).isTrue();
+        body.readByte();
+        assertThat(ring.isIntact(7)).isFalse();
+        assertThat(ring.releaseAll()).isEqualTo(7);
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @Test
+    void should_give_a_body_to_its_taker_alone() {
+        ByteBuf body = addedBehindMeta(octets(10));
+        ring.take(4).release();
+        ByteBuf front = ring.take(6);
+        ByteBuf rest = ring.take(100);
+        assertThat(rest.readableBytes()).isEqualTo(4);
+        front.release();
+        rest.release();
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @Test
+    void should_take_bodies_that_cannot_be_released_and_bodies_that_others_share() {
+        ByteBuf memory = octets(10);
+        ByteBuf shared = octets(10);
+        addedBehindMeta(Unpooled.unreleasableBuffer(memory));
+        ring.add(shared.retainedDuplicate(), true);
+        assertThat(ring.isIntact(24)).isTrue();
+        ring.take(4).release();
+        ring.take(10).release();
+        ring.take(10).release();
+        assertThat(memory.refCnt()).isEqualTo(1);
+        assertThat(shared.refCnt()).isEqualTo(1);
+        memory.release();
+        shared.release();
+    }
+
+    @Test
+    void should_not_count_on_bytes_that_are_not_there() {
+        addedBehindMeta(octets(10));
+        assertThat(ring.isIntact(15)).isFalse();
+        assertThat(ring.releaseAll()).isEqualTo(10);
     }
 }

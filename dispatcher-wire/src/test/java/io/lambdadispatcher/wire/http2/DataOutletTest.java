@@ -19,6 +19,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -311,5 +312,37 @@ class DataOutletTest {
         serverChannel.disconnect();
         outlet.close();
         assertThat(takenBytes()).isEqualTo(15);
+    }
+
+    @Test
+    void should_tell_the_owner_of_a_body_that_was_released_and_keep_the_connection() {
+        open(WINDOW_BYTES);
+        AtomicInteger misused = new AtomicInteger();
+        DataOutlet outlet =
+                new DataOutlet(server, serverChannel.pipeline().context(server), stream(), new DataOutlet.Listener() {
+                    @Override
+                    public void onTaken(int bodyBytes) {
+                        taken.add(bodyBytes);
+                    }
+
+                    @Override
+                    public void onMisused() {
+                        misused.incrementAndGet();
+                    }
+                });
+        outlet.meta(octets("m"));
+        ByteBuf body = octets("body");
+        outlet.body(body);
+        body.release();
+        flush();
+        assertThat(misused).hasValue(1);
+        assertThat(receivedText()).isEmpty();
+        assertThat(takenBytes()).isEqualTo(4);
+        assertThat(body.refCnt()).isZero();
+        assertThat(serverChannel.isActive()).isTrue();
+        outlet.body(octets("more"));
+        flush();
+        assertThat(misused).hasValue(1);
+        assertThat(receivedText()).isEmpty();
     }
 }

@@ -3,7 +3,6 @@ package com.example.inference;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.blocking.BlockingRequest;
 import io.lambdadispatcher.worker.blocking.BlockingResponse;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -19,19 +18,19 @@ final class Classify implements BlockingHandler {
     @Override
     public void handle(BlockingRequest request, BlockingResponse response) throws IOException {
         if (!request.method().equals("POST")) {
-            answer(response, 405, "text/plain; charset=utf-8", "expected POST\n");
+            response.respond(405, "expected POST\n");
             return;
         }
         byte[] image = request.body().readNBytes(MOST_BYTES + 1);
         if (image.length > MOST_BYTES) {
-            answer(response, 413, "text/plain; charset=utf-8", "expected " + MOST_BYTES + " octets at most\n");
+            response.respond(413, "expected " + MOST_BYTES + " bytes at most\n");
             return;
         }
         try {
             List<Classifier.Guess> guesses = Classifier.shared().classify(Picture.decode(image));
-            answer(response, 200, "application/json", json(guesses.subList(0, LABELS)));
+            response.json(200, json(guesses.subList(0, LABELS)).getBytes(StandardCharsets.UTF_8));
         } catch (IllegalArgumentException e) {
-            answer(response, 400, "text/plain; charset=utf-8", e.getMessage() + "\n");
+            response.respond(400, e.getMessage() + "\n");
         }
     }
 
@@ -44,14 +43,5 @@ final class Classify implements BlockingHandler {
                         guess.texture().label(),
                         guess.probability()))
                 .collect(Collectors.joining(",", "{\"labels\":[", "]}\n"));
-    }
-
-    private static void answer(BlockingResponse response, int status, String type, String text) throws IOException {
-        byte[] octets = text.getBytes(StandardCharsets.UTF_8);
-        response.head(new DefaultHttp2Headers(false)
-                .status(Integer.toString(status))
-                .set("content-type", type)
-                .set("content-length", Integer.toString(octets.length)));
-        response.body().write(octets);
     }
 }

@@ -30,7 +30,8 @@ class ArchitectureTest {
     private static final Path DRAWING = ROOT.resolve("docs/architecture.svg");
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
-    private static final Pattern PACKAGE_NAME = Pattern.compile("`((?:core|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+    private static final Pattern PACKAGE_NAME =
+            Pattern.compile("`((?:core|aws|micrometer|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final JavaClasses CLASSES = classes();
     private static final PackageGraph GRAPH = PackageGraph.of(CLASSES);
     private static final Plan PLAN = Plan.read();
@@ -140,7 +141,7 @@ class ArchitectureTest {
     void should_hold_that_one_package_of_each_end_sees_the_aws_sdk() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages(BASE + "core.lambda..", BASE + "worker.aws..", BASE + "bench..")
+                .resideOutsideOfPackages(BASE + "aws..", BASE + "worker.aws..", BASE + "bench..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("software.amazon..")
@@ -151,7 +152,7 @@ class ArchitectureTest {
     void should_hold_that_the_lambda_launcher_knows_the_spi_only() {
         noClasses()
                 .that()
-                .resideInAPackage(BASE + "core.lambda..")
+                .resideInAPackage(BASE + "aws..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(BASE + "core", INTERNAL + ".")

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.it.docker;
 
+import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.PoolSnapshot;

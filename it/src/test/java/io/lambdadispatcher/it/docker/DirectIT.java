@@ -2,9 +2,9 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.aws.LambdaInvoker;
+import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.lambda.LambdaInvoker;
-import io.lambdadispatcher.core.lambda.LambdaLauncher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.it.docker;
 
-import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.IOException;

@@ -2,7 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.lambda.LambdaLauncher;
+import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;

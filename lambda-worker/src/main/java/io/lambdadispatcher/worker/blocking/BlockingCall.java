@@ -7,8 +7,11 @@ import io.lambdadispatcher.worker.internal.exchange.HandlerCall;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -19,19 +22,18 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     private final BlockingHandler handler;
     private final BodyInput input;
     private final BodyOutput output;
+    private final BlockingAnswer answer;
 
     private volatile @Nullable Long goneAtNanos;
     /** Of the event loop. */
     private @Nullable Consumer<Duration> drainListener;
-
-    private boolean headSent;
-    private @Nullable Http2Headers trailers;
 
     BlockingCall(BlockingHandler handler, Request request, Response response) {
         super(request, response);
         this.handler = handler;
         this.input = new BodyInput(request.body());
         this.output = new BodyOutput(this, response);
+        this.answer = new BlockingAnswer(response, output);
     }
 
     void start(Executor threads) {
@@ -51,32 +53,15 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     @Override
     protected void call() {
         try {
-            handler.handle(this, new Answer());
-            output.flush();
-            if (headSent) {
-                finish();
-            } else {
-                String text = "handler returned without a response, expected head()";
-                fail("blocking handler", new IllegalStateException(text), text);
-            }
+            handler.handle(this, answer);
+            answer.end();
         } catch (Throwable e) {
-            fail("blocking handler", e, e.getClass().getName());
+            fail("blocking handler", e, "");
         }
     }
 
-    private void finish() {
-        if (trailers == null) {
-            response.end();
-        } else {
-            response.end(trailers);
-        }
-    }
-
-    void sendHeadIfMissing() {
-        if (!headSent) {
-            response.head(200);
-            headSent = true;
-        }
+    void sendHead() {
+        answer.sendHead();
     }
 
     void verifyWanted() throws IOException {
@@ -97,13 +82,46 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     }
 
     @Override
-    public Http2Headers headers() {
-        return request.headers();
+    public String scheme() {
+        return textOf(request.headers().scheme());
     }
 
     @Override
-    public Http2Headers trailers() {
-        return input.trailers();
+    public String authority() {
+        return textOf(request.headers().authority());
+    }
+
+    private static String textOf(@Nullable CharSequence value) {
+        return value == null ? "" : value.toString();
+    }
+
+    @Override
+    public @Nullable String header(String name) {
+        return request.header(name);
+    }
+
+    @Override
+    public Map<String, List<String>> headers() {
+        return mapOf(request.headers());
+    }
+
+    @Override
+    public Map<String, List<String>> trailers() {
+        return mapOf(input.trailers());
+    }
+
+    private static Map<String, List<String>> mapOf(Http2Headers headers) {
+        Map<String, List<String>> map = new LinkedHashMap<>();
+        for (CharSequence name : headers.names()) {
+            if (name.charAt(0) != ':') {
+                map.put(
+                        name.toString(),
+                        headers.getAll(name).stream()
+                                .map(CharSequence::toString)
+                                .toList());
+            }
+        }
+        return Collections.unmodifiableMap(map);
     }
 
     @Override
@@ -138,41 +156,12 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     }
 
     @Override
-    public @Nullable ErrorCode cancellation() {
-        return request.cancellation();
+    public boolean isCancelled() {
+        return request.cancellation() != null;
     }
 
     @Override
     public InputStream body() {
         return input;
-    }
-
-    private final class Answer implements BlockingResponse {
-        @Override
-        public void interim(Http2Headers head) {
-            response.interim(head);
-        }
-
-        @Override
-        public void head(Http2Headers head) {
-            response.head(head);
-            headSent = true;
-        }
-
-        @Override
-        public void head(int status) {
-            response.head(status);
-            headSent = true;
-        }
-
-        @Override
-        public OutputStream body() {
-            return output;
-        }
-
-        @Override
-        public void trailers(Http2Headers fields) {
-            trailers = fields;
-        }
     }
 }

@@ -1,21 +1,61 @@
 package io.lambdadispatcher.worker.blocking;
 
-import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Map;
 
-/** The response of a handler that may block: {@link #head}, the body, perhaps {@link #trailers}. */
+/**
+ * The response of a handler that may block: status and headers, the body, perhaps trailers. It ends when the handler returns. Of the handler's
+ * thread.
+ */
 public interface BlockingResponse {
-    void interim(Http2Headers head);
-
-    void head(Http2Headers head);
-
-    void head(int status);
+    /**
+     * Sends an interim response, such as 103 (Early Hints).
+     *
+     * @param status 100 to 199, 101 excepted
+     * @throws IllegalArgumentException if the status or a header cannot be sent
+     */
+    void interim(int status, Map<String, String> headers);
 
     /**
-     * Blocks while too much waits to be sent. Small writes are gathered until {@code flush}. The head goes first: writing without one sends status 200.
+     * Sets the status. Default: 200.
+     *
+     * @param status 200 to 999
+     * @throws IllegalStateException if the head has been sent, with the body's first bytes
+     */
+    BlockingResponse status(int status);
+
+    /**
+     * Adds a header.
+     *
+     * @param name sent in lower case
+     * @param value characters of ISO 8859-1
+     * @throws IllegalArgumentException if the header cannot be sent
+     * @throws IllegalStateException if the head has been sent, with the body's first bytes
+     */
+    BlockingResponse header(String name, String value);
+
+    /**
+     * Returns the body. It blocks while too much waits to be sent. Small writes are gathered until {@code flush}, or until the handler returns.
+     * The head goes first.
      */
     OutputStream body();
 
-    /** To be sent when the handler returns. */
-    void trailers(Http2Headers trailers);
+    /**
+     * Adds a trailer, sent after the body when the handler returns.
+     *
+     * @throws IllegalArgumentException if the trailer cannot be sent
+     */
+    BlockingResponse trailer(String name, String value);
+
+    /** Responds with a text in UTF-8 and its {@code content-length}. */
+    void respond(int status, String text) throws IOException;
+
+    /** Responds with a body and its {@code content-length}. */
+    void respond(int status, String contentType, byte[] body) throws IOException;
+
+    /** Responds with JSON in UTF-8 and its {@code content-length}. */
+    default void json(int status, byte[] json) throws IOException {
+        respond(status, "application/json", json);
+    }
 }

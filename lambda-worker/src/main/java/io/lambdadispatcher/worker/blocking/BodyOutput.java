@@ -88,7 +88,7 @@ final class BodyOutput extends OutputStream {
     }
 
     private void send(ByteBuf octets) throws IOException {
-        call.sendHeadIfMissing();
+        call.sendHead();
         if (!to.write(octets)) {
             awaitWritable();
         }
@@ -109,10 +109,17 @@ final class BodyOutput extends OutputStream {
         }
     }
 
-    /** Forgets what was not flushed. */
-    void drop() {
+    /** What was not flushed, the caller's from now on. */
+    @Nullable
+    ByteBuf takeGathered() {
         ByteBuf left = gathered;
         gathered = null;
+        return left;
+    }
+
+    /** Forgets what was not flushed. */
+    void drop() {
+        ByteBuf left = takeGathered();
         if (left != null) {
             left.release();
         }

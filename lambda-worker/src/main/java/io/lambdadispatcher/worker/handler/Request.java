@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.handler;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ScheduledExecutorService;
@@ -22,6 +23,16 @@ public interface Request {
     default String path() {
         CharSequence path = headers().path();
         return path == null ? "" : path.toString();
+    }
+
+    /**
+     * Returns the first value of a header, or {@code null} if there is none.
+     *
+     * @param name in any case
+     */
+    default @Nullable String header(CharSequence name) {
+        CharSequence value = headers().get(AsciiString.of(name).toLowerCase());
+        return value == null ? null : value.toString();
     }
 
     RequestBody body();

@@ -17,6 +17,15 @@ public interface RequestBody {
      */
     void read(BodyReader reader);
 
+    /**
+     * Gathers the whole body, then calls {@code then} on the event loop. A longer body is answered with 413, and one that breaks off with
+     * nothing, because nobody is left to be answered. Event loop only.
+     *
+     * @param maxBytes 0 or more; so much memory this request may take
+     * @throws IllegalStateException if there is a reader already
+     */
+    void readAll(int maxBytes, WholeBody then);
+
     /** Hands over nothing more, {@link BodyReader#onEnd} included, until {@link #resume}. Takes effect at once on the event loop, else soon. */
     void pause();
 

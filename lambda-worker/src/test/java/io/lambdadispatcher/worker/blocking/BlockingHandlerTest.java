@@ -28,7 +28,7 @@ class BlockingHandlerTest {
         new Random(2).nextBytes(sent);
         BlockingHandler handler = (request, response) -> {
             byte[] all = request.body().readAllBytes();
-            response.head(201);
+            response.status(201);
             response.body().write(all);
         };
         for (var wrapped : new io.lambdadispatcher.worker.handler.Handler[] {
@@ -80,7 +80,7 @@ class BlockingHandlerTest {
                 request.body().read();
                 seen.add("read");
             } catch (IOException e) {
-                seen.add("stopped " + request.cancellation());
+                seen.add("stopped " + request.isCancelled());
             }
         };
         try (Harness harness = new Harness(handler.asHandler())) {
@@ -90,7 +90,7 @@ class BlockingHandlerTest {
             stream.cancel(ErrorCode.CANCELLED);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.CANCELLED);
             assertThat(seen.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
-                    .isEqualTo("stopped CANCELLED");
+                    .isEqualTo("stopped true");
         }
     }
 
@@ -104,9 +104,9 @@ class BlockingHandlerTest {
         try (Harness harness = new Harness(handler.asHandler())) {
             ScriptedStream stream = harness.stream();
             stream.request(get("/throw"), 0, true);
-            assertThat(stream.take(ScriptedStream.Reset.class).text()).isEqualTo("java.io.IOException");
+            assertThat(stream.take(ScriptedStream.Reset.class).text()).isEmpty();
             stream.request(get("/"), 0, true);
-            assertThat(stream.take(ScriptedStream.Reset.class).text()).contains("expected head()");
+            assertThat(stream.take(ScriptedStream.Reset.class).text()).isEmpty();
         }
     }
 }

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
@@ -18,18 +19,30 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Ticker;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The public side of an embedder's request. Publishers and subscribers may use any thread; all state is confined to the event loop the
  * exchange was given.
  */
 public final class EmbeddedExchange implements ResponseSink {
+    private static final Logger log = LoggerFactory.getLogger(EmbeddedExchange.class);
+    private static final SeldomLog warnings = new SeldomLog(log, Ticker.systemTicker());
+
     private final EventLoop loop;
+    private final Duration unreadTimeout;
     private final CompletableFuture<DispatchResponse> response = new CompletableFuture<>();
     private final CompletableFuture<Http2Headers> trailers = new CompletableFuture<>();
     private final RequestBody requestBody = new RequestBody();
@@ -38,27 +51,30 @@ public final class EmbeddedExchange implements ResponseSink {
     private final Object client;
     private @Nullable RequestSink request;
     private final ContentLength requestLength = new ContentLength();
+    private @Nullable Future<?> unreadTimer;
     private boolean ended;
 
-    private EmbeddedExchange(EventLoop loop, @Nullable String client) {
+    private EmbeddedExchange(EventLoop loop, @Nullable String client, Duration unreadTimeout) {
         this.loop = loop;
+        this.unreadTimeout = unreadTimeout;
         this.client = client == null ? EMBEDDER : client;
     }
 
     /**
      * Any thread. The stage fails with {@link DispatchException}, or with the error of the request's body. Cancelling its future cancels the request.
      *
+     * @param unreadTimeout the response is cancelled if nobody has begun to read its body by then
      * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
      */
     public static CompletionStage<DispatchResponse> start(
-            EventLoop loop, ExchangeOpener opener, DispatchRequest request) {
-        if (Exchange.isTunnel(request.head())) {
+            EventLoop loop, ExchangeOpener opener, DispatchRequest request, Duration unreadTimeout) {
+        if (Exchange.isTunnel(request.headers())) {
             // Its two directions would end apart, for which a response that completes has no word.
             throw new IllegalArgumentException("request with method CONNECT, expected one that is no tunnel");
         }
         boolean bodyless = request.body() == null;
-        Http2Headers head = RequestHeaders.head(request.head(), bodyless);
-        EmbeddedExchange exchange = new EmbeddedExchange(loop, request.client());
+        Http2Headers head = RequestHeaders.head(request.headers(), bodyless);
+        EmbeddedExchange exchange = new EmbeddedExchange(loop, request.client(), unreadTimeout);
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {
                 exchange.cancel();
@@ -89,7 +105,17 @@ public final class EmbeddedExchange implements ResponseSink {
         requestLength.expectRequest(head);
         request = opener.open(head, body == null, this);
         if (body != null) {
-            body.subscribe(requestBody);
+            guarded("publisher of a request's body", () -> body.subscribe(requestBody), requestBody::onError);
+        }
+    }
+
+    /** Calls the program's code, which shares this event loop with others: what it throws fails this exchange only. */
+    static void guarded(String what, Runnable call, Consumer<Throwable> onThrown) {
+        try {
+            call.run();
+        } catch (Throwable e) {
+            warnings.warn("the {} failed", what, e);
+            onThrown.accept(e);
         }
     }
 
@@ -125,10 +151,34 @@ public final class EmbeddedExchange implements ResponseSink {
     public void onHead(Http2Headers head, boolean end) {
         HopByHop.removeFromResponse(head);
         int status = StatusCode.parse(head.status());
-        response.complete(new DispatchResponse(status, head, responseBody, trailers));
+        response.complete(new DispatchResponse(status, head, responseBody, responseBody::discard, trailers));
         if (end) {
             finish(EmptyHttp2Headers.INSTANCE);
+        } else if (!responseBody.isClaimed()) {
+            unreadTimer = loop.schedule(this::onUnread, unreadTimeout.toNanos(), TimeUnit.NANOSECONDS);
         }
+    }
+
+    /** Somebody reads the response's body, or has said that nobody will. */
+    void onBodyClaimed() {
+        Future<?> timer = unreadTimer;
+        if (timer != null) {
+            unreadTimer = null;
+            timer.cancel(false);
+        }
+    }
+
+    private void onUnread() {
+        String detail = "nobody has read the response's body within " + unreadTimeout
+                + ", expected a subscriber, bodyAsBytes(), bodyAsString() or discard()";
+        warnings.warn("request cancelled: {}", detail);
+        cancel();
+        responseBody.expire(exception(new Failure(Failure.Kind.TIMEOUT, detail)));
+    }
+
+    private static DispatchException exception(Failure failure) {
+        return new DispatchException(
+                failure.kind().name(), failure.kind().status().code(), failure.detail());
     }
 
     @Override
@@ -150,17 +200,24 @@ public final class EmbeddedExchange implements ResponseSink {
         requestBody.stop();
         trailers.complete(fields);
         responseBody.end(null);
+        forgetTimerOfEmptyBody();
+    }
+
+    private void forgetTimerOfEmptyBody() {
+        if (!responseBody.isWaiting()) {
+            onBodyClaimed();
+        }
     }
 
     @Override
     public void onFailure(Failure failure) {
         ended = true;
         requestBody.stop();
-        DispatchException error = new DispatchException(
-                failure.kind().name(), failure.kind().status().code(), failure.detail());
+        DispatchException error = exception(failure);
         response.completeExceptionally(error);
         trailers.completeExceptionally(error);
         responseBody.end(error);
+        forgetTimerOfEmptyBody();
     }
 
     @Override
@@ -185,7 +242,7 @@ public final class EmbeddedExchange implements ResponseSink {
                 } else {
                     subscription = given;
                     asked = true;
-                    given.request(1);
+                    ask();
                 }
             });
         }
@@ -194,10 +251,14 @@ public final class EmbeddedExchange implements ResponseSink {
         public void onNext(ByteBuf data) {
             onLoop(() -> {
                 if (stopped || request == null) {
-                    data.release();
+                    ReferenceCountUtil.safeRelease(data);
                     return;
                 }
                 asked = false;
+                if (data.refCnt() == 0) {
+                    refuse("a buffer of the request's body has been released, expected one that the publisher owns");
+                    return;
+                }
                 if (!requestLength.add(data.readableBytes(), false)) {
                     data.release();
                     refuse("the request's body is longer than its content-length");
@@ -248,8 +309,7 @@ public final class EmbeddedExchange implements ResponseSink {
         }
 
         private void refuse(String why) {
-            Failure.Kind kind = Failure.Kind.BAD_REQUEST;
-            breakOff(new DispatchException(kind.name(), kind.status().code(), why));
+            breakOff(exception(new Failure(Failure.Kind.BAD_REQUEST, why)));
         }
 
         private void breakOff(Throwable error) {
@@ -272,8 +332,9 @@ public final class EmbeddedExchange implements ResponseSink {
         }
 
         private void ask() {
-            if (!stopped && subscription != null) {
-                subscription.request(1);
+            Flow.Subscription given = subscription;
+            if (!stopped && given != null) {
+                guarded("publisher of a request's body", () -> given.request(1), this::onError);
             }
         }
 
@@ -281,7 +342,7 @@ public final class EmbeddedExchange implements ResponseSink {
             if (!stopped) {
                 stopped = true;
                 if (subscription != null) {
-                    subscription.cancel();
+                    guarded("publisher of a request's body", subscription::cancel, thrown -> {});
                 }
             }
         }

@@ -4,19 +4,26 @@ import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A response body for one subscriber. What it has not asked for waits here, and is charged to the worker's window. State is confined to the
  * exchange's event loop, on which the subscriber is called.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
-    private static final Logger log = LoggerFactory.getLogger(ResponseBody.class);
+    private static final String SUBSCRIBER = "subscriber of a response's body";
+
+    private static final Flow.Subscription NOTHING = new Flow.Subscription() {
+        @Override
+        public void request(long n) {}
+
+        @Override
+        public void cancel() {}
+    };
 
     private final EmbeddedExchange exchange;
     private final ArrayDeque<ByteBuf> waiting = new ArrayDeque<>(4);
     private Flow.@Nullable Subscriber<? super ByteBuf> subscriber;
+    private boolean claimed;
     private long demand;
     private boolean ended;
     private @Nullable Throwable error;
@@ -30,13 +37,17 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     @Override
     public void subscribe(Flow.Subscriber<? super ByteBuf> given) {
         exchange.onLoop(() -> {
-            if (subscriber != null) {
-                given.onSubscribe(this);
-                given.onError(new IllegalStateException("a response body can be subscribed to once"));
+            if (claimed) {
+                tell(() -> {
+                    given.onSubscribe(NOTHING);
+                    given.onError(new IllegalStateException(
+                            "the response's body was read or discarded before, expected once"));
+                });
                 return;
             }
+            claim();
             subscriber = given;
-            given.onSubscribe(this);
+            EmbeddedExchange.guarded(SUBSCRIBER, () -> given.onSubscribe(this), thrown -> cancel());
             deliver();
         });
     }
@@ -46,11 +57,45 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         exchange.onLoop(() -> {
             if (n <= 0) {
                 end(new IllegalArgumentException("request(" + n + "), expected more than 0"));
+                exchange.cancel();
                 return;
             }
             demand = demand + n < 0 ? Long.MAX_VALUE : demand + n;
             deliver();
         });
+    }
+
+    /** Nobody will read the body. Harmless when called again. Any thread. */
+    void discard() {
+        exchange.onLoop(() -> {
+            if (!claimed) {
+                claim();
+                close();
+                exchange.cancel();
+            }
+        });
+    }
+
+    private void claim() {
+        claimed = true;
+        exchange.onBodyClaimed();
+    }
+
+    /** Nobody has read it in time: drops what waits. Whoever comes now is only told. */
+    void expire(Throwable cause) {
+        ended = true;
+        error = cause;
+        dropWaiting();
+    }
+
+    /** Somebody reads the body, or has said that nobody will. */
+    boolean isClaimed() {
+        return claimed;
+    }
+
+    /** Bytes wait for a reader, or may still come. */
+    boolean isWaiting() {
+        return !ended || !waiting.isEmpty();
     }
 
     @Override
@@ -98,23 +143,27 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         delivering = false;
         if (ended && !closed && (waiting.isEmpty() || error != null)) {
             close();
-            if (error == null) {
-                to.onComplete();
-            } else {
-                to.onError(error);
-            }
+            Throwable cause = error;
+            tell(() -> {
+                if (cause == null) {
+                    to.onComplete();
+                } else {
+                    to.onError(cause);
+                }
+            });
         }
+    }
+
+    private static void tell(Runnable call) {
+        EmbeddedExchange.guarded(SUBSCRIBER, call, thrown -> {});
     }
 
     /** A subscriber that throws, which it must not, has cancelled (Reactive Streams 2.13); others are on this event loop, too. */
     private void pass(ByteBuf next, Flow.Subscriber<? super ByteBuf> to) {
-        try {
-            to.onNext(next);
-        } catch (RuntimeException e) {
-            log.error("the subscriber of a response body failed", e);
+        EmbeddedExchange.guarded(SUBSCRIBER, () -> to.onNext(next), thrown -> {
             close();
             exchange.cancel();
-        }
+        });
     }
 
     private void close() {

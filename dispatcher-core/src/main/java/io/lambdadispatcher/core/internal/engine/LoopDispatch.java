@@ -10,8 +10,10 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -26,6 +28,7 @@ final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
     private static final long LOOK_MILLIS = 20;
+    private static final String NOT_THE_WORKER_PORT = "this is not the worker port, and workers have to dial that one";
 
     private final EventLoop loop;
     private final RequestRouter router;
@@ -86,10 +89,13 @@ final class LoopDispatch implements ExchangeOpener {
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
+        if (AsciiString.contentEquals(head.path(), Endpoints.CONTROL_PATH)) {
+            return fail(null, head, response, new Failure(Failure.Kind.NO_FUNCTION, NOT_THE_WORKER_PORT));
+        }
         String function;
         try {
             function = router.route(head);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             log.error("the router failed for {} {}", head.method(), head.path(), e);
             return fail(null, head, response, new Failure(Failure.Kind.ROUTER_FAILED, "the router failed"));
         }

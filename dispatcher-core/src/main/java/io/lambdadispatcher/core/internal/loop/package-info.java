@@ -1,4 +1,4 @@
-/** What belongs to one event loop: its time and its queues of deadlines. */
+/** What event loops need and no one else: their time, their queues of deadlines, and a log that costs them little. */
 @NullMarked
 package io.lambdadispatcher.core.internal.loop;
 

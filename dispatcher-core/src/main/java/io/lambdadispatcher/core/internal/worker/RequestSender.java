@@ -154,4 +154,9 @@ final class RequestSender implements DataOutlet.Listener {
         }
         stream.onRequestTaken(own);
     }
+
+    @Override
+    public void onMisused() {
+        stream.onBodyMisused();
+    }
 }

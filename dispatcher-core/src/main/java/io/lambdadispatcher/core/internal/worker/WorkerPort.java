@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;

@@ -60,6 +60,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
      */
     private static final int MAX_CANCELLED_BYTES = 64 * 1024;
 
+    private static final String BODY_MISUSED =
+            "a buffer of the request's body was released or changed after it had been given to the dispatcher, which owns it";
+
     private final WorkerConnection connection;
     private final Http2Stream http2;
     private final WindowLedger window = new WindowLedger();
@@ -213,6 +216,20 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
         if (own > 0 && attempt != null) {
             attempt.onRequestTaken(own);
+        }
+    }
+
+    /** What the embedding program gave as a request's body was released or changed before it was sent. */
+    void onBodyMisused() {
+        if (state != State.CLOSED) {
+            Attempt current = attempt;
+            attempt = null;
+            connection.handler.reset(http2, Http2Error.INTERNAL_ERROR);
+            close("a request's body was misused");
+            if (current != null) {
+                connection.pooled.onExchangeEnd(false);
+                current.onFailure(new Failure(Failure.Kind.BAD_REQUEST, BODY_MISUSED));
+            }
         }
     }
 

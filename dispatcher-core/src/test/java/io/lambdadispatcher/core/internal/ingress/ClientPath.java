@@ -25,6 +25,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -306,15 +307,17 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
         @Override
         void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
-            DispatchRequest request = DispatchRequest.of("POST", "a", "/");
-            request.head().add(fields);
-            DispatchRequest whole = new DispatchRequest(
-                    request.head(),
-                    body.isEmpty() ? null : publisher(body),
-                    withTrailers == null ? null : CompletableFuture.completedFuture(withTrailers),
-                    null);
             try {
-                answer = EmbeddedExchange.start(channel.eventLoop(), context().account(), whole)
+                DispatchRequest.Builder request = DispatchRequest.post("/").authority("a");
+                fields.forEach(field -> request.header(field.getKey(), field.getValue()));
+                if (!body.isEmpty()) {
+                    request.body(publisher(body));
+                }
+                if (withTrailers != null) {
+                    request.trailers(CompletableFuture.completedFuture(withTrailers));
+                }
+                answer = EmbeddedExchange.start(
+                                channel.eventLoop(), context().account(), request.build(), Duration.ofSeconds(30))
                         .toCompletableFuture();
             } catch (IllegalArgumentException e) {
                 refused = true;

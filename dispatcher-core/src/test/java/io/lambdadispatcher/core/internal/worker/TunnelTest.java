@@ -128,7 +128,8 @@ class TunnelTest {
                 assertThat(end.requestBytes()).isEqualTo(7);
                 assertThat(end.responseBytes()).isEqualTo(workerFirst ? 10 : 20);
             }
-            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            dispatcher.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
         }
     }
@@ -141,7 +142,8 @@ class TunnelTest {
             worker.respond(3, status("200"), true);
             head(client);
             assertThat(client.getInputStream().read()).isEqualTo(-1);
-            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            dispatcher.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             send(client, "more");
             worker.expect("3 DATA 4");
             client.close();
@@ -183,7 +185,8 @@ class TunnelTest {
             client.setSoLinger(true, 0);
             client.close();
             worker.expect("3 CANCEL " + ErrorCode.CANCELLED.code());
-            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            dispatcher.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
             assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
         }
@@ -202,11 +205,13 @@ class TunnelTest {
             send(client, "x".repeat(bytes));
             client.shutdownOutput();
             assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
-            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            dispatcher.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
             worker.read(5);
             assertThat(worker.dataBefore(5, "5 DATA 0 end")).isEqualTo(bytes);
-            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/then"));
+            dispatcher.dispatch(
+                    DispatchRequest.builder("GET", "/then").authority("a").build());
             worker.expect("5 REQUEST_HEAD /then end");
         }
     }
@@ -296,7 +301,8 @@ class TunnelTest {
             worker.read(3);
             worker.dataUntil(3, "3 CANCEL " + ErrorCode.CANCELLED.code());
             worker.respond(3, status("204"), true);
-            dispatcher.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            dispatcher.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
         }
     }
@@ -377,7 +383,8 @@ class TunnelTest {
 
     @Test
     void should_refuse_a_tunnel_of_the_embedding_program() {
-        assertThatThrownBy(() -> dispatcher.dispatch(DispatchRequest.of("CONNECT", "a", "/ws")))
+        assertThatThrownBy(() -> dispatcher.dispatch(
+                        DispatchRequest.builder("CONNECT", "/ws").authority("a").build()))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -77,8 +77,10 @@ class WorkerHttpRulesTest {
     /** @return the response's head after its end; {@code null} if it was refused. Of a method that is not sent twice */
     private @Nullable Http2Headers respond(String method, Frames frames) throws Exception {
         try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(1)) {
-            CompletableFuture<DispatchResponse> response =
-                    dispatcher.dispatch(DispatchRequest.of(method, "a", "/a")).toCompletableFuture();
+            CompletableFuture<DispatchResponse> response = dispatcher
+                    .dispatch(
+                            DispatchRequest.builder(method, "/a").authority("a").build())
+                    .toCompletableFuture();
             worker.expect("3 REQUEST_HEAD /a end");
             worker.octets(3, out -> {
                 try {

@@ -144,8 +144,10 @@ class WorkerLimitsTest {
     @Test
     void should_pass_on_a_thousand_interim_responses_and_no_more() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
-            CompletableFuture<DispatchResponse> response =
-                    dispatcher.dispatch(DispatchRequest.of("GET", "a", "/a")).toCompletableFuture();
+            CompletableFuture<DispatchResponse> response = dispatcher
+                    .dispatch(
+                            DispatchRequest.builder("GET", "/a").authority("a").build())
+                    .toCompletableFuture();
             worker.expect("3 REQUEST_HEAD /a end");
             HeadEncoder encoder = new HeadEncoder();
             worker.octets(3, out -> {

@@ -96,7 +96,7 @@ class WorkerSideTest {
     }
 
     private CompletableFuture<DispatchResponse> get(String path) {
-        return send(DispatchRequest.of("GET", "a", path));
+        return send(DispatchRequest.builder("GET", path).authority("a").build());
     }
 
     /** Where the requests of the embedding program are on the event loop of its workers. */
@@ -224,8 +224,10 @@ class WorkerSideTest {
     void should_end_the_request_when_the_response_ends_first() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1);
                 SubmissionPublisher<ByteBuf> body = new SubmissionPublisher<>()) {
-            CompletableFuture<DispatchResponse> response =
-                    send(DispatchRequest.of("POST", "a", "/early").withBody(body));
+            CompletableFuture<DispatchResponse> response = send(DispatchRequest.builder("POST", "/early")
+                    .authority("a")
+                    .body(body)
+                    .build());
             worker.expect("3 REQUEST_HEAD /early");
             worker.respond(3, ok(), true);
             assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
@@ -255,8 +257,10 @@ class WorkerSideTest {
     void should_reset_the_stream_of_a_cancelled_request_that_the_worker_does_not_take() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.hold(3);
-            CompletableFuture<DispatchResponse> unwanted =
-                    send(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(1, 200_000)));
+            CompletableFuture<DispatchResponse> unwanted = send(DispatchRequest.builder("POST", "/a")
+                    .authority("a")
+                    .body(synchronous(1, 200_000))
+                    .build());
             worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE);
             unwanted.cancel(true);
             worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
@@ -273,15 +277,18 @@ class WorkerSideTest {
         try (Dispatcher ofOneLoop = ofOneLoop();
                 ScriptedWorker worker =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
-            CompletableFuture<DispatchResponse> response =
-                    ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/a")).toCompletableFuture();
+            CompletableFuture<DispatchResponse> response = ofOneLoop
+                    .dispatch(
+                            DispatchRequest.builder("GET", "/a").authority("a").build())
+                    .toCompletableFuture();
             worker.expect("3 REQUEST_HEAD /a end");
             worker.respond(3, ok(), false);
             CompletableFuture<Void> cancelled = new CompletableFuture<>();
             response.get(10, TimeUnit.SECONDS).body().subscribe(new CancellingWithin(cancelled));
             worker.data(3, 10, true);
             cancelled.get(10, TimeUnit.SECONDS);
-            ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            ofOneLoop.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
         }
     }
@@ -332,7 +339,8 @@ class WorkerSideTest {
     @Test
     void should_send_a_refused_request_to_another_worker() throws Exception {
         try (ScriptedWorker first = worker("w1").ready(1)) {
-            CompletableFuture<DispatchResponse> response = send(DispatchRequest.of("POST", "a", "/a"));
+            CompletableFuture<DispatchResponse> response =
+                    send(DispatchRequest.builder("POST", "/a").authority("a").build());
             first.expect("3 REQUEST_HEAD /a end");
             first.say(new ControlMessage.Drain(DrainReason.IDLE, 1000));
             try (ScriptedWorker second = worker("w2").ready(1)) {
@@ -379,7 +387,8 @@ class WorkerSideTest {
         }
         try (ScriptedWorker worker = worker("w").ready(1)) {
             for (boolean end : new boolean[] {true, false}) {
-                CompletableFuture<DispatchResponse> response = send(DispatchRequest.of(method, "a", "/a"));
+                CompletableFuture<DispatchResponse> response = send(
+                        DispatchRequest.builder(method, "/a").authority("a").build());
                 worker.expect("3 REQUEST_HEAD /a end");
                 worker.respond(3, head, end);
                 assertThat(failure(response))
@@ -421,12 +430,15 @@ class WorkerSideTest {
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(2);
                 ScriptedWorker second = new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w2", SECRET)) {
             CompletableFuture<DispatchResponse> tooLong = ofOneLoop
-                    .dispatch(DispatchRequest.of("GET", "a", "/" + "x".repeat(300_000)))
+                    .dispatch(DispatchRequest.builder("GET", "/" + "x".repeat(300_000))
+                            .authority("a")
+                            .build())
                     .toCompletableFuture();
             first.expect("5 RST_STREAM 1");
             assertThat(failure(tooLong)).returns("BAD_REQUEST", DispatchException::kind);
             second.ready(1).awaitRead(5);
-            ofOneLoop.dispatch(DispatchRequest.of("GET", "a", "/next"));
+            ofOneLoop.dispatch(
+                    DispatchRequest.builder("GET", "/next").authority("a").build());
             first.expect("3 REQUEST_HEAD /next end");
         }
     }
@@ -642,7 +654,8 @@ class WorkerSideTest {
             worker.data(9, 1000, false);
             worker.awaitRead(11);
             assertThat(unread.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
-            CompletableFuture<DispatchResponse> begun = send(DispatchRequest.of("POST", "a", "/a"));
+            CompletableFuture<DispatchResponse> begun =
+                    send(DispatchRequest.builder("POST", "/a").authority("a").build());
             worker.expect("7 REQUEST_HEAD /a end");
             List<CompletableFuture<DispatchResponse>> harmless = new ArrayList<>();
             for (int stream : new int[] {5, 3}) {
@@ -839,7 +852,7 @@ class WorkerSideTest {
     void should_pass_a_request_body_on_as_it_is_taken() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1);
                 SubmissionPublisher<ByteBuf> body = new SubmissionPublisher<>()) {
-            send(DispatchRequest.of("POST", "a", "/a").withBody(body));
+            send(DispatchRequest.builder("POST", "/a").authority("a").body(body).build());
             worker.expect("3 REQUEST_HEAD /a");
             for (int i = 0; i < 3; i++) {
                 body.submit(Unpooled.buffer().writeZero(100));
@@ -858,14 +871,20 @@ class WorkerSideTest {
         try (Dispatcher ofOneLoop = ofOneLoop();
                 ScriptedWorker worker =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {
-            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/a").withBody(synchronous(parts, partBytes)));
+            ofOneLoop.dispatch(DispatchRequest.builder("POST", "/a")
+                    .authority("a")
+                    .body(synchronous(parts, partBytes))
+                    .build());
             worker.expect("3 REQUEST_HEAD /a");
             assertThat(worker.dataBefore(3, "3 DATA 0 end")).isEqualTo(parts * partBytes);
             worker.respond(3, ok(), true);
             worker.awaitRead(5);
 
             worker.hold(3);
-            ofOneLoop.dispatch(DispatchRequest.of("POST", "a", "/b").withBody(synchronous(1, 200_000)));
+            ofOneLoop.dispatch(DispatchRequest.builder("POST", "/b")
+                    .authority("a")
+                    .body(synchronous(1, 200_000))
+                    .build());
             worker.awaitHeld(3, Http2CodecUtil.DEFAULT_WINDOW_SIZE / 3);
             worker.read(3);
             worker.expect("3 REQUEST_HEAD /b");

@@ -104,7 +104,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
             handler.function.call(event, result, context);
             answer(result.toByteArray());
         } catch (Throwable e) {
-            fail("function", e, e.getClass().getName());
+            fail("function", e, "");
         } finally {
             LambdaRequest.leave();
         }

@@ -275,6 +275,6 @@ final class RequestExchange implements BodyReader, Answer {
     private void onThrew(Throwable cause) {
         FailureLog.report("runtime", request, cause);
         // The message is for the log only: this text gets as far as the client.
-        response.fail(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
+        response.fail(ErrorCode.HANDLER_FAILED, "");
     }
 }

@@ -56,7 +56,7 @@ final class WebInvocations implements RequestStreamHandler {
 
     private synchronized EventLoop loop() {
         if (loops == null) {
-            loops = ClientTransport.best().newLoops(1);
+            loops = ClientTransport.best().newLoops(1, true);
         }
         return (EventLoop) loops.next();
     }

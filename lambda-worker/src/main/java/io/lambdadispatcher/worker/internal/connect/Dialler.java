@@ -18,6 +18,7 @@ import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -38,9 +39,9 @@ public final class Dialler {
         this.tls = tls;
     }
 
-    /** For the caller to shut down. */
+    /** Of threads that keep the JVM alive. For the caller to shut down. */
     public EventLoopGroup newLoops(int threads) {
-        return transport.newLoops(threads);
+        return transport.newLoops(threads, false);
     }
 
     /** Native transport or not, for logs. */
@@ -55,7 +56,7 @@ public final class Dialler {
                 .whenCompleteAsync(
                         (resolved, failure) -> {
                             if (resolved == null) {
-                                onFailed.accept(failure);
+                                onFailed.accept(Objects.requireNonNullElse(failure.getCause(), failure));
                             } else {
                                 connect(loop, resolved, connection, onFailed);
                             }

@@ -340,7 +340,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         CharSequence status = headers.status();
         boolean accepted = status != null && AsciiString.contentEquals("200", status) && !endOfStream;
         if (isControl(streamId)) {
-            if (!accepted) {
+            CharSequence type = headers.get(HttpHeaderNames.CONTENT_TYPE);
+            if (!accepted || !AsciiString.contentEquals(Endpoints.MEDIA_TYPE, type)) {
                 onRefused(status);
             }
             return;
@@ -354,7 +355,12 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private void onRefused(@Nullable CharSequence status) {
         refusal = Math.max(0, StatusCode.parse(status));
-        close("the dispatcher refused the worker with status " + status);
+        boolean fromWorkerPort = refusal == 401 || refusal == 403 || refusal == 429;
+        close(
+                fromWorkerPort
+                        ? "the dispatcher refused the worker with status " + status
+                        : settings.authority() + " answered with status " + status
+                                + ", as no worker port does: is it another port of the dispatcher, or another server?");
     }
 
     @Override

@@ -7,13 +7,18 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reports every 5 s how the process and this event loop fare. Reads the process's CPU time through {@link ProcessHandle}, which needs no management classes. Event loop only.
  */
 final class LoadMeter {
+    private static final Logger log = LoggerFactory.getLogger(LoadMeter.class);
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long WARN_LAG_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long WARN_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MOST_PERMILLE = 0xFFFF;
 
     private final EventExecutor loop;
@@ -22,6 +27,7 @@ final class LoadMeter {
     private long reportedCpuNanos;
     private long tickDueNanos;
     private long worstLagNanos;
+    private long warnedAtNanos;
     private @Nullable Future<?> ticker;
     private @Nullable Future<?> reporter;
 
@@ -32,6 +38,7 @@ final class LoadMeter {
 
     void start() {
         reportedAtNanos = now();
+        warnedAtNanos = reportedAtNanos - WARN_EVERY_NANOS;
         reportedCpuNanos = cpuNanos();
         schedule();
         reporter = loop.scheduleAtFixedRate(
@@ -64,7 +71,16 @@ final class LoadMeter {
     }
 
     private void onTick() {
-        worstLagNanos = Math.max(worstLagNanos, now() - tickDueNanos);
+        long now = now();
+        long lagNanos = now - tickDueNanos;
+        worstLagNanos = Math.max(worstLagNanos, lagNanos);
+        if (lagNanos >= WARN_LAG_NANOS && now - warnedAtNanos >= WARN_EVERY_NANOS) {
+            warnedAtNanos = now;
+            log.warn(
+                    "the event loop was late by {} ms, and all its requests with it: a handler that blocks (BlockingHandler may),"
+                            + " a garbage collection, or too little CPU",
+                    TimeUnit.NANOSECONDS.toMillis(lagNanos));
+        }
         schedule();
     }
 

@@ -1,12 +1,14 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
 import io.lambdadispatcher.wire.event.BodyBuffer;
+import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.handler.WholeBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
@@ -131,6 +133,11 @@ public final class EventExchange implements Request, RequestBody, Response {
         deliver(newReader);
     }
 
+    @Override
+    public void readAll(int maxBytes, WholeBody then) {
+        read(new BodyGatherer(maxBytes, then, () -> respond(413, BodyGatherer.tooLong(maxBytes))));
+    }
+
     private void deliver(BodyReader to) {
         try {
             if (!paused && !dataGiven) {
@@ -174,7 +181,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         if (head != null && !answer.isDone()) {
             throw new IllegalStateException("the response has a head already");
         }
-        head = newHead;
+        head = OutgoingHeaders.ofResponse(newHead);
     }
 
     private Http2Headers verifyHead() {

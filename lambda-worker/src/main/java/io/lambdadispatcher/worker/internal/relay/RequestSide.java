@@ -4,6 +4,8 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
+import io.lambdadispatcher.worker.handler.WholeBody;
+import io.lambdadispatcher.worker.internal.exchange.BodyGatherer;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -168,6 +170,11 @@ final class RequestSide implements Request, RequestBody {
         }
         reader = newReader;
         deliver();
+    }
+
+    @Override
+    public void readAll(int maxBytes, WholeBody then) {
+        read(new BodyGatherer(maxBytes, then, () -> exchange.refuseBody(maxBytes)));
     }
 
     @Override

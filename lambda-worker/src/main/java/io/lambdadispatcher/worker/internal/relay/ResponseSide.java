@@ -1,11 +1,14 @@
 package io.lambdadispatcher.worker.internal.relay;
 
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameLayout;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,6 +41,7 @@ final class ResponseSide implements Response {
 
     // Of the caller, whichever thread that is at the moment.
     private volatile Phase phase = Phase.HEAD;
+    private final ContentLength length = new ContentLength();
     private final AtomicInteger hops = new AtomicInteger();
     private final AtomicInteger hoppingBytes = new AtomicInteger();
 
@@ -56,6 +60,11 @@ final class ResponseSide implements Response {
         return ended;
     }
 
+    /** No head has been given. */
+    boolean isUntouched() {
+        return phase == Phase.HEAD;
+    }
+
     long bytes() {
         return bytes;
     }
@@ -63,18 +72,19 @@ final class ResponseSide implements Response {
     @Override
     public void interim(Http2Headers head) {
         verifyStatus(head, StatusCode.isInterim(StatusCode.parse(head.status())), "100 to 199 and not 101");
+        Http2Headers sent = OutgoingHeaders.ofResponse(head);
         advance(Phase.HEAD, Phase.HEAD, "interim()");
-        hop(() -> ifOpen(() -> out.interim(head)));
+        hop(() -> ifOpen(() -> out.interim(sent)));
     }
 
     @Override
     public void head(Http2Headers head) {
-        verifyFinal(head);
+        Http2Headers sent = verified(head);
         advance(Phase.HEAD, Phase.BODY, "head()");
         if (isDirect()) {
-            sendHead(head);
+            sendHead(sent);
         } else {
-            hop(() -> sendHead(head));
+            hop(() -> sendHead(sent));
         }
     }
 
@@ -88,9 +98,12 @@ final class ResponseSide implements Response {
     @Override
     public boolean write(ByteBuf octets) {
         try {
-            advance(Phase.BODY, Phase.BODY, "write()");
-        } catch (IllegalStateException e) {
-            octets.release();
+            verifyOwned(octets, "write()");
+            if (advance(Phase.BODY, Phase.BODY, "write()")) {
+                count(octets.readableBytes(), false);
+            }
+        } catch (RuntimeException e) {
+            release(octets);
             throw e;
         }
         if (isDirect()) {
@@ -103,7 +116,9 @@ final class ResponseSide implements Response {
 
     @Override
     public void end() {
-        advance(Phase.BODY, Phase.ENDED, "end()");
+        if (advance(Phase.BODY, Phase.ENDED, "end()")) {
+            count(0, true);
+        }
         hop(() -> ifOpen(() -> {
             out.data(Unpooled.EMPTY_BUFFER, true);
             finish(true);
@@ -112,46 +127,64 @@ final class ResponseSide implements Response {
 
     @Override
     public void end(Http2Headers trailers) {
-        advance(Phase.BODY, Phase.ENDED, "end(trailers)");
+        Http2Headers sent = OutgoingHeaders.ofTrailers(trailers);
+        if (advance(Phase.BODY, Phase.ENDED, "end(trailers)")) {
+            count(0, true);
+        }
         hop(() -> ifOpen(() -> {
-            out.trailers(trailers);
+            out.trailers(sent);
             finish(true);
         }));
     }
 
     @Override
     public void respond(Http2Headers head) {
-        verifyFinal(head);
-        advance(Phase.HEAD, Phase.ENDED, "respond()");
+        Http2Headers sent = verified(head);
+        if (advance(Phase.HEAD, Phase.ENDED, "respond()")) {
+            count(0, true);
+        }
         hop(() -> ifOpen(() -> {
-            exchange.onHead(head);
-            out.head(head, true);
+            exchange.onHead(sent);
+            out.head(sent, true);
             finish(true);
         }));
     }
 
     @Override
     public void respond(Http2Headers head, ByteBuf body) {
+        Http2Headers sent;
         try {
-            verifyFinal(head);
-            advance(Phase.HEAD, Phase.ENDED, "respond()");
+            verifyOwned(body, "respond()");
+            sent = verified(head);
+            if (advance(Phase.HEAD, Phase.ENDED, "respond()")) {
+                count(body.readableBytes(), true);
+            }
         } catch (RuntimeException e) {
-            body.release();
+            release(body);
             throw e;
         }
         if (isDirect()) {
-            sendAll(head, body);
+            sendAll(sent, body);
         } else {
-            hopWithBody(body, () -> sendAll(head, body));
+            hopWithBody(body, () -> sendAll(sent, body));
         }
     }
 
     private void sendAll(Http2Headers head, ByteBuf body) {
         if (ended) {
-            body.release();
+            release(body);
+            return;
+        }
+        if (isReleased(body)) {
             return;
         }
         exchange.onHead(head);
+        if (exchange.isHeadOnly()) {
+            body.release();
+            out.head(head, true);
+            finish(true);
+            return;
+        }
         bytes += body.readableBytes();
         if (body.readableBytes() <= FrameLayout.MAX_PAYLOAD_BYTES) {
             out.whole(head, body);
@@ -164,6 +197,13 @@ final class ResponseSide implements Response {
 
     private void send(ByteBuf octets, boolean end) {
         if (ended) {
+            release(octets);
+            return;
+        }
+        if (isReleased(octets)) {
+            return;
+        }
+        if (exchange.isHeadOnly()) {
             octets.release();
             return;
         }
@@ -227,13 +267,52 @@ final class ResponseSide implements Response {
         }
     }
 
-    private void advance(Phase from, Phase to, String call) {
+    /** @return false if nobody wants the response any more */
+    private boolean advance(Phase from, Phase to, String call) {
         Phase now = phase;
-        if (now != from && exchange.cancellation() == null) {
-            throw new IllegalStateException(call + " on a response that expects " + expected(now));
-        }
         if (now == from) {
             phase = to;
+            return true;
+        }
+        if (exchange.cancellation() == null) {
+            throw new IllegalStateException(call + " on a response that expects " + expected(now));
+        }
+        return false;
+    }
+
+    /** The response fails with what is thrown: its caller could not mend it, because the head has promised another length. */
+    private void count(int bodyBytes, boolean end) {
+        if (exchange.isHeadOnly() || length.add(bodyBytes, end)) {
+            return;
+        }
+        String text = length.isEmpty()
+                ? "the response has a body, which its status does not allow"
+                : "the response's body is " + (length.isShort() ? "shorter" : "longer") + " than its content-length";
+        phase = Phase.ENDED;
+        hop(() -> reset(ErrorCode.HANDLER_FAILED, text));
+        throw new IllegalStateException(text);
+    }
+
+    private static void verifyOwned(ByteBuf octets, String call) {
+        if (octets.refCnt() == 0) {
+            throw new IllegalArgumentException(
+                    call + " with a buffer that has been released, expected one that its caller owns");
+        }
+    }
+
+    /** One that came from another thread may have been released on its way. */
+    private boolean isReleased(ByteBuf octets) {
+        if (octets.refCnt() > 0) {
+            return false;
+        }
+        exchange.onHandlerThrew(new IllegalStateException(
+                "a buffer was released after it had been given to write() or respond(), which own it"));
+        return true;
+    }
+
+    private static void release(ByteBuf octets) {
+        if (octets.refCnt() > 0) {
+            octets.release();
         }
     }
 
@@ -245,8 +324,24 @@ final class ResponseSide implements Response {
         };
     }
 
-    private static void verifyFinal(Http2Headers head) {
-        verifyStatus(head, StatusCode.isFinal(StatusCode.parse(head.status())), "200 to 999");
+    /** Returns the head as it can be sent. What it says of the body's length holds from now on. */
+    private Http2Headers verified(Http2Headers head) {
+        int status = StatusCode.parse(head.status());
+        verifyStatus(head, StatusCode.isFinal(status), "200 to 999");
+        Http2Headers sent = OutgoingHeaders.ofResponse(head);
+        if (phase == Phase.HEAD && !expectBody(sent, status)) {
+            throw new IllegalArgumentException("content-length " + sent.getAll(HttpHeaderNames.CONTENT_LENGTH)
+                    + ", expected one number of at most 18 digits");
+        }
+        return sent;
+    }
+
+    private boolean expectBody(Http2Headers head, int status) {
+        if (exchange.isTunnelAsked() && StatusCode.isSuccess(status)) {
+            length.expectAny();
+            return true;
+        }
+        return length.expectResponse(head, status, false);
     }
 
     private static void verifyStatus(Http2Headers head, boolean good, String expected) {
@@ -290,7 +385,7 @@ final class ResponseSide implements Response {
             });
         } catch (RejectedExecutionException e) {
             log.debug("response to {} dropped, its event loop has ended", exchange.request());
-            body.release();
+            release(body);
         }
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.internal.relay;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.internal.exchange.BodyGatherer;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -34,6 +35,7 @@ final class ServedExchange {
     private final RequestSide request;
     private final ResponseSide response;
     private final boolean tunnelAsked;
+    private final boolean headOnly;
     private volatile long deadlineNanos;
     private boolean tunnelOpen;
 
@@ -47,6 +49,7 @@ final class ServedExchange {
         this.stream = stream;
         this.deadlineNanos = timeoutNanos == 0 ? NO_DEADLINE : stream.nowNanos() + timeoutNanos;
         this.tunnelAsked = Methods.isConnect(head.method());
+        this.headOnly = Methods.isHead(head.method());
         this.request = new RequestSide(this, head, requestEnded);
         this.response = new ResponseSide(this, stream);
     }
@@ -69,6 +72,15 @@ final class ServedExchange {
 
     boolean isFailed() {
         return failed;
+    }
+
+    boolean isTunnelAsked() {
+        return tunnelAsked;
+    }
+
+    /** To a HEAD request: what a handler writes is not sent, because it need not know. */
+    boolean isHeadOnly() {
+        return headOnly;
     }
 
     boolean isOver() {
@@ -108,8 +120,17 @@ final class ServedExchange {
         FailureLog.report("handler", request, cause);
         if (!response.hasEnded()) {
             failed = true;
-            // The message is for the log only: this text gets as far as the client.
-            cancel(ErrorCode.HANDLER_FAILED, cause.getClass().getName());
+            // What was thrown is for the log only: this text gets as far as the client.
+            cancel(ErrorCode.HANDLER_FAILED, "");
+        }
+    }
+
+    /** The request's body is longer than its handler takes. Too late for a status, the response breaks off. */
+    void refuseBody(int maxBytes) {
+        if (response.isUntouched()) {
+            response.respond(413, BodyGatherer.tooLong(maxBytes));
+        } else {
+            response.fail(ErrorCode.HANDLER_FAILED, "the request's body is too long");
         }
     }
 

@@ -249,6 +249,17 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
+    @Override
+    public void onMisused() {
+        if (!closed) {
+            log.error(
+                    "worker stream {} is reset, because a handler released or changed a buffer after it had given it to Response.write() or"
+                            + " respond(). The response owns what it is given",
+                    stream.id());
+            resetStream(Http2Error.INTERNAL_ERROR);
+        }
+    }
+
     // For the response: bodies are taken over.
 
     int pendingBytes() {

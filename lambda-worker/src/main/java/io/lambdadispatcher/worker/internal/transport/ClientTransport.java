@@ -30,9 +30,9 @@ public record ClientTransport(
         }
     }
 
-    /** Of daemon threads, for the caller to shut down. */
-    public EventLoopGroup newLoops(int threads) {
-        return new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("lambda-worker", true), ioHandlers);
+    /** For the caller to shut down. */
+    public EventLoopGroup newLoops(int threads, boolean daemon) {
+        return new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("lambda-worker", daemon), ioHandlers);
     }
 
     private static ClientTransport nio() {

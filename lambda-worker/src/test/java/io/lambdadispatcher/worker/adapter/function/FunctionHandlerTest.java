@@ -131,9 +131,9 @@ class FunctionHandlerTest {
             stream.request(get("/throw"), 0, true);
             ScriptedStream.Reset thrown = stream.take(ScriptedStream.Reset.class);
             assertThat(thrown.code()).isEqualTo(ErrorCode.HANDLER_FAILED);
-            assertThat(thrown.text()).isEqualTo("java.lang.IllegalStateException");
+            assertThat(thrown.text()).isEmpty();
             stream.request(get("/error"), 0, true);
-            assertThat(stream.take(ScriptedStream.Reset.class).text()).isEqualTo("java.lang.StackOverflowError");
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.HANDLER_FAILED);
             assertThat(stream.exchange(get("/")).text()).isEqualTo("fine");
         }
     }

@@ -80,7 +80,7 @@ class RequestExchangeTest {
             stream.request(get("/"), 0, true);
             Reset reset = stream.take(Reset.class);
             assertThat(reset.code()).isEqualTo(ErrorCode.HANDLER_FAILED);
-            assertThat(reset.text()).isEqualTo("java.lang.OutOfMemoryError");
+            assertThat(reset.text()).isEmpty();
         }
     }
 

@@ -1,0 +1,37 @@
+package io.lambdadispatcher.core.internal.loop;
+
+import io.netty.util.concurrent.Ticker;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+
+/**
+ * Warnings that a peer can cause as fast as it likes: one of them now and then is logged, with the number of those that were left out. A
+ * line of log costs an event loop more than most of what it reports. Any thread.
+ */
+public final class SeldomLog {
+    public static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final Logger log;
+    private final Ticker ticker;
+    private final AtomicLong nextNanos;
+    private final AtomicLong leftOut = new AtomicLong();
+
+    public SeldomLog(Logger log, Ticker ticker) {
+        this.log = log;
+        this.ticker = ticker;
+        this.nextNanos = new AtomicLong(ticker.nanoTime());
+    }
+
+    public void warn(String format, @Nullable Object... arguments) {
+        long now = ticker.nanoTime();
+        long next = nextNanos.get();
+        if (now - next < 0 || !nextNanos.compareAndSet(next, now + EVERY_NANOS)) {
+            leftOut.incrementAndGet();
+            return;
+        }
+        long others = leftOut.getAndSet(0);
+        log.warn(others == 0 ? format : format + " (and " + others + " more such lines were left out)", arguments);
+    }
+}

@@ -1,0 +1,72 @@
+package io.lambdadispatcher.core.request;
+
+import io.netty.buffer.ByteBuf;
+import java.io.ByteArrayOutputStream;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import org.jspecify.annotations.Nullable;
+
+/** Gathers one body up to a limit. Called on one event loop. */
+final class GatheredBody implements Flow.Subscriber<ByteBuf> {
+    private static final int BAD_GATEWAY = 502;
+
+    private final int maxBytes;
+    private final CompletableFuture<byte[]> bytes = new CompletableFuture<>();
+    private final ByteArrayOutputStream gathered = new ByteArrayOutputStream();
+    private Flow.@Nullable Subscription subscription;
+
+    GatheredBody(int maxBytes) {
+        if (maxBytes < 0) {
+            throw new IllegalArgumentException("maxBytes: " + maxBytes + ", expected 0 or more");
+        }
+        this.maxBytes = maxBytes;
+    }
+
+    CompletionStage<byte[]> bytes() {
+        return bytes;
+    }
+
+    @Override
+    public void onSubscribe(Flow.Subscription given) {
+        subscription = given;
+        given.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(ByteBuf part) {
+        try {
+            int partBytes = part.readableBytes();
+            if (partBytes > maxBytes - gathered.size()) {
+                tooLong();
+                return;
+            }
+            byte[] copy = new byte[partBytes];
+            part.readBytes(copy);
+            gathered.writeBytes(copy);
+        } finally {
+            part.release();
+        }
+    }
+
+    private void tooLong() {
+        if (subscription != null) {
+            subscription.cancel();
+        }
+        bytes.completeExceptionally(new DispatchException(
+                "TOO_LARGE",
+                BAD_GATEWAY,
+                "the response's body is longer than the " + maxBytes
+                        + " bytes to be gathered; allow more, or subscribe to body()"));
+    }
+
+    @Override
+    public void onError(Throwable error) {
+        bytes.completeExceptionally(error);
+    }
+
+    @Override
+    public void onComplete() {
+        bytes.complete(gathered.toByteArray());
+    }
+}

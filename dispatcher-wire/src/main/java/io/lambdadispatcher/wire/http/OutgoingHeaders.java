@@ -1,0 +1,96 @@
+package io.lambdadispatcher.wire.http;
+
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.Map;
+
+/**
+ * Validates the headers and trailers that an application wants to send, when it says so: whoever made the mistake is told, by name, and
+ * no peer has to. Names may have capital letters, which HTTP/2 forbids and HTTP/1.1 ignores (RFC 9113 section 8.2.1): they are sent in
+ * lower case. Any thread.
+ */
+public final class OutgoingHeaders {
+    private static final String NAME_RULE = "letters, digits and !#$%&'*+-.^_`|~";
+    private static final String VALUE_RULE =
+            "characters of ISO 8859-1 without control characters except the tab, and no blank in front";
+    private static final AsciiString STATUS = Http2Headers.PseudoHeaderName.STATUS.value();
+
+    private OutgoingHeaders() {}
+
+    /**
+     * Returns the head of a response as it can be sent: {@code head} itself, or a copy with names in lower case. The status is not looked at.
+     *
+     * @throws IllegalArgumentException if a name or a value cannot be sent
+     */
+    public static Http2Headers ofResponse(Http2Headers head) {
+        return verify(head, STATUS) ? head : lowerCase(head);
+    }
+
+    /**
+     * Returns trailers as they can be sent: {@code trailers} itself, or a copy with names in lower case.
+     *
+     * @throws IllegalArgumentException if a name or a value cannot be sent
+     */
+    public static Http2Headers ofTrailers(Http2Headers trailers) {
+        return verify(trailers, AsciiString.EMPTY_STRING) ? trailers : lowerCase(trailers);
+    }
+
+    /** Returns whether all names are in lower case. */
+    private static boolean verify(Http2Headers headers, AsciiString pseudoHeader) {
+        boolean lowerCase = true;
+        long bytes = 0;
+        for (Map.Entry<CharSequence, CharSequence> header : headers) {
+            CharSequence name = header.getKey();
+            CharSequence value = header.getValue();
+            if (name.length() == 0 || name.charAt(0) != ':') {
+                verifyName(name);
+                lowerCase = lowerCase && isLowerCase(name);
+            } else if (!pseudoHeader.contentEquals(name)) {
+                throw new IllegalArgumentException("header " + HeaderSyntax.printable(name)
+                        + (pseudoHeader.isEmpty()
+                                ? ", expected no pseudo-header in trailers"
+                                : ", expected no other pseudo-header than " + pseudoHeader));
+            }
+            verifyValue(name, value);
+            bytes += name.length() + value.length() + FlatHeaders.HEADER_OVERHEAD_BYTES;
+        }
+        if (bytes > FlatHeaders.MAX_LIST_BYTES) {
+            throw new IllegalArgumentException("headers of " + bytes + " bytes, with "
+                    + FlatHeaders.HEADER_OVERHEAD_BYTES + " for each, expected at most " + FlatHeaders.MAX_LIST_BYTES);
+        }
+        return lowerCase;
+    }
+
+    /** @throws IllegalArgumentException if no message can have a header of this name; capital letters are allowed */
+    public static void verifyName(CharSequence name) {
+        if (!HeaderSyntax.isToken(name)) {
+            throw new IllegalArgumentException(
+                    "header name " + HeaderSyntax.printable(name) + ", expected one or more of " + NAME_RULE);
+        }
+    }
+
+    /** @throws IllegalArgumentException if no header can have this value */
+    public static void verifyValue(CharSequence name, CharSequence value) {
+        if (!HeaderSyntax.isValue(value)) {
+            throw new IllegalArgumentException(
+                    "header " + name + " with value " + HeaderSyntax.printable(value) + ", expected " + VALUE_RULE);
+        }
+    }
+
+    private static boolean isLowerCase(CharSequence name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (AsciiString.isUpperCase(name.charAt(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static Http2Headers lowerCase(Http2Headers from) {
+        FlatHeaders to = new FlatHeaders();
+        for (Map.Entry<CharSequence, CharSequence> header : from) {
+            to.add(AsciiString.of(header.getKey()).toLowerCase(), header.getValue());
+        }
+        return to;
+    }
+}

@@ -1,0 +1,188 @@
+package io.lambdadispatcher.aws;
+
+import io.netty.util.NetUtil;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.Inet4Address;
+import java.net.NetworkInterface;
+import java.net.Proxy;
+import java.net.SocketException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the address of this machine that workers in the same network can dial. Asked are, in this order: the environment variable
+ * {@value #VARIABLE}, the ECS task metadata endpoint version 4, the EC2 instance metadata service version 2 (both described in AWS's guides of
+ * these names), the pod address that a pod's manifest puts into {@code POD_IP}, and the first IPv4 address of a network interface that is up
+ * and no loopback. Blocks for at most three seconds.
+ */
+public final class DialBackAddress {
+    /** Names the host that workers dial, without a port. */
+    public static final String VARIABLE = "LAMBDA_DISPATCHER_DIAL_BACK_HOST";
+
+    private static final Logger log = LoggerFactory.getLogger(DialBackAddress.class);
+    /** Set in every pod. */
+    private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
+
+    static final int TIMEOUT_MILLIS = 500;
+    private static final URI EC2 = URI.create("http://169.254.169.254");
+
+    /** The first address of the first container network. */
+    private static final Pattern ECS_ADDRESS = Pattern.compile("\"IPv4Addresses\"\\s*:\\s*\\[\\s*\"([0-9.]+)\"");
+
+    private static final Pattern ADDRESS = Pattern.compile("[0-9.]{7,15}|[0-9a-fA-F:]{2,39}");
+
+    /** @param reason how it was found, for the log */
+    public record Found(String host, String reason) {}
+
+    private final Map<String, String> environment;
+    private final URI ec2;
+    private final int timeoutMillis;
+
+    private DialBackAddress(Map<String, String> environment, URI ec2, int timeoutMillis) {
+        this.environment = environment;
+        this.ec2 = ec2;
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    /**
+     * @throws IllegalArgumentException if the environment variable holds no host
+     * @throws IllegalStateException if this machine has nothing but a loopback
+     */
+    public static Found find() {
+        return find(System.getenv(), EC2, TIMEOUT_MILLIS);
+    }
+
+    /** @param timeoutMillis to connect to a service, and then for its answer */
+    static Found find(Map<String, String> environment, URI ec2, int timeoutMillis) {
+        DialBackAddress look = new DialBackAddress(environment, ec2, timeoutMillis);
+        Found found = look.variable()
+                .or(look::ecs)
+                .or(look::ec2)
+                .or(look::kubernetes)
+                .or(DialBackAddress::networkInterface)
+                .orElseThrow(() -> new IllegalStateException(
+                        "no address that workers could dial: set workers.dial-back or " + VARIABLE));
+        log.info("workers dial {}: {}", found.host, found.reason);
+        return found;
+    }
+
+    private Optional<Found> variable() {
+        return Optional.ofNullable(environment.get(VARIABLE))
+                .map(String::strip)
+                .filter(host -> !host.isEmpty())
+                .map(host -> new Found(verified(host), "environment variable " + VARIABLE));
+    }
+
+    /** Colons are those of an IPv6 address; the port is that of the worker port. */
+    private static String verified(String host) {
+        if (host.indexOf(':') < 0) {
+            return host;
+        }
+        if (!NetUtil.isValidIpV6Address(host)) {
+            throw new IllegalArgumentException(
+                    VARIABLE + " is '" + host + "', expected a host name or an IP address, without a port");
+        }
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    private Optional<Found> ecs() {
+        String endpoint = environment.get("ECS_CONTAINER_METADATA_URI_V4");
+        if (endpoint == null) {
+            return Optional.empty();
+        }
+        return attempt("ECS task metadata", () -> {
+            Matcher address = ECS_ADDRESS.matcher(http("GET", endpoint, Map.of()));
+            return address.find() ? address.group(1) : "";
+        });
+    }
+
+    /** Not from within a pod, which would learn the address of its node. */
+    private Optional<Found> ec2() {
+        if (environment.containsKey(KUBERNETES) || "true".equals(environment.get("AWS_EC2_METADATA_DISABLED"))) {
+            return Optional.empty();
+        }
+        return attempt("EC2 instance metadata", () -> {
+            String token = http("PUT", ec2 + "/latest/api/token", Map.of("X-aws-ec2-metadata-token-ttl-seconds", "60"));
+            return http("GET", ec2 + "/latest/meta-data/local-ipv4", Map.of("X-aws-ec2-metadata-token", token));
+        });
+    }
+
+    private Optional<Found> kubernetes() {
+        if (!environment.containsKey(KUBERNETES)) {
+            return Optional.empty();
+        }
+        return Optional.ofNullable(environment.get("POD_IP"))
+                .filter(address -> ADDRESS.matcher(address).matches())
+                .map(address -> new Found(address, "Kubernetes pod address in POD_IP"));
+    }
+
+    private static Optional<Found> networkInterface() {
+        try {
+            return NetworkInterface.networkInterfaces()
+                    .filter(DialBackAddress::isUp)
+                    .flatMap(each -> each.inetAddresses()
+                            .filter(Inet4Address.class::isInstance)
+                            .filter(address -> !address.isLinkLocalAddress() && !address.isLoopbackAddress())
+                            .map(address -> new Found(address.getHostAddress(), "network interface " + each.getName())))
+                    .findFirst();
+        } catch (SocketException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static boolean isUp(NetworkInterface candidate) {
+        try {
+            return candidate.isUp() && !candidate.isLoopback();
+        } catch (SocketException e) {
+            return false;
+        }
+    }
+
+    private interface Call {
+        String make() throws IOException;
+    }
+
+    private static Optional<Found> attempt(String what, Call call) {
+        try {
+            return Optional.of(call.make().strip())
+                    .filter(text -> ADDRESS.matcher(text).matches())
+                    .map(text -> new Found(text, what));
+        } catch (IOException e) {
+            log.debug("{} does not answer", what, e);
+            return Optional.empty();
+        }
+    }
+
+    private static HttpURLConnection connection(String uri) throws IOException {
+        try {
+            if (new URI(uri).toURL().openConnection(Proxy.NO_PROXY) instanceof HttpURLConnection connection) {
+                return connection;
+            }
+        } catch (URISyntaxException | IllegalArgumentException e) {
+            throw new IOException("'" + uri + "', expected an http address", e);
+        }
+        throw new IOException("'" + uri + "', expected an http address");
+    }
+
+    private String http(String method, String uri, Map<String, String> headers) throws IOException {
+        HttpURLConnection connection = connection(uri);
+        connection.setRequestMethod(method);
+        connection.setConnectTimeout(timeoutMillis);
+        connection.setReadTimeout(timeoutMillis);
+        headers.forEach(connection::setRequestProperty);
+        try (InputStream body = connection.getInputStream()) {
+            return new String(body.readNBytes(1 << 20), StandardCharsets.UTF_8);
+        } finally {
+            connection.disconnect();
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package io.lambdadispatcher.aws;
+
+import java.util.regex.Pattern;
+
+/**
+ * A Lambda function as the Invoke API takes it: name, partial or whole ARN, each with or without {@code :version} or {@code :alias} (AWS Lambda API
+ * reference, Invoke, FunctionName).
+ */
+public final class FunctionName {
+    private static final int LONGEST = 170;
+    private static final Pattern FORM = Pattern.compile("(arn:aws[a-zA-Z-]*:lambda:[a-z0-9-]+:)?(\\d{12}:)?(function:)?"
+            + "[a-zA-Z0-9-_.]+(:(\\$LATEST|[a-zA-Z0-9-_]+))?");
+
+    private FunctionName() {}
+
+    public static boolean isOne(String name) {
+        return name.length() <= LONGEST && FORM.matcher(name).matches();
+    }
+
+    /** @throws IllegalArgumentException if it is none */
+    static String verified(String name) {
+        if (!isOne(name)) {
+            throw new IllegalArgumentException("Lambda function: '" + name + "', expected a name or an ARN of at most "
+                    + LONGEST + " characters, with or without :alias or :version");
+        }
+        return name;
+    }
+}

@@ -1,0 +1,150 @@
+package io.lambdadispatcher.aws;
+
+import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.InvokeException;
+import io.lambdadispatcher.core.spi.InvokeException.Reason;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeoutException;
+import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
+import software.amazon.awssdk.services.lambda.model.InvocationType;
+import software.amazon.awssdk.services.lambda.model.InvokeResponse;
+import software.amazon.awssdk.services.lambda.model.LambdaException;
+import software.amazon.awssdk.services.lambda.model.RequestTooLargeException;
+
+/**
+ * Invokes Lambda functions for direct requests. Only functions named in the builder are ever invoked; nothing is tried again. Results come on
+ * threads of the SDK's, not on its event loop, for their JSON is read there. Thread-safe.
+ *
+ * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
+ */
+public final class LambdaInvoker implements FunctionInvoker {
+    private static final int CALLERS = 2;
+
+    private final Map<String, String> lambdas;
+    private final LambdaAsyncClient client;
+
+    /** Hash, sign and send: up to 6 MB, which an event loop with traffic has no time for. */
+    private final ExecutorService callers =
+            Executors.newFixedThreadPool(CALLERS, new DefaultThreadFactory("lambda-invoker", true));
+
+    private LambdaInvoker(Builder from) {
+        lambdas = from.lambdas();
+        // The request's own time-out is the dispatcher's to keep.
+        client = from.client(from.http().connectionAcquisitionTimeout(Duration.ofSeconds(10)))
+                .build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    public CompletionStage<InvokeResult> invoke(String function, byte[] event) {
+        String lambda = LambdaFunctions.lambda(lambdas, function);
+        CompletableFuture<InvokeResult> result = new CompletableFuture<>();
+        try {
+            callers.execute(() -> call(lambda, event, result));
+        } catch (RejectedExecutionException e) {
+            result.completeExceptionally(new InvokeException(Reason.UNAVAILABLE, "the invoker is closed", e));
+        }
+        return result;
+    }
+
+    private void call(String lambda, byte[] event, CompletableFuture<InvokeResult> result) {
+        if (result.isDone()) {
+            return; // nobody waits for it any more
+        }
+        CompletableFuture<InvokeResponse> call;
+        try {
+            call = client.invoke(invoke -> invoke.functionName(lambda)
+                    .invocationType(InvocationType.REQUEST_RESPONSE)
+                    .payload(SdkBytes.fromByteArrayUnsafe(event)));
+        } catch (RuntimeException e) {
+            result.completeExceptionally(exception(lambda, e));
+            return;
+        }
+        call.whenComplete((response, error) -> {
+            if (error == null) {
+                result.complete(result(response));
+            } else {
+                result.completeExceptionally(exception(lambda, error));
+            }
+        });
+        result.whenComplete((done, error) -> {
+            if (result.isCancelled()) {
+                call.cancel(true);
+            }
+        });
+    }
+
+    private static InvokeResult result(InvokeResponse response) {
+        byte[] payload =
+                response.payload() == null ? new byte[0] : response.payload().asByteArrayUnsafe();
+        return new InvokeResult(response.statusCode(), response.functionError(), payload);
+    }
+
+    private static InvokeException exception(String lambda, Throwable error) {
+        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        return new InvokeException(reason(cause), lambda + ": " + cause.getMessage(), cause);
+    }
+
+    private static Reason reason(Throwable cause) {
+        if (cause instanceof RequestTooLargeException) {
+            return Reason.TOO_LARGE;
+        }
+        if (cause instanceof LambdaException answer) {
+            return ofStatus(answer);
+        }
+        return cause instanceof TimeoutException || cause instanceof ApiCallTimeoutException
+                ? Reason.TIMED_OUT
+                : Reason.UNAVAILABLE;
+    }
+
+    /** As AWS Lambda's API reference lists the errors of Invoke. */
+    private static Reason ofStatus(LambdaException answer) {
+        String code =
+                answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode();
+        int status = answer.statusCode();
+        if (status == 429 || "EC2ThrottledException".equals(code)) {
+            return Reason.THROTTLED;
+        }
+        return switch (status) {
+            case 404 -> Reason.NOT_FOUND;
+            case 413 -> Reason.TOO_LARGE;
+            default -> status >= 400 && status < 500 && status != 409 ? Reason.REFUSED : Reason.UNAVAILABLE;
+        };
+    }
+
+    @Override
+    public void close() {
+        callers.shutdownNow();
+        client.close();
+    }
+
+    /** 1000 invokes at once by default. Not thread-safe. */
+    public static final class Builder extends LambdaFunctions<Builder> {
+        private Builder() {
+            super(1000);
+        }
+
+        @Override
+        Builder self() {
+            return this;
+        }
+
+        /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
+        public LambdaInvoker build() {
+            return new LambdaInvoker(this);
+        }
+    }
+}

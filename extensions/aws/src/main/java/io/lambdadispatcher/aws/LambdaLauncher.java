@@ -1,0 +1,290 @@
+package io.lambdadispatcher.aws;
+
+import io.lambdadispatcher.core.spi.LaunchPayload;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.nio.NioEventLoopGroup;
+import io.netty.channel.socket.nio.NioChannelOption;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
+import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
+import software.amazon.awssdk.services.lambda.model.InvocationType;
+import software.amazon.awssdk.services.lambda.model.InvokeResponse;
+import software.amazon.awssdk.services.lambda.model.LogType;
+
+/**
+ * Starts workers on AWS Lambda: one synchronous invoke for each, which is held open as long as the worker lives and whose result says how it
+ * ended. Only functions named in the builder are ever invoked. Nothing is tried again here, for the dispatcher decides that. Thread-safe.
+ *
+ * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
+ */
+public final class LambdaLauncher implements WorkerLauncher {
+    private static final Logger log = LoggerFactory.getLogger(LambdaLauncher.class);
+
+    /** So that init-only invokes sent together land in different environments. */
+    private static final int WARM_UP_HOLD_MILLIS = 500;
+
+    // A NAT gateway forgets a connection after 350 s of silence, and an invoke is silent for 15 minutes.
+    private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
+    private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
+
+    private static final int CLOSE_SECONDS = 5;
+
+    private final Map<String, String> lambdas;
+    private final @Nullable String fingerprint;
+    /** Signs and sends: milliseconds that an event loop with traffic does not have, and credentials may have to be fetched. */
+    private final ExecutorService caller =
+            Executors.newSingleThreadExecutor(new DefaultThreadFactory("lambda-caller", true));
+
+    private final EventLoopGroup eventLoop = eventLoop();
+    private final LambdaAsyncClient client;
+    private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private LambdaLauncher(Builder from) {
+        lambdas = from.lambdas();
+        fingerprint = from.fingerprint;
+        client = client(from, eventLoop);
+    }
+
+    /** Of the only class that the SDK, made for Netty 4.1, knows. */
+    @SuppressWarnings("deprecation")
+    private static EventLoopGroup eventLoop() {
+        return new NioEventLoopGroup(1, new DefaultThreadFactory("lambda", true));
+    }
+
+    private static LambdaAsyncClient client(Builder from, EventLoopGroup eventLoop) {
+        NettyNioAsyncHttpClient.Builder http = from.http()
+                .connectionAcquisitionTimeout(Duration.ofSeconds(30))
+                .connectionMaxIdleTime(Duration.ofSeconds(30))
+                // Not the SDK's own, whose end takes two seconds.
+                .eventLoopGroup(SdkEventLoopGroup.create(eventLoop, NioSocketChannel::new));
+        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
+        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
+        return from.client(http)
+                // What follows a result is short: no threads for it.
+                .asyncConfiguration(async -> async.advancedOption(
+                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, (Runnable task) -> task.run()))
+                .build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** @throws IllegalArgumentException if the builder did not name the function */
+    @Override
+    public LaunchedWorker launch(LaunchRequest request) {
+        String lambda = lambda(request.function());
+        Invoke invoke = new Invoke();
+        underWay.add(invoke);
+        invoke.exit.whenComplete((ended, never) -> underWay.remove(invoke));
+        try {
+            caller.execute(() -> invoke.start(() -> call(lambda, LaunchPayload.json(request, fingerprint))));
+        } catch (RejectedExecutionException e) {
+            invoke.exit.complete(new WorkerExit(Cause.FAILED, "the launcher is closed"));
+        }
+        return invoke;
+    }
+
+    /** Fails by its future only. */
+    private CompletableFuture<InvokeResponse> call(String lambda, String payload) {
+        try {
+            return client.invoke(invoke -> invoke.functionName(lambda)
+                    .invocationType(InvocationType.REQUEST_RESPONSE)
+                    .logType(LogType.TAIL)
+                    .payload(SdkBytes.fromUtf8String(payload)));
+        } catch (RuntimeException e) {
+            // The client refuses before it sends, e.g. after it was closed.
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private String lambda(String function) {
+        return LambdaFunctions.lambda(lambdas, function);
+    }
+
+    /**
+     * Asks Lambda whether each function is there and may be invoked (a dry run: nothing is started, nothing is paid) and says in the log what
+     * is wrong. It also gets the client going, so that the first launches need not wait for that.
+     *
+     * @return completes, never exceptionally, when all answers are there
+     */
+    public CompletableFuture<Void> verify() {
+        return CompletableFuture.allOf(lambdas.values().stream()
+                .map(lambda -> CompletableFuture.supplyAsync(
+                                () -> client.invoke(
+                                        dryRun -> dryRun.functionName(lambda).invocationType(InvocationType.DRY_RUN)),
+                                caller)
+                        .thenCompose(Function.identity())
+                        .handle((response, error) -> {
+                            if (error != null) {
+                                log.warn(
+                                        "{} cannot be invoked: {}",
+                                        lambda,
+                                        InvokeOutcome.of(error).detail());
+                            }
+                            return lambda;
+                        }))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
+    /** Init-only invokes, which the worker library answers without dialling in. */
+    @Override
+    public void warmUp(String function, int count) {
+        String lambda = lambda(function);
+        String payload = "{\"warmUp\":true,\"holdMillis\":" + WARM_UP_HOLD_MILLIS + "}";
+        try {
+            caller.execute(() -> warmUp(lambda, payload, count));
+        } catch (RejectedExecutionException e) {
+            log.debug("warm-up of {} after the launcher was closed", lambda);
+        }
+    }
+
+    private void warmUp(String lambda, String payload, int count) {
+        AtomicBoolean told = new AtomicBoolean();
+        for (int i = 0; i < count; i++) {
+            call(lambda, payload).whenComplete((response, error) -> {
+                WorkerExit exit = error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error);
+                // All fail for the same reason, or nearly so: one line is enough.
+                if (exit.failed() && told.compareAndSet(false, true)) {
+                    log.warn("warm-up of {}: {}: {}", lambda, exit.cause(), exit.detail());
+                }
+            });
+        }
+    }
+
+    @Override
+    public void close(Duration grace) {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        List<Invoke> left = List.copyOf(underWay);
+        CompletableFuture<?>[] exits = left.stream().map(invoke -> invoke.exit).toArray(CompletableFuture<?>[]::new);
+        try {
+            CompletableFuture.allOf(exits).get(grace.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException e) {
+            log.info(
+                    "{} invokes have not returned yet",
+                    left.stream().filter(i -> !i.exit.isDone()).count());
+        }
+        left.forEach(Invoke::kill);
+        caller.shutdownNow();
+        client.close();
+        eventLoop.shutdownGracefully(0, CLOSE_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+
+    /**
+     * One invoke, from before it is sent until its result is known. Any thread, and no lock: to begin may take as long as credentials do,
+     * and an event loop that kills must not wait for it.
+     */
+    static final class Invoke implements LaunchedWorker {
+        final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+
+        /** The client's own future, for only cancelling that one cuts the connection. */
+        private volatile @Nullable CompletableFuture<InvokeResponse> call;
+
+        void start(Supplier<CompletableFuture<InvokeResponse>> client) {
+            if (exit.isDone()) {
+                return; // it is not wanted any more
+            }
+            CompletableFuture<InvokeResponse> started = client.get();
+            call = started;
+            started.whenComplete((response, error) ->
+                    exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
+            if (exit.isDone()) {
+                // Killed before it could be seen above.
+                started.cancel(true);
+            }
+        }
+
+        @Override
+        public CompletableFuture<WorkerExit> exit() {
+            return exit.copy();
+        }
+
+        /** Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the latest at its time-out. */
+        @Override
+        public void kill() {
+            exit.complete(new WorkerExit(Cause.FAILED, "given up"));
+            CompletableFuture<InvokeResponse> started = call;
+            if (started != null) {
+                started.cancel(true);
+            }
+        }
+    }
+
+    /** 5000 workers at once by default. Not thread-safe. */
+    public static final class Builder extends LambdaFunctions<Builder> {
+        private @Nullable String fingerprint;
+
+        private Builder() {
+            super(5000);
+        }
+
+        @Override
+        Builder self() {
+            return this;
+        }
+
+        /**
+         * The worker port's certificate: workers take exactly this one, whatever its names, for they dial an address that a certificate seldom
+         * bears. Without it they take what public authorities vouch for.
+         *
+         * @param pem a chain, own certificate first
+         * @throws IllegalArgumentException if it is none
+         */
+        public Builder certificate(String pem) {
+            try {
+                Certificate own = CertificateFactory.getInstance("X.509")
+                        .generateCertificate(new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII)));
+                fingerprint = HexFormat.of()
+                        .formatHex(MessageDigest.getInstance("SHA-256").digest(own.getEncoded()));
+                return this;
+            } catch (CertificateException e) {
+                throw new IllegalArgumentException(
+                        "certificate: " + pem.length() + " characters, expected a chain in PEM: " + e.getMessage(), e);
+            } catch (NoSuchAlgorithmException e) {
+                throw new IllegalStateException("every Java platform has SHA-256", e);
+            }
+        }
+
+        /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
+        public LambdaLauncher build() {
+            return new LambdaLauncher(this);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package io.lambdadispatcher.micrometer;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.ClientSnapshot;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.Protection;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.SocketAddress;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * The metrics of one dispatcher, in a registry of the program that embeds it. {@code docs/OPERATIONS.md} lists them.
+ *
+ * <pre>{@code
+ * DispatcherMetrics metrics = new DispatcherMetrics(registry);
+ * Dispatcher dispatcher = Dispatcher.builder().observer(metrics) ... .start();
+ * metrics.watch(dispatcher);
+ * }</pre>
+ *
+ * <p>Meters are looked up once for each function; a request costs some adds and no allocation. Any thread.
+ */
+public final class DispatcherMetrics implements DispatcherObserver {
+    /** For requests that no route matched. */
+    private static final String NO_FUNCTION = "none";
+
+    private final MeterRegistry registry;
+    private final Map<String, FunctionMeters> functions = new ConcurrentHashMap<>();
+    private final LongAdder clientsConnected = new LongAdder();
+    private final LongAdder clientsDisconnected = new LongAdder();
+    private final Counter workerRejects;
+    private final Counter[] protections = new Counter[Protection.values().length];
+
+    public DispatcherMetrics(MeterRegistry registry) {
+        this.registry = registry;
+        workerRejects = Counter.builder(Meters.WORKER_REJECTS.title())
+                .description(Meters.WORKER_REJECTS.description())
+                .register(registry);
+        for (Protection protection : Protection.values()) {
+            protections[protection.ordinal()] = Counter.builder(Meters.PROTECTIONS.title())
+                    .description(Meters.PROTECTIONS.description())
+                    .tag("protection", protection.name().toLowerCase(Locale.ROOT))
+                    .register(registry);
+        }
+        FunctionCounter.builder(Meters.CLIENT_CONNECTIONS_ACCEPTED.title(), clientsConnected, LongAdder::sum)
+                .description(Meters.CLIENT_CONNECTIONS_ACCEPTED.description())
+                .register(registry);
+        Gauge.builder(Meters.CLIENT_CONNECTIONS.title(), this, DispatcherMetrics::clientsNow)
+                .description(Meters.CLIENT_CONNECTIONS.description())
+                .register(registry);
+    }
+
+    /** Shows workers, launches and clients of a dispatcher that has been started with this observer. Once. */
+    public void watch(Dispatcher dispatcher) {
+        watch(
+                dispatcher.pools().stream().map(PoolSnapshot::function).toList(),
+                dispatcher::pools,
+                dispatcher::capacity,
+                dispatcher::clients);
+    }
+
+    void watch(
+            List<String> functions,
+            Supplier<List<PoolSnapshot>> pools,
+            Supplier<List<CapacitySnapshot>> capacity,
+            Supplier<ClientSnapshot> clients) {
+        Snapshots<PoolSnapshot> workers = new Snapshots<>(pools, PoolSnapshot::function);
+        Snapshots<CapacitySnapshot> launching = new Snapshots<>(capacity, CapacitySnapshot::function);
+        for (String function : functions) {
+            gauge(Meters.WORKERS, function, workers, PoolSnapshot::workers);
+            gauge(Meters.WORKERS_READY, function, workers, PoolSnapshot::readyWorkers);
+            gauge(Meters.WORKER_STREAMS, function, workers, PoolSnapshot::streams);
+            gauge(Meters.WORKER_STREAMS_FREE, function, workers, PoolSnapshot::free);
+            gauge(Meters.PENDING, function, workers, PoolSnapshot::pending);
+            gauge(Meters.WORKERS_WANTED, function, launching, CapacitySnapshot::wanted);
+            gauge(Meters.WORKERS_COMING, function, launching, CapacitySnapshot::coming);
+            gauge(Meters.WORKERS_DRAINING, function, launching, CapacitySnapshot::draining);
+            gauge(Meters.WORKERS_EJECTED, function, launching, CapacitySnapshot::ejected);
+            gauge(Meters.LAUNCHING_HELD, function, launching, seen -> seen.obstacle() == null ? 0 : 1);
+            FunctionCounter.builder(
+                            Meters.SPENDING.title(),
+                            launching,
+                            seen -> seen.value(function, CapacitySnapshot::gbSecondsTotal))
+                    .description(Meters.SPENDING.description())
+                    .tag("function", function)
+                    .register(registry);
+        }
+        clientGauge(Meters.CLIENT_MEMORY, clients, ClientSnapshot::heldBytes);
+        clientGauge(Meters.CLIENT_MEMORY_LIMIT, clients, ClientSnapshot::limitBytes);
+        clientGauge(Meters.CLIENT_MEMORY_LEVEL, clients, ClientSnapshot::level);
+    }
+
+    private <T> void gauge(Meters meter, String function, Snapshots<T> snapshots, Function<T, ? extends Number> part) {
+        Gauge.builder(meter.title(), snapshots, seen -> seen.value(function, part))
+                .description(meter.description())
+                .tag("function", function)
+                .strongReference(true)
+                .register(registry);
+    }
+
+    private void clientGauge(Meters meter, Supplier<ClientSnapshot> source, ToDoubleFunction<ClientSnapshot> part) {
+        Gauge.builder(meter.title(), source, clients -> part.applyAsDouble(clients.get()))
+                .description(meter.description())
+                .baseUnit(meter.unit())
+                .strongReference(true)
+                .register(registry);
+    }
+
+    private double clientsNow() {
+        // In this order: a client that comes and goes in between must not make it negative.
+        long gone = clientsDisconnected.sum();
+        return Math.max(0, clientsConnected.sum() - gone);
+    }
+
+    private FunctionMeters meters(String function) {
+        FunctionMeters meters = functions.get(function);
+        return meters != null ? meters : functions.computeIfAbsent(function, f -> new FunctionMeters(registry, f));
+    }
+
+    @Override
+    public void onExchangeEnd(ExchangeEnd end) {
+        String function = end.function();
+        meters(function == null ? NO_FUNCTION : function).exchangeEnded(end);
+    }
+
+    @Override
+    public void onClientConnected() {
+        clientsConnected.increment();
+    }
+
+    @Override
+    public void onClientDisconnected() {
+        clientsDisconnected.increment();
+    }
+
+    @Override
+    public void onWorkerConnected(String function, String workerId, SocketAddress remote, int streams) {
+        meters(function).workerConnected();
+    }
+
+    @Override
+    public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
+        meters(function).workerDisconnected(clean);
+    }
+
+    @Override
+    public void onWorkerRejected(SocketAddress remote, String reason) {
+        workerRejects.increment();
+    }
+
+    @Override
+    public void onWorkerLoad(String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {
+        meters(function).workerLoad(cpuPermille, memoryPermille, loopLagMicros);
+    }
+
+    @Override
+    public void onProtection(Protection protection) {
+        protections[protection.ordinal()].increment();
+    }
+
+    @Override
+    public void onLaunch(String function, String workerId) {
+        meters(function).launched();
+    }
+
+    @Override
+    public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
+        meters(function).launchEnded(failed);
+    }
+}

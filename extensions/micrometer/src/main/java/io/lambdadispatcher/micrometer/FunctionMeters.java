@@ -1,0 +1,174 @@
+package io.lambdadispatcher.micrometer;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+
+/** The meters of one function, each looked up once. Called by all event loops. */
+final class FunctionMeters {
+    private static final int STATUS_CLASSES = 6;
+
+    private static final Duration[] BUCKETS = {
+        Duration.ofNanos(250_000),
+        Duration.ofNanos(500_000),
+        Duration.ofMillis(1),
+        Duration.ofNanos(2_500_000),
+        Duration.ofMillis(5),
+        Duration.ofMillis(10),
+        Duration.ofMillis(25),
+        Duration.ofMillis(50),
+        Duration.ofMillis(100),
+        Duration.ofMillis(250),
+        Duration.ofMillis(500),
+        Duration.ofSeconds(1),
+        Duration.ofMillis(2500),
+        Duration.ofSeconds(5),
+        Duration.ofSeconds(10),
+        Duration.ofSeconds(30),
+        Duration.ofMinutes(1),
+        Duration.ofMinutes(5),
+        Duration.ofMinutes(15)
+    };
+
+    private final MeterRegistry registry;
+    private final String function;
+
+    /** By outcome and class of status; class 0 = no status was sent. */
+    private final AtomicReferenceArray<Counter> requests =
+            new AtomicReferenceArray<>(Outcome.values().length * STATUS_CLASSES);
+
+    private final Map<String, Counter> failures = new ConcurrentHashMap<>();
+    private final Timer duration;
+    private final Timer tunnelDuration;
+    private final Timer queueTime;
+    private final Counter retries;
+    private final Counter requestBytes;
+    private final Counter responseBytes;
+    private final Counter connectionsOpened;
+    private final Counter connectionsDrained;
+    private final Counter connectionsLost;
+    private final Counter launches;
+    private final Counter launchesEnded;
+    private final Counter launchesFailed;
+    private final DistributionSummary cpu;
+    private final DistributionSummary memory;
+    private final Timer loopLag;
+
+    FunctionMeters(MeterRegistry registry, String function) {
+        this.registry = registry;
+        this.function = function;
+        duration = histogram(Meters.DURATION);
+        tunnelDuration = histogram(Meters.TUNNEL_DURATION);
+        queueTime = histogram(Meters.QUEUE_TIME);
+        retries = counter(Meters.RETRIES);
+        requestBytes = counter(Meters.REQUEST_BYTES);
+        responseBytes = counter(Meters.RESPONSE_BYTES);
+        connectionsOpened = counter(Meters.WORKER_CONNECTIONS_OPENED);
+        connectionsDrained = counter(Meters.WORKER_CONNECTIONS_CLOSED, "end", "drained");
+        connectionsLost = counter(Meters.WORKER_CONNECTIONS_CLOSED, "end", "lost");
+        launches = counter(Meters.LAUNCHES);
+        launchesEnded = counter(Meters.LAUNCH_ENDS, "result", "ended");
+        launchesFailed = counter(Meters.LAUNCH_ENDS, "result", "failed");
+        cpu = summary(Meters.WORKER_CPU);
+        memory = summary(Meters.WORKER_MEMORY);
+        loopLag = Timer.builder(Meters.WORKER_LOOP_LAG.title())
+                .description(Meters.WORKER_LOOP_LAG.description())
+                .tag("function", function)
+                .register(registry);
+    }
+
+    void exchangeEnded(ExchangeEnd end) {
+        requests(end.outcome(), end.status()).increment();
+        if (end.failure() != null) {
+            failures.computeIfAbsent(end.failure(), this::failures).increment();
+        }
+        (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
+        queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
+        add(requestBytes, end.requestBytes());
+        add(responseBytes, end.responseBytes());
+        add(retries, end.attempts() - 1);
+    }
+
+    private static void add(Counter counter, long amount) {
+        if (amount > 0) {
+            counter.increment((double) amount);
+        }
+    }
+
+    private Counter requests(Outcome outcome, int status) {
+        int statusClass = status >= 100 && status < 600 ? status / 100 : 0;
+        int index = outcome.ordinal() * STATUS_CLASSES + statusClass;
+        Counter counter = requests.get(index);
+        if (counter == null) {
+            // Two loops may come here at once: the registry gives both the same counter.
+            counter = counter(
+                    Meters.REQUESTS,
+                    "outcome",
+                    outcome.name().toLowerCase(Locale.ROOT),
+                    "status",
+                    statusClass == 0 ? "none" : statusClass + "xx");
+            requests.set(index, counter);
+        }
+        return counter;
+    }
+
+    private Counter failures(String failure) {
+        return counter(Meters.FAILURES, "failure", failure.toLowerCase(Locale.ROOT));
+    }
+
+    void workerConnected() {
+        connectionsOpened.increment();
+    }
+
+    void workerDisconnected(boolean clean) {
+        (clean ? connectionsDrained : connectionsLost).increment();
+    }
+
+    void workerLoad(int cpuPermille, int memoryPermille, int loopLagMicros) {
+        cpu.record(cpuPermille / 1000.0);
+        memory.record(memoryPermille / 1000.0);
+        loopLag.record(loopLagMicros, TimeUnit.MICROSECONDS);
+    }
+
+    void launched() {
+        launches.increment();
+    }
+
+    void launchEnded(boolean failed) {
+        (failed ? launchesFailed : launchesEnded).increment();
+    }
+
+    private Counter counter(Meters meter, String... tags) {
+        return Counter.builder(meter.title())
+                .description(meter.description())
+                .baseUnit(meter.unit())
+                .tag("function", function)
+                .tags(tags)
+                .register(registry);
+    }
+
+    private Timer histogram(Meters meter) {
+        return Timer.builder(meter.title())
+                .description(meter.description())
+                .tag("function", function)
+                .serviceLevelObjectives(BUCKETS)
+                .register(registry);
+    }
+
+    private DistributionSummary summary(Meters meter) {
+        return DistributionSummary.builder(meter.title())
+                .description(meter.description())
+                .baseUnit(meter.unit())
+                .tag("function", function)
+                .register(registry);
+    }
+}

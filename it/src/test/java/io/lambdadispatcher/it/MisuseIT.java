@@ -1,0 +1,921 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.IThrowableProxy;
+import ch.qos.logback.core.AppenderBase;
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is told to a program that uses the API in a wrong way. Nothing hangs, nothing is silent, and requests beside it are answered.
+ * docs/WRONG_USES.md shows the results; {@code -Ddocs.update=true} writes it again.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(300)
+class MisuseIT {
+    private static final String SECRET = "sixteen bytes at least";
+    private static final int NEIGHBOURS = 10;
+    private static final int WAIT_SECONDS = 20;
+    private static final ListenerOptions ANY_PORT = ListenerOptions.plain("127.0.0.1", 0);
+
+    private final Log log = new Log();
+    private final Map<String, Handler> handlers = new LinkedHashMap<>();
+    private @Nullable Dispatcher dispatcher;
+    private @Nullable Worker worker;
+
+    /** Keeps what is logged at WARN and above, and failures of handlers, of which one in a second is a warning. */
+    private static final class Log extends AppenderBase<ILoggingEvent> {
+        final Queue<String> lines = new ConcurrentLinkedQueue<>();
+
+        @Override
+        protected void append(ILoggingEvent event) {
+            boolean failure = event.getLoggerName().endsWith("FailureLog");
+            if (event.getLevel().isGreaterOrEqual(Level.WARN) || failure) {
+                IThrowableProxy cause = event.getThrowableProxy();
+                String text = event.getFormattedMessage()
+                        .replace("; further failures within a second are logged at TRACE", "");
+                lines.add(
+                        text + (cause == null ? "" : ": " + simple(cause.getClassName()) + ": " + cause.getMessage()));
+            }
+        }
+    }
+
+    @BeforeAll
+    void begin() {
+        Logger root = (Logger) LoggerFactory.getLogger("io.lambdadispatcher");
+        log.setContext(root.getLoggerContext());
+        log.start();
+        root.addAppender(log);
+        ((Logger) LoggerFactory.getLogger("io.lambdadispatcher.worker.internal.exchange.FailureLog"))
+                .setLevel(Level.TRACE);
+        handlers.put("/ok", (request, response) -> response.respond(200, "fine"));
+        dispatcher = dispatcher(builder -> builder);
+        Handler byPath = (request, response) -> {
+            Handler handler = handlers.get(request.path());
+            if (handler == null) {
+                throw new IllegalStateException("no handler " + request.path());
+            }
+            handler.handle(request, response);
+        };
+        worker = worker(dispatcher, byPath);
+    }
+
+    @AfterAll
+    void end() {
+        ((Logger) LoggerFactory.getLogger("io.lambdadispatcher")).detachAppender(log);
+        if (worker != null) {
+            worker.close();
+        }
+        if (dispatcher != null) {
+            dispatcher.close();
+        }
+    }
+
+    private static Dispatcher.Builder builder() {
+        return Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .requestTimeout(Duration.ofSeconds(2))
+                        .pending(100, Duration.ofMillis(500))
+                        .build())
+                .workerListener(ANY_PORT)
+                .eventLoops(1)
+                .limits(HttpLimits.builder()
+                        .writeTimeout(Duration.ofMillis(500))
+                        .build())
+                .secret(SECRET.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static Dispatcher dispatcher(Function<Dispatcher.Builder, Dispatcher.Builder> change) {
+        return change.apply(builder()).start();
+    }
+
+    private static WorkerConfig.Builder config(Dispatcher to) {
+        return WorkerConfig.builder("f", "w", new Credential.Secret(SECRET), List.of(to.workerAddress()))
+                .connections(1)
+                .streams(50);
+    }
+
+    private static Worker worker(Dispatcher to, Handler handler) {
+        Worker started = new Worker(config(to).build(), handler).start();
+        started.ready()
+                .toCompletableFuture()
+                .orTimeout(WAIT_SECONDS, TimeUnit.SECONDS)
+                .join();
+        return started;
+    }
+
+    // What the caller is told.
+
+    private static String simple(String className) {
+        return className.substring(className.lastIndexOf('.') + 1);
+    }
+
+    private static String told(Throwable thrown) {
+        Throwable cause = thrown instanceof CompletionException || thrown instanceof ExecutionException
+                ? thrown.getCause()
+                : thrown;
+        String message = String.valueOf(cause.getMessage());
+        return simple(cause.getClass().getName()) + ": " + message;
+    }
+
+    /** What is thrown at the call. */
+    private static String atCall(Callable<?> wrong) {
+        try {
+            Object result = wrong.call();
+            if (result instanceof AutoCloseable open) {
+                open.close();
+            }
+            throw new AssertionError("nothing was thrown, but " + result);
+        } catch (Exception e) {
+            return told(e);
+        }
+    }
+
+    private static String answer(CompletableFuture<DispatchResponse> response) throws Exception {
+        try {
+            DispatchResponse head = response.get(WAIT_SECONDS, TimeUnit.SECONDS);
+            String body = head.bodyAsString().toCompletableFuture().get(WAIT_SECONDS, TimeUnit.SECONDS);
+            return head.status() + (body.isEmpty() ? "" : " \"" + body.strip() + "\"");
+        } catch (ExecutionException e) {
+            return told(e);
+        } catch (TimeoutException e) {
+            throw new AssertionError("it hangs", e);
+        }
+    }
+
+    private CompletableFuture<DispatchResponse> send(DispatchRequest request) {
+        return own().dispatch(request).toCompletableFuture();
+    }
+
+    private Dispatcher own() {
+        if (dispatcher == null) {
+            throw new IllegalStateException("not started");
+        }
+        return dispatcher;
+    }
+
+    /** The answer to a request beside which others are served. */
+    private String beside(Callable<CompletableFuture<DispatchResponse>> wrong) throws Exception {
+        log.lines.clear();
+        List<CompletableFuture<DispatchResponse>> neighbours = new ArrayList<>();
+        for (int i = 0; i < NEIGHBOURS / 2; i++) {
+            neighbours.add(send(DispatchRequest.post("/ok").build()));
+        }
+        String told;
+        try {
+            CompletableFuture<DispatchResponse> response = wrong.call();
+            for (int i = 0; i < NEIGHBOURS / 2; i++) {
+                neighbours.add(send(DispatchRequest.post("/ok").build()));
+            }
+            told = answer(response);
+        } catch (RuntimeException e) {
+            told = "at the call: " + told(e);
+        }
+        for (CompletableFuture<DispatchResponse> neighbour : neighbours) {
+            assertThat(answer(neighbour)).isEqualTo("200 \"fine\"");
+        }
+        assertThat(answer(send(DispatchRequest.post("/ok").build()))).isEqualTo("200 \"fine\"");
+        return told;
+    }
+
+    private String handled(String method, Handler wrong, byte @Nullable [] body) throws Exception {
+        handlers.put("/wrong", wrong);
+        DispatchRequest.Builder request = DispatchRequest.builder(method, "/wrong");
+        if (body != null) {
+            request.body(body);
+        }
+        String told = beside(() -> send(request.build()));
+        String logged = log.lines.stream().distinct().collect(Collectors.joining("; "));
+        return "client: " + told + (logged.isEmpty() ? "" : "<br>log: " + logged);
+    }
+
+    private static Http2Headers head(String status) {
+        return new DefaultHttp2Headers(false).status(status);
+    }
+
+    private static ByteBuf bytes(int count) {
+        return ByteBufAllocator.DEFAULT.directBuffer(Math.max(1, count)).writeZero(count);
+    }
+
+    // The wrong uses.
+
+    private interface Use {
+        String run() throws Exception;
+    }
+
+    private final Map<String, Use> building = new LinkedHashMap<>();
+    private final Map<String, Use> requesting = new LinkedHashMap<>();
+    private final Map<String, Use> handling = new LinkedHashMap<>();
+    private final Map<String, Use> working = new LinkedHashMap<>();
+
+    private void build(String use, Function<Dispatcher.Builder, Dispatcher.Builder> wrong) {
+        building.put(use, () -> atCall(() -> wrong.apply(builder()).start()));
+    }
+
+    private void request(String use, Callable<DispatchRequest> wrong) {
+        requesting.put(use, () -> beside(() -> send(wrong.call())));
+    }
+
+    private void handle(String use, Handler wrong) {
+        handling.put(use, () -> handled("POST", wrong, null));
+    }
+
+    private void blocking(String use, BlockingHandler wrong) {
+        handle(use, wrong.asHandler());
+    }
+
+    private void building() {
+        building.put(
+                "no function",
+                () -> atCall(() -> Dispatcher.builder().workerListener(ANY_PORT).start()));
+        build("two functions of one name", builder -> builder.function(FunctionOptions.of("f")));
+        building.put(
+                "no worker listener",
+                () -> atCall(() ->
+                        Dispatcher.builder().function(FunctionOptions.of("f")).start()));
+        build("`function(null)`", builder -> builder.function(null));
+        build("`workerListener(null)`", builder -> builder.workerListener(null));
+        build("`observer(null)`", builder -> builder.observer(null));
+        build("`router(null)`", builder -> builder.router(null));
+        build("`launcher(null)`", builder -> builder.launcher(null));
+        build("a launcher for a function that does not exist", builder -> builder.launcher("typo", new NoLauncher()));
+        build(
+                "`CapacityPolicy.fixed(2)` without a launcher",
+                builder -> builder.function(FunctionOptions.builder("g")
+                        .capacity(CapacityPolicy.fixed(2))
+                        .build()));
+        build(
+                "direct calls without an invoker",
+                builder -> builder.direct("f", DirectOptions.builder(EventFormat.values()[0]).build()));
+        build("a short secret", builder -> builder.secret(new byte[15]));
+        build("a secret for a function that does not exist", builder -> builder.secret("typo", new byte[16]));
+        build("`eventLoops(0)`", builder -> builder.eventLoops(0));
+        build("`liveness(0, 0)`", builder -> builder.liveness(Duration.ZERO, Duration.ZERO));
+        building.put(
+                "a port that is in use",
+                () -> atCall(() -> builder()
+                                .publicListener(new ListenerOptions(own().workerAddress(), null))
+                                .start())
+                        .replace(Integer.toString(own().workerAddress().getPort()), "8080"));
+        build("port 70,000", builder -> builder.publicListener(ListenerOptions.plain("127.0.0.1", 70_000)));
+        build(
+                "a host that does not exist",
+                builder -> builder.publicListener(ListenerOptions.plain("no-such-host.invalid", 0)));
+        build(
+                "a certificate that does not exist",
+                builder -> builder.publicListener(ListenerOptions.tls(
+                        "127.0.0.1", 0, new TlsOptions(Path.of("/no/cert.pem"), Path.of("/no/key.pem"), null))));
+        building.put("`CapacityPolicy.between(3, 2)`", () -> atCall(() -> CapacityPolicy.between(3, 2)));
+        building.put("a function without a name", () -> atCall(() -> FunctionOptions.of("")));
+        building.put(
+                "`streamsPerConnection(2000)`",
+                () -> atCall(() ->
+                        FunctionOptions.builder("f").streamsPerConnection(2000).build()));
+        building.put(
+                "a negative request timeout",
+                () -> atCall(() -> FunctionOptions.builder("f")
+                        .requestTimeout(Duration.ofSeconds(-1))
+                        .build()));
+        building.put(
+                "`HttpLimits` with a timeout of zero",
+                () -> atCall(
+                        () -> HttpLimits.builder().idleTimeout(Duration.ZERO).build()));
+        building.put(
+                "`setLaunching` for a function that is not launched",
+                () -> atCall(() -> {
+                    own().setLaunching("f", false);
+                    return "";
+                }));
+        building.put("`close(null)`", () -> atCall(() -> own().close(null)));
+        building.put("`close` with a negative grace", () -> atCall(() -> own().close(Duration.ofSeconds(-1))));
+        building.put("a launcher whose `close` throws", () -> {
+            log.lines.clear();
+            dispatcher(builder -> builder.launcher(new NoLauncher())).close();
+            return "close() completes; log: " + String.join("; ", log.lines);
+        });
+    }
+
+    private void requesting() {
+        request("a path without `/`", () -> DispatchRequest.get("ok").build());
+        request("a path with a blank", () -> DispatchRequest.get("/a b").build());
+        request(
+                "a method with a blank",
+                () -> DispatchRequest.builder("GE T", "/ok").build());
+        request("a CONNECT", () -> DispatchRequest.builder("CONNECT", "/ok").build());
+        request(
+                "an authority with a path",
+                () -> DispatchRequest.get("/ok").authority("host/path").build());
+        request(
+                "an unknown scheme",
+                () -> DispatchRequest.get("/ok").scheme("ftp").build());
+        request(
+                "a header name with a blank",
+                () -> DispatchRequest.get("/ok").header("my header", "1").build());
+        request(
+                "a pseudo-header",
+                () -> DispatchRequest.get("/ok").header(":path", "/other").build());
+        request(
+                "a header value with a line break",
+                () -> DispatchRequest.get("/ok").header("x", "a\nb").build());
+        request(
+                "a `host` other than the authority",
+                () -> DispatchRequest.get("/ok").header("host", "other").build());
+        request(
+                "a header name with capital letters",
+                () -> DispatchRequest.get("/ok").header("X-Name", "1").build());
+        requesting.put("`dispatch(null)`", () -> beside(() -> send(null)));
+        request(
+                "a body longer than its `content-length`",
+                () -> DispatchRequest.post("/ok")
+                        .header("content-length", "3")
+                        .body(publisher(to -> {
+                            to.onNext(bytes(4));
+                            to.onComplete();
+                        }))
+                        .build());
+        request(
+                "a body shorter than its `content-length`",
+                () -> DispatchRequest.post("/ok")
+                        .header("content-length", "5")
+                        .body(publisher(to -> {
+                            to.onNext(bytes(4));
+                            to.onComplete();
+                        }))
+                        .build());
+        request(
+                "a body's buffer that has been released",
+                () -> DispatchRequest.post("/slow")
+                        .body(publisher(to -> {
+                            ByteBuf octets = bytes(2000);
+                            octets.release();
+                            to.onNext(octets);
+                            to.onComplete();
+                        }))
+                        .build());
+        request(
+                "a body's buffer that is released after `onNext`",
+                () -> DispatchRequest.post("/slow")
+                        .body(publisher(to -> {
+                            ByteBuf octets = bytes(2000);
+                            to.onNext(octets);
+                            octets.release();
+                            to.onComplete();
+                        }))
+                        .build());
+        request(
+                "a publisher that throws in `subscribe`",
+                () -> DispatchRequest.post("/slow")
+                        .body(subscriber -> {
+                            throw new IllegalStateException("no data");
+                        })
+                        .build());
+        request(
+                "a publisher that throws in `request`",
+                () -> DispatchRequest.post("/slow")
+                        .body(publisher(to -> {
+                            throw new IllegalStateException("no data");
+                        }))
+                        .build());
+        requesting.put("a subscriber that throws in `onNext`", () -> {
+            log.lines.clear();
+            beside(() -> {
+                send(DispatchRequest.post("/ok").build())
+                        .thenAccept(response -> response.body().subscribe(new Collecting(1) {
+                            @Override
+                            public void onNext(ByteBuf item) {
+                                item.release();
+                                throw new IllegalStateException("cannot take it");
+                            }
+                        }));
+                return send(DispatchRequest.post("/ok").build());
+            });
+            return "log: " + String.join("; ", log.lines);
+        });
+        requesting.put("`request(0)` by a subscriber", () -> {
+            Collecting collecting = new Collecting(0);
+            send(DispatchRequest.post("/ok").build())
+                    .thenAccept(response -> response.body().subscribe(collecting));
+            return told(collecting.end.handle((end, error) -> error).get(WAIT_SECONDS, TimeUnit.SECONDS));
+        });
+        requesting.put("a body that is read twice", () -> {
+            DispatchResponse response =
+                    send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
+            response.bodyAsBytes();
+            return told(response.bodyAsString()
+                    .toCompletableFuture()
+                    .handle((text, error) -> error)
+                    .get(WAIT_SECONDS, TimeUnit.SECONDS));
+        });
+        requesting.put("`bodyAsBytes` of more than its limit", () -> {
+            DispatchResponse response =
+                    send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
+            return told(response.bodyAsBytes(3)
+                    .toCompletableFuture()
+                    .handle((text, error) -> error)
+                    .get(WAIT_SECONDS, TimeUnit.SECONDS));
+        });
+        requesting.put("`bodyAsBytes(-1)`", () -> {
+            DispatchResponse response =
+                    send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
+            String told = atCall(() -> response.bodyAsBytes(-1));
+            response.discard();
+            return told;
+        });
+        requesting.put("a response's body that nobody reads", () -> {
+            log.lines.clear();
+            handlers.put("/long", (request, response) -> {
+                response.head(200);
+                response.write(bytes(100_000));
+            });
+            DispatchResponse response =
+                    send(DispatchRequest.post("/long").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
+            TimeUnit.SECONDS.sleep(1);
+            String told = told(response.bodyAsString()
+                    .toCompletableFuture()
+                    .handle((text, error) -> error)
+                    .get(WAIT_SECONDS, TimeUnit.SECONDS));
+            return told + "; log: " + log.lines.peek();
+        });
+        requesting.put("no worker is there", () -> {
+            try (Dispatcher alone = dispatcher(builder -> builder)) {
+                return "isReady() is " + alone.isReady() + "; "
+                        + answer(alone.dispatch(DispatchRequest.get("/ok").build())
+                                .toCompletableFuture());
+            }
+        });
+        requesting.put("a request after `close`", () -> {
+            Dispatcher closed = dispatcher(builder -> builder);
+            closed.close();
+            return answer(closed.dispatch(DispatchRequest.get("/ok").build()).toCompletableFuture());
+        });
+        requesting.put(
+                "a router that throws",
+                () -> routed(head -> {
+                    throw new IllegalStateException("no route");
+                }));
+        requesting.put("a router that names an unknown function", () -> routed(head -> "typo"));
+        requesting.put("an observer that throws", () -> {
+            log.lines.clear();
+            DispatcherObserver throwing = new DispatcherObserver() {
+                @Override
+                public void onExchangeEnd(ExchangeEnd end) {
+                    throw new IllegalStateException("cannot count");
+                }
+            };
+            try (Dispatcher observed = dispatcher(builder -> builder.observer(throwing))) {
+                Worker served = worker(observed, (request, response) -> response.respond(200, "fine"));
+                String told = "";
+                for (int i = 0; i < 100; i++) {
+                    told = answer(
+                            observed.dispatch(DispatchRequest.get("/").build()).toCompletableFuture());
+                }
+                served.close();
+                return "client: " + told + "; log: " + log.lines.peek();
+            }
+        });
+    }
+
+    private String routed(io.lambdadispatcher.core.spi.RequestRouter router) throws Exception {
+        try (Dispatcher routed = dispatcher(builder -> builder.router(router))) {
+            return answer(routed.dispatch(DispatchRequest.get("/ok").build()).toCompletableFuture());
+        }
+    }
+
+    private void handling() {
+        handlers.put(
+                "/slow",
+                (request, response) ->
+                        request.body().readAll(1 << 20, body -> response.respond(200, body.length + " bytes")));
+        handle(
+                "a header name with capital letters",
+                (request, response) -> response.respond(head("200").add("X-Name", "1"), Unpooled.EMPTY_BUFFER));
+        handle(
+                "a header name with a blank",
+                (request, response) -> response.respond(head("200").add("my header", "1")));
+        handle(
+                "a header value with a line break",
+                (request, response) -> response.respond(head("200").add("x-name", "a\nb")));
+        handle(
+                "a header value beyond ISO 8859-1",
+                (request, response) -> response.respond(head("200").add("x-name", "\u20ac")));
+        handle(
+                "a request's pseudo-header",
+                (request, response) -> response.respond(head("200").path("/")));
+        handle(
+                "a head of 300 KB",
+                (request, response) -> response.respond(head("200").add("x-name", "a".repeat(300_000))));
+        handle("no status", (request, response) -> response.head(new DefaultHttp2Headers(false)));
+        handle("status 99", (request, response) -> response.respond(99, ""));
+        handle("status 1000", (request, response) -> response.respond(1000, ""));
+        handle("an interim response with status 200", (request, response) -> response.interim(head("200")));
+        handle("`head` twice", (request, response) -> {
+            response.head(200);
+            response.head(200);
+        });
+        handle("`write` before `head`", (request, response) -> response.write(bytes(10)));
+        handle("`end` before `head`", (request, response) -> response.end());
+        handle("`write` after `end`", (request, response) -> {
+            response.respond(200, "all");
+            response.write(bytes(10));
+        });
+        handle("`end` twice", (request, response) -> {
+            response.respond(200, "all");
+            response.end();
+        });
+        handle("`fail` after `end`", (request, response) -> {
+            response.respond(200, "all");
+            response.fail(io.lambdadispatcher.wire.worker.ErrorCode.HANDLER_FAILED, "too late");
+        });
+        handle("`write(null)`", (request, response) -> {
+            response.head(200);
+            response.write(null);
+        });
+        handle("`write` of a buffer that has been released", (request, response) -> {
+            response.head(200);
+            ByteBuf octets = bytes(2000);
+            octets.release();
+            response.write(octets);
+        });
+        handle("a buffer that is released after `write`", (request, response) -> {
+            response.head(200);
+            ByteBuf octets = bytes(2000);
+            response.write(octets);
+            octets.release();
+            response.end();
+        });
+        handle("a buffer that is released after `respond`", (request, response) -> {
+            ByteBuf octets = bytes(100);
+            response.respond(head("200"), octets);
+            octets.release();
+        });
+        handle("a buffer that is written to after `write`", (request, response) -> {
+            response.head(200);
+            ByteBuf octets = bytes(2000);
+            response.write(octets);
+            octets.clear().writeZero(10);
+            response.end();
+        });
+        handle("a buffer that another thread releases after `write`", (request, response) -> {
+            response.head(200);
+            Thread other = new Thread(() -> {
+                ByteBuf octets = bytes(2000);
+                response.write(octets);
+                octets.release();
+                response.end();
+            });
+            other.start();
+            other.join();
+        });
+        handle("a body longer than its `content-length`", (request, response) -> {
+            response.head(head("200").set("content-length", "5"));
+            response.write(bytes(6));
+        });
+        handle("a body shorter than its `content-length`", (request, response) -> {
+            response.head(head("200").set("content-length", "5"));
+            response.write(bytes(4));
+            response.end();
+        });
+        handle(
+                "`content-length: abc`",
+                (request, response) -> response.head(head("200").set("content-length", "abc")));
+        handle(
+                "two `content-length`",
+                (request, response) ->
+                        response.head(head("200").add("content-length", "5").add("content-length", "6")));
+        handle("a body with status 204", (request, response) -> response.respond(204, "text"));
+        handling.put(
+                "a body for a HEAD request",
+                () -> handled("HEAD", (request, response) -> response.respond(200, "text"), null));
+        handle("a trailer `:status`", (request, response) -> {
+            response.head(200);
+            response.end(head("200"));
+        });
+        handle("a trailer name with a blank", (request, response) -> {
+            response.head(200);
+            response.end(new DefaultHttp2Headers(false).add("my trailer", "1"));
+        });
+        handle("a handler that throws", (request, response) -> {
+            throw new IOException("password=secret");
+        });
+        handle("a handler that recurses without end", MisuseIT::recurse);
+        handle("a handler that never answers", (request, response) -> {});
+        handle(
+                "a handler that throws in `onCancel`",
+                (request, response) -> request.onCancel(code -> {
+                    throw new IllegalStateException("cannot clean up");
+                }));
+        handling.put(
+                "a body's reader that throws",
+                () -> handled(
+                        "POST",
+                        (request, response) -> request.body().read(new BodyReader() {
+                            @Override
+                            public void onData(ByteBuf octets) {
+                                octets.release();
+                                throw new IllegalStateException("cannot take it");
+                            }
+
+                            @Override
+                            public void onEnd(Http2Headers trailers) {}
+
+                            @Override
+                            public void onFailed(io.lambdadispatcher.wire.worker.ErrorCode code) {}
+                        }),
+                        new byte[10]));
+        handle("`body().read` on another thread", (request, response) -> {
+            CompletableFuture<String> told = new CompletableFuture<>();
+            new Thread(() -> told.complete(atCall(() -> {
+                        request.body().readAll(10, body -> {});
+                        return "";
+                    })))
+                    .start();
+            response.respond(200, told.get().replaceAll("Thread\\[.*?\\]", "Thread[...]"));
+        });
+        handle("`body().read` twice", (request, response) -> {
+            request.body().readAll(10, body -> {});
+            request.body().readAll(10, body -> response.respond(200, ""));
+        });
+        handling.put(
+                "`readAll` of more than its limit",
+                () -> handled(
+                        "POST",
+                        (request, response) -> request.body().readAll(9, body -> response.respond(200, "")),
+                        new byte[10]));
+        handle("`readAll(-1, ...)`", (request, response) -> request.body().readAll(-1, body -> {}));
+        handle(
+                "`readAll` whose code throws",
+                (request, response) -> request.body().readAll(10, body -> {
+                    throw new IllegalStateException("not JSON");
+                }));
+        blocking("a blocking handler that does nothing", (request, response) -> {});
+        blocking("a blocking handler that throws", (request, response) -> {
+            throw new IOException("no disk");
+        });
+        blocking("`status(42)`", (request, response) -> response.status(42));
+        blocking("`header` after the body's first bytes", (request, response) -> {
+            response.body().write(1);
+            response.body().flush();
+            response.header("late", "1");
+        });
+        blocking("a blocking handler's body shorter than its `content-length`", (request, response) -> {
+            response.header("content-length", "10");
+            response.body().write(1);
+        });
+        blocking("a header name with a blank, blocking", (request, response) -> response.header("my header", "1"));
+    }
+
+    private static void recurse(io.lambdadispatcher.worker.handler.Request request, Response response) {
+        recurse(request, response);
+    }
+
+    private void working() {
+        working.put("`new Worker(null, handler)`", () -> atCall(() -> new Worker(null, handlers.get("/ok"))));
+        working.put(
+                "`new Worker(config, null)`",
+                () -> atCall(() -> new Worker(config(own()).build(), null)));
+        working.put(
+                "no address",
+                () -> atCall(() -> WorkerConfig.builder("f", "w", new Credential.Secret(SECRET), List.of())
+                        .build()));
+        working.put("`streams(0)`", () -> atCall(() -> config(own()).streams(0).build()));
+        working.put("`start` twice", () -> {
+            try (Worker twice = worker(own(), handlers.get("/ok"), "twice")) {
+                return atCall(twice::start);
+            }
+        });
+        working.put("`start` after the end", () -> {
+            Worker ended = new Worker(config(own()).build(), handlers.get("/ok"));
+            ended.close();
+            return atCall(ended::start);
+        });
+        working.put("`ready` after the end", () -> {
+            Worker ended = worker(own(), handlers.get("/ok"), "ended");
+            ended.close();
+            return told(ended.ready()
+                    .toCompletableFuture()
+                    .handle((ready, error) -> error)
+                    .get(WAIT_SECONDS, TimeUnit.SECONDS));
+        });
+        working.put(
+                "a wrong secret",
+                () -> reason(WorkerConfig.builder(
+                        "f",
+                        "w2",
+                        new Credential.Secret("another secret of 16 bytes"),
+                        List.of(own().workerAddress()))));
+        working.put(
+                "a function that does not exist",
+                () -> reason(WorkerConfig.builder(
+                        "typo", "w2", new Credential.Secret(SECRET), List.of(own().workerAddress()))));
+        working.put("a public port instead of the worker port", () -> {
+            try (Dispatcher open = dispatcher(builder -> builder.publicListener(ANY_PORT))) {
+                InetSocketAddress address = open.publicAddresses().get(0);
+                return reason(WorkerConfig.builder("f", "w2", new Credential.Secret(SECRET), List.of(address)))
+                        .replace(Integer.toString(address.getPort()), "8080");
+            }
+        });
+        working.put("a host that does not exist", () -> {
+            log.lines.clear();
+            String reason = reason(WorkerConfig.builder(
+                            "f",
+                            "w2",
+                            new Credential.Secret(SECRET),
+                            List.of(InetSocketAddress.createUnresolved("no-such-host.invalid", 9000)))
+                    .loneTimeout(Duration.ofSeconds(1)));
+            return reason + "; log: " + log.lines.peek();
+        });
+    }
+
+    private static Worker worker(Dispatcher to, @Nullable Handler handler, String id) {
+        WorkerConfig config = WorkerConfig.builder("f", id, new Credential.Secret(SECRET), List.of(to.workerAddress()))
+                .build();
+        Worker started = new Worker(config, handler == null ? (request, response) -> {} : handler).start();
+        started.ready()
+                .toCompletableFuture()
+                .orTimeout(WAIT_SECONDS, TimeUnit.SECONDS)
+                .join();
+        return started;
+    }
+
+    private static String reason(WorkerConfig.Builder config) throws Exception {
+        Worker failing = new Worker(config.build(), (request, response) -> {}).start();
+        return "it ends: "
+                + failing.done()
+                        .toCompletableFuture()
+                        .get(WAIT_SECONDS, TimeUnit.SECONDS)
+                        .reason();
+    }
+
+    /** Launches nothing, and cannot be closed. */
+    private static final class NoLauncher implements WorkerLauncher {
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            throw new UnsupportedOperationException("launches nothing");
+        }
+
+        @Override
+        public void close(Duration grace) {
+            throw new IllegalStateException("cannot close");
+        }
+
+        @Override
+        public String toString() {
+            return "NoLauncher";
+        }
+    }
+
+    private static Flow.Publisher<ByteBuf> publisher(Consumer<Flow.Subscriber<? super ByteBuf>> onRequest) {
+        return subscriber -> subscriber.onSubscribe(new Flow.Subscription() {
+            private boolean asked;
+
+            @Override
+            public void request(long n) {
+                if (!asked) {
+                    asked = true;
+                    onRequest.accept(subscriber);
+                }
+            }
+
+            @Override
+            public void cancel() {}
+        });
+    }
+
+    private static class Collecting implements Flow.Subscriber<ByteBuf> {
+        final CompletableFuture<String> end = new CompletableFuture<>();
+        private final long demand;
+
+        Collecting(long demand) {
+            this.demand = demand;
+        }
+
+        @Override
+        public void onSubscribe(Flow.Subscription subscription) {
+            subscription.request(demand);
+        }
+
+        @Override
+        public void onNext(ByteBuf item) {
+            item.release();
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            end.completeExceptionally(error);
+        }
+
+        @Override
+        public void onComplete() {
+            end.complete("complete");
+        }
+    }
+
+    @Test
+    void should_tell_of_each_wrong_use() throws Exception {
+        building();
+        requesting();
+        handling();
+        working();
+        StringBuilder text = new StringBuilder("""
+                # What wrong uses of the API are told
+
+                This page is for programs that embed the dispatcher or a worker. Each row is run by the test `MisuseIT`, and the right column is what
+                came out. Requests that were under way beside it were answered. Exceptions have their simple names here. A failure of a
+                handler is in the worker's log, with what was thrown; its client is told nothing of that.
+                """);
+        table(text, "Building a dispatcher, and closing it", building);
+        table(text, "Sending requests with `dispatch`", requesting);
+        table(text, "Handlers", handling);
+        table(text, "Workers", working);
+        Path page = Path.of("").toAbsolutePath().getParent().resolve("docs/WRONG_USES.md");
+        if (Boolean.getBoolean("docs.update")) {
+            Files.writeString(page, text);
+        }
+        assertThat(Files.readString(page))
+                .as("%s; -Ddocs.update=true writes it again", page)
+                .isEqualTo(text.toString());
+    }
+
+    private static void table(StringBuilder text, String title, Map<String, Use> uses) throws Exception {
+        text.append("\n## ").append(title).append("\n\n| wrong use | what is told |\n| --- | --- |\n");
+        for (Map.Entry<String, Use> use : uses.entrySet()) {
+            String told;
+            try {
+                told = use.getValue().run();
+            } catch (Exception | AssertionError e) {
+                throw new AssertionError(use.getKey(), e);
+            }
+            assertThat(told).as(use.getKey()).isNotEmpty();
+            text.append("| ")
+                    .append(use.getKey())
+                    .append(" | ")
+                    .append(masked(told))
+                    .append(" |\n");
+        }
+    }
+
+    /** Without what differs from run to run. */
+    private static String masked(String told) {
+        return told.replaceAll("Thread\\[[^\\]]*\\]", "Thread[...]")
+                .replaceAll("stream \\d+", "stream N")
+                .replaceAll("@[0-9a-f]{5,}", "")
+                .replaceAll("\\$\\$Lambda\\S*", "")
+                .replace("|", "\\|")
+                .replace("\n", " ");
+    }
+}
