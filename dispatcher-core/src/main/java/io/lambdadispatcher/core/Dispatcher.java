@@ -281,6 +281,7 @@ public final class Dispatcher implements AutoCloseable {
      * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
+        Objects.requireNonNull(request, "request");
         EventLoop loop = engine.anyLoop();
         return EmbeddedExchange.start(loop, engine.opener(loop), request, limits.writeTimeout());
     }
@@ -293,7 +294,7 @@ public final class Dispatcher implements AutoCloseable {
      * @return completes when all is closed, never exceptionally: what a launcher or an invoker throws is logged
      */
     public CompletionStage<Void> close(Duration grace) {
-        if (grace.isNegative()) {
+        if (Objects.requireNonNull(grace, "grace").isNegative()) {
             throw new IllegalArgumentException("grace: " + grace + ", expected 0 or more");
         }
         CompletableFuture<Void> done = new CompletableFuture<>();

@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class EmbeddedExchange implements ResponseSink {
     private static final Logger log = LoggerFactory.getLogger(EmbeddedExchange.class);
-    private static final SeldomLog warnings = new SeldomLog(log, Ticker.systemTicker());
+    private static final SeldomLog unread = new SeldomLog(log, Ticker.systemTicker());
 
     private final EventLoop loop;
     private final Duration unreadTimeout;
@@ -105,16 +105,15 @@ public final class EmbeddedExchange implements ResponseSink {
         requestLength.expectRequest(head);
         request = opener.open(head, body == null, this);
         if (body != null) {
-            guarded("publisher of a request's body", () -> body.subscribe(requestBody), requestBody::onError);
+            guarded(() -> body.subscribe(requestBody), requestBody::onError);
         }
     }
 
     /** Calls the program's code, which shares this event loop with others: what it throws fails this exchange only. */
-    static void guarded(String what, Runnable call, Consumer<Throwable> onThrown) {
+    static void guarded(Runnable call, Consumer<Throwable> onThrown) {
         try {
             call.run();
         } catch (Throwable e) {
-            warnings.warn("the {} failed", what, e);
             onThrown.accept(e);
         }
     }
@@ -171,7 +170,7 @@ public final class EmbeddedExchange implements ResponseSink {
     private void onUnread() {
         String detail = "nobody has read the response's body within " + unreadTimeout
                 + ", expected a subscriber, bodyAsBytes(), bodyAsString() or discard()";
-        warnings.warn("request cancelled: {}", detail);
+        unread.warn("request cancelled: {}", detail);
         cancel();
         responseBody.expire(exception(new Failure(Failure.Kind.TIMEOUT, detail)));
     }
@@ -334,7 +333,7 @@ public final class EmbeddedExchange implements ResponseSink {
         private void ask() {
             Flow.Subscription given = subscription;
             if (!stopped && given != null) {
-                guarded("publisher of a request's body", () -> given.request(1), this::onError);
+                guarded(() -> given.request(1), this::onError);
             }
         }
 
@@ -342,7 +341,7 @@ public final class EmbeddedExchange implements ResponseSink {
             if (!stopped) {
                 stopped = true;
                 if (subscription != null) {
-                    guarded("publisher of a request's body", subscription::cancel, thrown -> {});
+                    guarded(subscription::cancel, thrown -> {});
                 }
             }
         }

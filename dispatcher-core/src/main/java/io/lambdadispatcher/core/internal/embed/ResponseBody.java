@@ -1,16 +1,21 @@
 package io.lambdadispatcher.core.internal.embed;
 
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.netty.buffer.ByteBuf;
+import io.netty.util.concurrent.Ticker;
 import java.util.ArrayDeque;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A response body for one subscriber. What it has not asked for waits here, and is charged to the worker's window. State is confined to the
  * exchange's event loop, on which the subscriber is called.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
-    private static final String SUBSCRIBER = "subscriber of a response's body";
+    private static final Logger log = LoggerFactory.getLogger(ResponseBody.class);
+    private static final SeldomLog failures = new SeldomLog(log, Ticker.systemTicker());
 
     private static final Flow.Subscription NOTHING = new Flow.Subscription() {
         @Override
@@ -47,7 +52,10 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
             }
             claim();
             subscriber = given;
-            EmbeddedExchange.guarded(SUBSCRIBER, () -> given.onSubscribe(this), thrown -> cancel());
+            EmbeddedExchange.guarded(() -> given.onSubscribe(this), thrown -> {
+                report(thrown);
+                cancel();
+            });
             deliver();
         });
     }
@@ -154,13 +162,18 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         }
     }
 
+    private static void report(Throwable thrown) {
+        failures.warn("the subscriber of a response's body failed", thrown);
+    }
+
     private static void tell(Runnable call) {
-        EmbeddedExchange.guarded(SUBSCRIBER, call, thrown -> {});
+        EmbeddedExchange.guarded(call, ResponseBody::report);
     }
 
     /** A subscriber that throws, which it must not, has cancelled (Reactive Streams 2.13); others are on this event loop, too. */
     private void pass(ByteBuf next, Flow.Subscriber<? super ByteBuf> to) {
-        EmbeddedExchange.guarded(SUBSCRIBER, () -> to.onNext(next), thrown -> {
+        EmbeddedExchange.guarded(() -> to.onNext(next), thrown -> {
+            report(thrown);
             close();
             exchange.cancel();
         });

@@ -186,7 +186,9 @@ public final class Engine {
             throw new UncheckedIOException(new IOException(
                     "cannot listen on " + listener.address().getHostString() + ":"
                             + listener.address().getPort() + ": "
-                            + bound.cause().getMessage(),
+                            + (listener.address().isUnresolved()
+                                    ? "unknown host"
+                                    : bound.cause().getMessage()),
                     bound.cause()));
         }
         return bound.channel();

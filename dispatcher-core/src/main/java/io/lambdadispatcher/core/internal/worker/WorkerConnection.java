@@ -153,6 +153,11 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     @Override
     public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
+        Http2Stream stream = handler.connection().stream(id);
+        WorkerStream workerStream = stream == null ? null : stream.getProperty(streamKey);
+        if (workerStream != null && errorCode == Http2Error.INTERNAL_ERROR.code()) {
+            workerStream.onResponseMisused();
+        }
         onStreamLost();
     }
 

@@ -63,6 +63,8 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private static final String BODY_MISUSED =
             "a buffer of the request's body was released or changed after it had been given to the dispatcher, which owns it";
 
+    private static final String RESPONSE_MISUSED = "the handler misused its response, see the worker's log";
+
     private final WorkerConnection connection;
     private final Http2Stream http2;
     private final WindowLedger window = new WindowLedger();
@@ -222,14 +224,25 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     /** What the embedding program gave as a request's body was released or changed before it was sent. */
     void onBodyMisused() {
         if (state != State.CLOSED) {
-            Attempt current = attempt;
-            attempt = null;
+            endByMisuse(Failure.Kind.BAD_REQUEST, BODY_MISUSED);
             connection.handler.reset(http2, Http2Error.INTERNAL_ERROR);
-            close("a request's body was misused");
-            if (current != null) {
-                connection.pooled.onExchangeEnd(false);
-                current.onFailure(new Failure(Failure.Kind.BAD_REQUEST, BODY_MISUSED));
-            }
+        }
+    }
+
+    /** The worker has reset the stream because its handler misused the response: the same would happen again elsewhere. */
+    void onResponseMisused() {
+        if (state != State.CLOSED) {
+            endByMisuse(Failure.Kind.HANDLER_FAILED, RESPONSE_MISUSED);
+        }
+    }
+
+    private void endByMisuse(Failure.Kind kind, String detail) {
+        Attempt current = attempt;
+        attempt = null;
+        close(detail);
+        if (current != null) {
+            connection.pooled.onExchangeEnd(kind == Failure.Kind.HANDLER_FAILED);
+            current.onFailure(new Failure(kind, detail));
         }
     }
 

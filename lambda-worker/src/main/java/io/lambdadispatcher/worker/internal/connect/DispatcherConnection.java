@@ -90,6 +90,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private long graceEndNanos;
     private boolean drained;
     private int refusal;
+    private boolean closing;
     private String ending = "";
 
     DispatcherConnection(ConnectionSettings settings, Handler handler, ConnectionListener listener) {
@@ -289,11 +290,12 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void close(String why) {
-        if (state == State.CLOSED) {
+        if (state == State.CLOSED || closing) {
             return;
         }
         ending = why;
         if (state != State.NEW) {
+            closing = true;
             // Past the HTTP/2 handler, whose own close would wait for the streams, which never end by themselves.
             http2.ctx().close();
         }
@@ -382,7 +384,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void readControl(ByteBuf data, boolean endOfStream) {
-        if (state == State.CLOSED) {
+        if (state == State.CLOSED || closing) {
             return;
         }
         try {

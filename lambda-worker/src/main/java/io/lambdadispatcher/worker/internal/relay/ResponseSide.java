@@ -10,6 +10,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -294,7 +295,7 @@ final class ResponseSide implements Response {
     }
 
     private static void verifyOwned(ByteBuf octets, String call) {
-        if (octets.refCnt() == 0) {
+        if (Objects.requireNonNull(octets, call).refCnt() == 0) {
             throw new IllegalArgumentException(
                     call + " with a buffer that has been released, expected one that its caller owns");
         }
@@ -310,8 +311,8 @@ final class ResponseSide implements Response {
         return true;
     }
 
-    private static void release(ByteBuf octets) {
-        if (octets.refCnt() > 0) {
+    private static void release(@Nullable ByteBuf octets) {
+        if (octets != null && octets.refCnt() > 0) {
             octets.release();
         }
     }
