@@ -30,6 +30,7 @@ import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
@@ -202,7 +203,9 @@ public final class Dispatcher implements AutoCloseable {
         return clients(null, secure ? "https" : "http");
     }
 
+    /** @throws IllegalStateException if the program runs with another Netty than 4.2 */
     public static Builder builder() {
+        NettyRequirement.verify();
         return new Builder();
     }
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
@@ -66,8 +67,10 @@ public final class Worker implements AutoCloseable {
      * Prepares threads and TLS; dials nothing yet. The deadline counts from here.
      *
      * @throws IllegalArgumentException if TLS cannot be set up as configured
+     * @throws IllegalStateException if the program runs with another Netty than 4.2
      */
     public Worker(WorkerConfig config, Handler handler) {
+        NettyRequirement.verify();
         this.config = Objects.requireNonNull(config, "config");
         this.handler = Objects.requireNonNull(handler, "handler");
         this.startedNanos = System.nanoTime();

@@ -1,0 +1,25 @@
+package io.lambdadispatcher.wire.http2;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class NettyRequirementTest {
+    @Test
+    void should_accept_what_we_are_built_with() {
+        NettyRequirement.verify();
+        NettyRequirement.verify(Map.of("netty-common", "4.2.7.Final", "netty-tcnative-classes", "2.0.84.Final"), "x");
+    }
+
+    @Test
+    void should_name_other_versions_and_where_they_come_from() {
+        assertThatThrownBy(() -> NettyRequirement.verify(
+                        Map.of("netty-buffer", "4.2.18.Final", "netty-codec", "4.1.135.Final"),
+                        "file:/lib/netty-common.jar"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("Lambda Dispatcher needs Netty 4.2, found netty-codec 4.1.135.Final (netty-common from"
+                        + " file:/lib/netty-common.jar). Import io.netty:netty-bom of a 4.2 version before other BOMs, or exclude"
+                        + " what brings the other version");
+    }
+}
