@@ -108,10 +108,14 @@ final class Server {
         launching.of(started);
         readiness.serving(
                 started,
-                functions.stream()
-                        .collect(Collectors.toMap(
-                                f -> f.options().name(),
-                                f -> f.options().capacity().minWorkers())));
+                functions.stream().collect(Collectors.toMap(f -> f.options().name(), Server::neededWorkers)));
+    }
+
+    /** One that launches itself cannot be launched when a request comes. */
+    private static int neededWorkers(FunctionConfiguration function) {
+        int min = function.options().capacity().minWorkers();
+        boolean selfLaunched = function.launcher() == FunctionConfiguration.Launcher.SELF && function.direct() == null;
+        return selfLaunched ? Math.max(1, min) : min;
     }
 
     private Dispatcher start(DispatcherAssembly assembly, TransportChoice transport, @Nullable StateFile remembered)

@@ -65,7 +65,9 @@ class ServerTest {
         start(Map.of());
 
         assertThat(get(server.publicUrls().get(0) + "/ping").statusCode()).isEqualTo(503);
-        assertThat(get(server.adminUrl() + "/ready").statusCode()).isEqualTo(200);
+        HttpResponse<String> ready = get(server.adminUrl() + "/ready");
+        assertThat(ready.statusCode()).isEqualTo(503);
+        assertThat(ready.body()).contains("function default has 0 of 1 workers ready");
         assertThat(get(server.adminUrl() + "/metrics").body())
                 .contains(
                         "lambda_dispatcher_requests_total{function=\"default\",outcome=\"failed\",status=\"5xx\"} 1.0\n")
@@ -112,7 +114,9 @@ class ServerTest {
             hangs.await();
 
             for (String path : List.of("/health", "/ready", "/metrics", "/launching")) {
-                assertThat(get(server.adminUrl() + path).statusCode()).as(path).isEqualTo(200);
+                assertThat(get(server.adminUrl() + path).statusCode())
+                        .as(path)
+                        .isEqualTo(path.equals("/ready") ? 503 : 200); // no worker is there
             }
             HttpRequest change = HttpRequest.newBuilder(URI.create(server.adminUrl() + "/launching?to=off"))
                     .POST(BodyPublishers.noBody())

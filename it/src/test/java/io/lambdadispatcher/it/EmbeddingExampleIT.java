@@ -2,16 +2,22 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
@@ -30,7 +36,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The README's example of embedding, run; the text between the marks is what the README shows. */
@@ -120,6 +128,94 @@ class EmbeddingExampleIT {
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
         }
+    }
+
+    @Test
+    void should_run_what_the_embedding_page_shows() throws Exception {
+        MeterRegistry registry = new SimpleMeterRegistry();
+        // tag::metrics
+        DispatcherMetrics metrics = new DispatcherMetrics(registry);
+        Dispatcher dispatcher = Dispatcher.builder()
+                .observer(metrics) /* and so on */
+                // end::metrics
+                .function(FunctionOptions.of("hello"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+                .start();
+        metrics.watch(dispatcher);
+        WorkerConfig config = WorkerConfig.builder(
+                        "hello", "worker-1", new Credential.Secret(SECRET), List.of(dispatcher.workerAddress()))
+                .build();
+        Handler handler = (request, response) -> request.body()
+                .readAll(1000, body -> response.respond(200, request.header("Content-Type") + " " + body.length));
+        try (Worker worker = new Worker(config, handler).start()) {
+            worker.ready().toCompletableFuture().get(60, TimeUnit.SECONDS);
+            // tag::dispatch
+            DispatchRequest request = DispatchRequest.post("/orders")
+                    .header("content-type", "application/json")
+                    .body("{}")
+                    .client("tenant-7") // for fairness between clients
+                    .build();
+            CompletionStage<String> answer = dispatcher.dispatch(request).thenCompose(DispatchResponse::bodyAsString);
+            // end::dispatch
+            assertThat(answer.toCompletableFuture().get(60, TimeUnit.SECONDS)).isEqualTo("application/json 2");
+            assertThat(registry.get("lambda.dispatcher.workers").gauge().value())
+                    .isEqualTo(1);
+        }
+        dispatcher.close();
+        assertThat(registry.get("lambda.dispatcher.requests").counter().count()).isEqualTo(1);
+        assertThat(dispatcher.isReady()).isFalse();
+    }
+
+    /** Compiled only: it would call AWS. */
+    static Dispatcher launching() {
+        // tag::launching
+        WorkerLauncher launcher =
+                LambdaLauncher.builder().function("hello", "hello:live").build();
+        Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.builder("hello")
+                        .capacity(CapacityPolicy.between(1, 20))
+                        .build())
+                .launcher(launcher) // closed with the dispatcher
+                /* listeners, secret and so on */
+                .start();
+        // end::launching
+        return dispatcher;
+    }
+
+    @Test
+    void should_be_what_the_embedding_page_shows() throws Exception {
+        Path top = Path.of("").toAbsolutePath().getParent();
+        String page = Files.readString(top.resolve("docs/EMBEDDING.md"));
+        String source =
+                Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/EmbeddingExampleIT.java"));
+        Path plain = top.resolve("it/consumers/plain");
+        String hello = Files.readString(plain.resolve("src/main/java/com/example/Hello.java"));
+        assertThat(blocks(page)).contains(unindented(tagged(Files.readString(plain.resolve("pom.xml")), "bom")));
+        assertThat(blocks(page)).contains(unindented(hello.substring(hello.indexOf("public final class"))));
+        for (String tag : List.of("dispatch", "launching")) {
+            assertThat(blocks(page)).as(tag).contains(unindented(tagged(source, tag)));
+        }
+    }
+
+    /** Without differences of white space: the page has shorter lines. */
+    private static List<String> blocks(String page) {
+        return Pattern.compile("(?s)```\\w+\n(.*?)```")
+                .matcher(page)
+                .results()
+                .map(block -> unindented(block.group(1)))
+                .toList();
+    }
+
+    private static String unindented(String text) {
+        return text.replaceAll("\\s+", " ").strip();
+    }
+
+    private static String tagged(String source, String tag) {
+        int begin = source.indexOf("tag::" + tag);
+        int end = source.indexOf("end::" + tag);
+        String lines = source.substring(source.indexOf('\n', begin) + 1, source.lastIndexOf('\n', end));
+        return lines;
     }
 
     @Test

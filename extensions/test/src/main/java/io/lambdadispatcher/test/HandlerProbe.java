@@ -1,0 +1,352 @@
+package io.lambdadispatcher.test;
+
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.OutgoingHeaders;
+import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.RequestBody;
+import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.handler.WholeBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls a handler with one request, without a network: for unit tests of a handler. The handler runs on a thread of its own, which is its event
+ * loop.
+ *
+ * <pre>{@code
+ * TestAnswer answer = HandlerProbe.post("/orders").header("content-type", "application/json").body("{}").call(handler);
+ * }</pre>
+ *
+ * <p>Wrong calls throw as they do in a worker. Back-pressure, drains and tunnels are not imitated: see {@link TestDispatcher}. Not thread-safe.
+ */
+public final class HandlerProbe {
+    private static final int WAIT_SECONDS = 30;
+
+    private final FlatHeaders headers = new FlatHeaders();
+    private byte[] body = {};
+    private Http2Headers trailers = EmptyHttp2Headers.INSTANCE;
+    private @Nullable ErrorCode cancelWith;
+
+    private HandlerProbe(String method, String path) {
+        headers.method(method).scheme("http").authority("localhost").path(path);
+    }
+
+    public static HandlerProbe get(String path) {
+        return new HandlerProbe("GET", path);
+    }
+
+    public static HandlerProbe post(String path) {
+        return new HandlerProbe("POST", path);
+    }
+
+    public static HandlerProbe of(String method, String path) {
+        return new HandlerProbe(method, path);
+    }
+
+    /** Adds a header. @throws IllegalArgumentException if no request can have it */
+    public HandlerProbe header(String name, String value) {
+        OutgoingHeaders.verifyName(name);
+        OutgoingHeaders.verifyValue(name, value);
+        headers.add(AsciiString.of(name).toLowerCase(), value);
+        return this;
+    }
+
+    public HandlerProbe body(byte[] bytes) {
+        body = bytes.clone();
+        return this;
+    }
+
+    /** Sets the body, in UTF-8. */
+    public HandlerProbe body(String text) {
+        return body(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    public HandlerProbe trailer(String name, String value) {
+        trailers = trailers.isEmpty() ? new FlatHeaders() : trailers;
+        trailers.add(AsciiString.of(name).toLowerCase(), value);
+        return this;
+    }
+
+    /** The client disconnects as soon as the handler has returned, unless it has answered by then. */
+    public HandlerProbe clientDisconnects() {
+        cancelWith = ErrorCode.CANCELLED;
+        return this;
+    }
+
+    /**
+     * Calls the handler, and waits for the end of the response.
+     *
+     * @throws AssertionError if the handler throws, fails the response, or does not end it within 30 s; the cause says what was thrown. Also
+     *     if the client has disconnected
+     */
+    public TestAnswer call(Handler handler) {
+        ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread thread = new Thread(task, "handler-probe");
+            thread.setDaemon(true);
+            return thread;
+        });
+        try {
+            Exchange exchange = new Exchange(loop);
+            loop.execute(() -> exchange.handle(handler));
+            return exchange.answer.get(WAIT_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            throw new AssertionError("no response: " + e.getCause().getMessage(), e.getCause());
+        } catch (TimeoutException e) {
+            throw new AssertionError("the handler has not ended its response within " + WAIT_SECONDS + " s", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        } finally {
+            loop.shutdownNow();
+        }
+    }
+
+    private final class Exchange implements Request, RequestBody, Response {
+        final CompletableFuture<TestAnswer> answer = new CompletableFuture<>();
+        private final ScheduledExecutorService loop;
+        private final ByteArrayOutputStream written = new ByteArrayOutputStream();
+        private @Nullable Http2Headers head;
+        private @Nullable BodyReader reader;
+        private @Nullable Consumer<ErrorCode> cancelListener;
+        private volatile @Nullable ErrorCode cancellation;
+        private boolean paused;
+        private boolean dataGiven;
+        private boolean endGiven;
+
+        Exchange(ScheduledExecutorService loop) {
+            this.loop = loop;
+        }
+
+        void handle(Handler handler) {
+            guarded(() -> {
+                handler.handle(this, this);
+                if (cancelWith != null && !answer.isDone()) {
+                    cancellation = cancelWith;
+                    if (cancelListener != null) {
+                        cancelListener.accept(cancelWith);
+                    }
+                    answer.completeExceptionally(new IllegalStateException("the client has disconnected"));
+                }
+            });
+        }
+
+        private void guarded(Step step) {
+            try {
+                step.run();
+            } catch (Throwable e) {
+                answer.completeExceptionally(e);
+            }
+        }
+
+        @Override
+        public Http2Headers headers() {
+            return headers;
+        }
+
+        @Override
+        public RequestBody body() {
+            return this;
+        }
+
+        @Override
+        public Optional<Duration> remaining() {
+            return Optional.of(Duration.ofSeconds(WAIT_SECONDS));
+        }
+
+        @Override
+        public void onDrain(Consumer<Duration> listener) {}
+
+        @Override
+        public void onCancel(Consumer<ErrorCode> listener) {
+            cancelListener = listener;
+        }
+
+        @Override
+        public @Nullable ErrorCode cancellation() {
+            return cancellation;
+        }
+
+        @Override
+        public ScheduledExecutorService eventLoop() {
+            return loop;
+        }
+
+        @Override
+        public boolean isEmpty() {
+            return body.length == 0 && trailers.isEmpty();
+        }
+
+        @Override
+        public void read(BodyReader newReader) {
+            if (reader != null) {
+                throw new IllegalStateException("the request's body has a reader already: " + reader);
+            }
+            reader = newReader;
+            deliver();
+        }
+
+        @Override
+        public void readAll(int maxBytes, WholeBody then) {
+            if (body.length > maxBytes) {
+                respond(413, "the request's body is longer than " + maxBytes + " bytes\n");
+                return;
+            }
+            read(new BodyReader() {
+                @Override
+                public void onData(ByteBuf octets) {
+                    octets.release();
+                }
+
+                @Override
+                public void onEnd(Http2Headers ignored) throws Exception {
+                    then.accept(body.clone());
+                }
+
+                @Override
+                public void onFailed(ErrorCode code) {}
+            });
+        }
+
+        private void deliver() {
+            BodyReader to = reader;
+            if (to == null) {
+                return;
+            }
+            guarded(() -> {
+                if (!paused && !dataGiven) {
+                    dataGiven = true;
+                    if (body.length > 0) {
+                        to.onData(Unpooled.copiedBuffer(body));
+                    }
+                }
+                if (!paused && dataGiven && !endGiven) {
+                    endGiven = true;
+                    to.onEnd(trailers);
+                }
+            });
+        }
+
+        @Override
+        public void pause() {
+            paused = true;
+        }
+
+        @Override
+        public void resume() {
+            loop.execute(() -> {
+                paused = false;
+                deliver();
+            });
+        }
+
+        @Override
+        public void interim(Http2Headers interim) {
+            if (!StatusCode.isInterim(StatusCode.parse(interim.status()))) {
+                throw new IllegalArgumentException(":status " + interim.status() + ", expected 100 to 199 and not 101");
+            }
+            OutgoingHeaders.ofResponse(interim);
+        }
+
+        @Override
+        public void head(Http2Headers newHead) {
+            if (!StatusCode.isFinal(StatusCode.parse(newHead.status()))) {
+                throw new IllegalArgumentException(":status " + newHead.status() + ", expected 200 to 999");
+            }
+            if (head != null) {
+                throw new IllegalStateException("head() on a response that has one");
+            }
+            head = OutgoingHeaders.ofResponse(newHead);
+        }
+
+        @Override
+        public boolean write(ByteBuf octets) {
+            try {
+                if (head == null || answer.isDone()) {
+                    throw new IllegalStateException(
+                            "write() on a response that " + (head == null ? "expects head()" : "has ended"));
+                }
+                written.writeBytes(ByteBufUtil.getBytes(octets));
+            } finally {
+                octets.release();
+            }
+            return true;
+        }
+
+        @Override
+        public boolean isWritable() {
+            return !answer.isDone();
+        }
+
+        @Override
+        public void onWritable(Runnable listener) {}
+
+        @Override
+        public void end() {
+            end(EmptyHttp2Headers.INSTANCE);
+        }
+
+        @Override
+        public void end(Http2Headers responseTrailers) {
+            Http2Headers own = head;
+            if (own == null) {
+                throw new IllegalStateException("end() on a response that expects head()");
+            }
+            if (answer.isDone()) {
+                throw new IllegalStateException("end() on a response that has ended");
+            }
+            answer.complete(new TestAnswer(
+                    StatusCode.parse(own.status()),
+                    HeaderMaps.of(own),
+                    written.toByteArray(),
+                    HeaderMaps.of(OutgoingHeaders.ofTrailers(responseTrailers))));
+        }
+
+        @Override
+        public void respond(Http2Headers newHead, ByteBuf octets) {
+            try {
+                head(newHead);
+            } catch (RuntimeException e) {
+                octets.release();
+                throw e;
+            }
+            write(octets);
+            end();
+        }
+
+        @Override
+        public void respond(Http2Headers newHead) {
+            head(newHead);
+            end();
+        }
+
+        @Override
+        public void fail(ErrorCode code, String text) {
+            answer.completeExceptionally(
+                    new IllegalStateException("the handler failed the response: " + code + " " + text));
+        }
+    }
+
+    private interface Step {
+        void run() throws Exception;
+    }
+}

@@ -1,0 +1,94 @@
+package io.lambdadispatcher.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Pipe;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+class TestKitTest {
+    @Test
+    void should_answer_as_scripted() {
+        ScriptedHandler script = new ScriptedHandler()
+                .respond("/ok", 201, "made")
+                .respondAfter(Duration.ofMillis(20), "/late", 200, "late")
+                .fail("/fail")
+                .breakOff("/break", "some")
+                .refuse("/refuse");
+        try (TestDispatcher dispatcher = TestDispatcher.serving(script)) {
+            assertThat(dispatcher.get("/ok")).returns(201, TestAnswer::status).returns("made", TestAnswer::text);
+            assertThat(dispatcher.get("/late").text()).isEqualTo("late");
+            assertThat(dispatcher.get("/other").status()).isEqualTo(404);
+            for (String[] failing : new String[][] {
+                {"/fail", "HANDLER_FAILED"}, {"/break", "HANDLER_FAILED"}, {"/refuse", "WORKER_LOST"}
+            }) {
+                assertThatThrownBy(() -> dispatcher.get(failing[0]))
+                        .isInstanceOfSatisfying(
+                                DispatchException.class,
+                                e -> assertThat(e.kind()).isEqualTo(failing[1]));
+            }
+            assertThat(script.served()).startsWith("GET /ok", "GET /late", "GET /other", "GET /fail");
+        }
+    }
+
+    @Test
+    void should_call_a_handler_without_a_network() {
+        Handler echo = (request, response) -> {
+            response.head(new DefaultHttp2Headers(false)
+                    .status("200")
+                    .add("X-Method", request.method().toString() + " " + request.header("X-Name")));
+            Pipe.connect(request.body(), response);
+        };
+        TestAnswer answer = HandlerProbe.post("/echo")
+                .header("X-Name", "1")
+                .body("text")
+                .trailer("x-sum", "2")
+                .call(echo);
+        assertThat(answer.text()).isEqualTo("text");
+        assertThat(answer.header("x-method")).isEqualTo("POST 1");
+        assertThat(answer.trailers()).containsKey("x-sum");
+    }
+
+    @Test
+    void should_gather_a_body_and_refuse_one_that_is_too_long() {
+        Handler counts =
+                (request, response) -> request.body().readAll(4, bytes -> response.respond(200, "" + bytes.length));
+        assertThat(HandlerProbe.post("/").body("1234").call(counts).text()).isEqualTo("4");
+        assertThat(HandlerProbe.post("/").body("12345").call(counts).status()).isEqualTo(413);
+        assertThat(HandlerProbe.get("/").call(counts).text()).isEqualTo("0");
+    }
+
+    @Test
+    void should_say_what_a_handler_did_wrong() {
+        assertThatThrownBy(() -> HandlerProbe.get("/").call((request, response) -> {
+                    throw new IllegalStateException("no disk");
+                }))
+                .isInstanceOf(AssertionError.class)
+                .hasMessage("no response: no disk");
+        assertThatThrownBy(() -> HandlerProbe.get("/").call((request, response) -> response.end()))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("expects head()");
+        assertThatThrownBy(() -> HandlerProbe.get("/")
+                        .call((request, response) -> response.respond(
+                                new DefaultHttp2Headers(false).status("200").add("my header", "1"))))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("header name 'my header'");
+    }
+
+    @Test
+    void should_tell_a_handler_that_the_client_has_disconnected() {
+        AtomicReference<Object> told = new AtomicReference<>();
+        assertThatThrownBy(() -> HandlerProbe.get("/")
+                        .clientDisconnects()
+                        .call((request, response) -> request.onCancel(told::set)))
+                .hasMessageContaining("the client has disconnected");
+        assertThat(told.get()).hasToString("CANCELLED");
+    }
+}
