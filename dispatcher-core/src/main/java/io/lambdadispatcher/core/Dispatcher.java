@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.engine.CarefulObserver;
 import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -285,6 +286,10 @@ public final class Dispatcher implements AutoCloseable {
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
         Objects.requireNonNull(request, "request");
+        if (closing.get() != null) {
+            return CompletableFuture.failedFuture(EmbeddedExchange.exception(
+                    new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher is closing, or has closed")));
+        }
         EventLoop loop = engine.anyLoop();
         return EmbeddedExchange.start(loop, engine.opener(loop), request, limits.writeTimeout());
     }
@@ -293,7 +298,7 @@ public final class Dispatcher implements AutoCloseable {
      * Stops listening, lets exchanges finish, those of {@link #dispatch} too, and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
      * tunnels to end them, for the rest of it, fails what is left, and closes launchers and invoker. Calling it again returns the same stage.
      *
-     * @param grace how long all of that may take at most, 0 or more
+     * @param grace how long requests and workers may take, 0 or more; launchers and invokers have their own time, behind it
      * @return completes when all is closed, never exceptionally: what a launcher or an invoker throws is logged
      */
     public CompletionStage<Void> close(Duration grace) {

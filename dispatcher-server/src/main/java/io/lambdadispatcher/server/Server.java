@@ -184,7 +184,7 @@ final class Server {
         if (guest != DispatcherObserver.NONE) {
             all.add(guest);
         }
-        return all.size() == 1 ? all.get(0) : new Observers(all);
+        return all.size() == 1 ? all.get(0) : DispatcherObserver.of(all.toArray(DispatcherObserver[]::new));
     }
 
     private static List<String> urls(List<PublicListener> listeners, List<InetSocketAddress> addresses) {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.observe;
 
 import java.net.SocketAddress;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,11 @@ public interface DispatcherObserver {
             return false;
         }
     };
+
+    /** Returns an observer that tells several of everything, in their order. */
+    static DispatcherObserver of(DispatcherObserver... observers) {
+        return new ObserverList(List.of(observers));
+    }
 
     /** How an exchange ended. */
     enum Outcome {

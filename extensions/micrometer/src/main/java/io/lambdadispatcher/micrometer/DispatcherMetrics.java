@@ -75,8 +75,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
             Supplier<List<PoolSnapshot>> pools,
             Supplier<List<CapacitySnapshot>> capacity,
             Supplier<ClientSnapshot> clients) {
-        Snapshots<PoolSnapshot> workers = new Snapshots<>(pools, PoolSnapshot::function);
-        Snapshots<CapacitySnapshot> launching = new Snapshots<>(capacity, CapacitySnapshot::function);
+        FunctionSnapshots<PoolSnapshot> workers = new FunctionSnapshots<>(pools, PoolSnapshot::function);
+        FunctionSnapshots<CapacitySnapshot> launching = new FunctionSnapshots<>(capacity, CapacitySnapshot::function);
         for (String function : functions) {
             gauge(Meters.WORKERS, function, workers, PoolSnapshot::workers);
             gauge(Meters.WORKERS_READY, function, workers, PoolSnapshot::readyWorkers);
@@ -101,7 +101,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
         clientGauge(Meters.CLIENT_MEMORY_LEVEL, clients, ClientSnapshot::level);
     }
 
-    private <T> void gauge(Meters meter, String function, Snapshots<T> snapshots, Function<T, ? extends Number> part) {
+    private <T> void gauge(
+            Meters meter, String function, FunctionSnapshots<T> snapshots, Function<T, ? extends Number> part) {
         Gauge.builder(meter.title(), snapshots, seen -> seen.value(function, part))
                 .description(meter.description())
                 .tag("function", function)

@@ -78,7 +78,8 @@ final class DispatcherExtension implements ParameterResolver {
 
     /** JUnit closes what is in a store. */
     @SuppressWarnings("deprecation") // JUnit 5 closes nothing else.
-    private record Started(TestDispatcher dispatcher) implements ExtensionContext.Store.CloseableResource, AutoCloseable {
+    private record Started(TestDispatcher dispatcher)
+            implements ExtensionContext.Store.CloseableResource, AutoCloseable {
         @Override
         public void close() {
             dispatcher.close();

@@ -175,7 +175,8 @@ public final class EmbeddedExchange implements ResponseSink {
         responseBody.expire(exception(new Failure(Failure.Kind.TIMEOUT, detail)));
     }
 
-    private static DispatchException exception(Failure failure) {
+    /** Returns what tells an embedding program of a failure. Any thread. */
+    public static DispatchException exception(Failure failure) {
         return new DispatchException(
                 failure.kind().name(), failure.kind().status().code(), failure.detail());
     }

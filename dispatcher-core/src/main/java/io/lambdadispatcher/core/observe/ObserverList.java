@@ -1,13 +1,11 @@
-package io.lambdadispatcher.server;
+package io.lambdadispatcher.core.observe;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.Protection;
 import java.net.SocketAddress;
 import java.util.List;
 
 /** Tells several observers of everything, in their order. */
-record Observers(List<DispatcherObserver> all) implements DispatcherObserver {
-    Observers {
+record ObserverList(List<DispatcherObserver> all) implements DispatcherObserver {
+    ObserverList {
         all = List.copyOf(all);
     }
 

@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
  * The latest snapshot of each function, taken again when it is half a second old: a registry that reads all gauges looks at the event loops
  * once, not once for each gauge. Any thread.
  */
-final class Snapshots<T> {
+final class FunctionSnapshots<T> {
     private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Supplier<List<T>> source;
@@ -19,7 +19,7 @@ final class Snapshots<T> {
     private Map<String, T> latest = Map.of();
     private long takenNanos;
 
-    Snapshots(Supplier<List<T>> source, Function<T, String> functionOf) {
+    FunctionSnapshots(Supplier<List<T>> source, Function<T, String> functionOf) {
         this.source = source;
         this.functionOf = functionOf;
         this.takenNanos = System.nanoTime() - FRESH_NANOS;
