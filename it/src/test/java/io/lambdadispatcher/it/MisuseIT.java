@@ -412,16 +412,17 @@ class MisuseIT {
                             to.onComplete();
                         }))
                         .build());
-        request(
-                "a body's buffer that is released after `onNext`",
-                () -> DispatchRequest.post("/slow")
-                        .body(publisher(to -> {
-                            ByteBuf octets = bytes(2000);
-                            to.onNext(octets);
-                            octets.release();
-                            to.onComplete();
-                        }))
-                        .build());
+        requesting.put("a body's buffer that is released after `onNext`", () -> {
+            String told = beside(() -> send(DispatchRequest.post("/slow")
+                    .body(publisher(to -> {
+                        ByteBuf octets = bytes(2000);
+                        to.onNext(octets);
+                        octets.release();
+                        to.onComplete();
+                    }))
+                    .build()));
+            return told + "; log: " + String.join("; ", log.lines);
+        });
         request(
                 "a publisher that throws in `subscribe`",
                 () -> DispatchRequest.post("/slow")
@@ -435,6 +436,27 @@ class MisuseIT {
                         .body(publisher(to -> {
                             throw new IllegalStateException("no data");
                         }))
+                        .build());
+        requesting.put("a large buffer that is released while its request is queued", () -> {
+            try (Dispatcher alone = dispatcher(builder -> builder)) {
+                DispatchRequest queued = DispatchRequest.post("/ok")
+                        .body(publisher(to -> {
+                            ByteBuf octets = bytes(20_000);
+                            to.onNext(octets);
+                            octets.release();
+                        }))
+                        .build();
+                return answer(alone.dispatch(queued).toCompletableFuture());
+            }
+        });
+        request(
+                "trailers whose stage has failed",
+                () -> DispatchRequest.post("/ok")
+                        .body(publisher(to -> {
+                            to.onNext(bytes(4));
+                            to.onComplete();
+                        }))
+                        .trailers(CompletableFuture.failedFuture(new IllegalStateException("no sum")))
                         .build());
         requesting.put("a subscriber that throws in `onNext`", () -> {
             log.lines.clear();
@@ -720,6 +742,10 @@ class MisuseIT {
         blocking("a blocking handler's body shorter than its `content-length`", (request, response) -> {
             response.header("content-length", "10");
             response.body().write(1);
+        });
+        blocking("`content-length: abc` and a long body, blocking", (request, response) -> {
+            response.header("content-length", "abc");
+            response.body().write(new byte[100_000]);
         });
         blocking("a header name with a blank, blocking", (request, response) -> response.header("my header", "1"));
     }

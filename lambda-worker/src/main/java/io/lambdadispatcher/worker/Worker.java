@@ -124,7 +124,7 @@ public final class Worker implements AutoCloseable {
     }
 
     /**
-     * {@link #drain}, awaited: at most {@link WorkerConfig#drainGrace} and a few seconds.
+     * {@link #drain}, awaited: at most {@link WorkerConfig#drainGrace} and a few seconds, if {@link Lifecycle#onDrain} keeps to it.
      *
      * @throws IllegalStateException on an event loop of the worker, which would wait for itself
      */

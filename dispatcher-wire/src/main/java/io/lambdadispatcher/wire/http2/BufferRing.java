@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * First in, first out, without an object per entry. Owns the buffers in it.
  *
- * <p>Bodies that share a stream with our own frames come from application code, which may release or change a buffer after it
- * has given it away. Such a ring holds each body twice and notes its length, so that {@link #isIntact} tells before a byte of it is
- * written, and so that the buffer's memory is not somebody else's by then.
+ * <p>Bodies may come from application code, which may release or change a buffer after it has given it away. A guarded ring holds each
+ * body twice and notes its length, so that {@link #isIntact} tells before a byte of it is written, and so that the buffer's memory is not somebody
+ * else's by then.
  */
 final class BufferRing {
     /** The mark of a buffer that we made. A body's mark is twice its bytes, plus {@link #HELD} if it is held twice. */
@@ -16,12 +16,18 @@ final class BufferRing {
 
     private static final int HELD = 1;
 
+    private final boolean guarded;
+
     // Small, because there is one for each request; a power of two.
     private @Nullable ByteBuf[] buffers = new ByteBuf[2];
     // Most rings never hold anything but bodies that we have read ourselves.
     private int @Nullable [] marks;
     private int head;
     private int count;
+
+    BufferRing(boolean guarded) {
+        this.guarded = guarded;
+    }
 
     void add(ByteBuf octets, boolean body) {
         if (count == buffers.length) {
@@ -33,7 +39,7 @@ final class BufferRing {
             marks = unheldMarks();
         }
         if (marks != null) {
-            marks[at] = body ? hold(octets) : META;
+            marks[at] = body ? markOf(octets) : META;
         }
         count++;
     }
@@ -49,9 +55,9 @@ final class BufferRing {
     }
 
     /** An unreleasable buffer cannot be held twice, and need not be. */
-    private static int hold(ByteBuf octets) {
-        octets.retain();
-        return octets.readableBytes() << 1 | (octets.refCnt() > 1 ? HELD : 0);
+    private int markOf(ByteBuf octets) {
+        int mark = octets.readableBytes() << 1;
+        return guarded && octets.retain().refCnt() > 1 ? mark | HELD : mark;
     }
 
     /** Of the first entry; true if there is none. */
@@ -68,7 +74,7 @@ final class BufferRing {
     /** Whether the next {@code bytes} to be taken are those that were added, as far as can be seen. */
     boolean isIntact(int bytes) {
         int[] own = marks;
-        if (own == null) {
+        if (own == null || !guarded) {
             return true;
         }
         int left = bytes;

@@ -14,8 +14,8 @@ import io.netty.handler.codec.http2.Http2Stream;
  * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made) and <em>body</em> (somebody's octets, of
  * which the owner hears). Nothing is flushed here: ask {@link CoalescingHttp2Handler#flushSoon}.
  *
- * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already. A body that somebody releases or
- * changes all the same costs this stream, and not the connection.
+ * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already. If the outlet is guarded, a body
+ * that somebody releases or changes before it has left the queue costs this stream, and not the connection.
  */
 public final class DataOutlet implements FlowControlled {
 
@@ -29,7 +29,7 @@ public final class DataOutlet implements FlowControlled {
 
         /**
          * A body that was queued has been released or changed by somebody else, and what was queued has been dropped: the owner has to
-         * reset the HTTP/2 stream. Called once, not from within a flush. A stream of bodies only, without {@link #meta}, does not notice.
+         * reset the HTTP/2 stream. Called once, not from within a flush, and only if the outlet is guarded.
          */
         default void onMisused() {}
     }
@@ -39,7 +39,7 @@ public final class DataOutlet implements FlowControlled {
     private final ChannelHandlerContext ctx;
     private final Http2Stream stream;
     private final Listener listener;
-    private final BufferRing queue = new BufferRing();
+    private final BufferRing queue;
 
     private int queuedBytes;
     // Joins queuedBytes in merge(), for the flow controller compares sizes before and after.
@@ -50,8 +50,20 @@ public final class DataOutlet implements FlowControlled {
     private boolean endWritten;
     private boolean closed;
 
+    /** For bodies that nobody else can touch. */
     public DataOutlet(
             CoalescingHttp2Handler connection, ChannelHandlerContext ctx, Http2Stream stream, Listener listener) {
+        this(connection, ctx, stream, listener, false);
+    }
+
+    /** @param guarded bodies come from application code, and {@link #meta} between them: see {@link Listener#onMisused} */
+    public DataOutlet(
+            CoalescingHttp2Handler connection,
+            ChannelHandlerContext ctx,
+            Http2Stream stream,
+            Listener listener,
+            boolean guarded) {
+        this.queue = new BufferRing(guarded);
         this.connection = connection;
         this.frames = connection.frames();
         this.ctx = ctx;

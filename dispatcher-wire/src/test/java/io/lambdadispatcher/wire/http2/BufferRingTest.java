@@ -11,7 +11,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class BufferRingTest {
-    private final BufferRing ring = new BufferRing();
+    private final BufferRing ring = new BufferRing(true);
 
     private static ByteBuf octets(int bytes) {
         return ByteBufAllocator.DEFAULT.buffer(Math.max(1, bytes)).writeZero(bytes);

@@ -318,8 +318,11 @@ class DataOutletTest {
     void should_tell_the_owner_of_a_body_that_was_released_and_keep_the_connection() {
         open(WINDOW_BYTES);
         AtomicInteger misused = new AtomicInteger();
-        DataOutlet outlet =
-                new DataOutlet(server, serverChannel.pipeline().context(server), stream(), new DataOutlet.Listener() {
+        DataOutlet outlet = new DataOutlet(
+                server,
+                serverChannel.pipeline().context(server),
+                stream(),
+                new DataOutlet.Listener() {
                     @Override
                     public void onTaken(int bodyBytes) {
                         taken.add(bodyBytes);
@@ -329,7 +332,8 @@ class DataOutletTest {
                     public void onMisused() {
                         misused.incrementAndGet();
                     }
-                });
+                },
+                true);
         outlet.meta(octets("m"));
         ByteBuf body = octets("body");
         outlet.body(body);

@@ -124,7 +124,6 @@ final class BlockingAnswer implements BlockingResponse {
         }
         if (trailers != null) {
             body.flush();
-            sendHead();
             to.end(trailers);
         } else if (headSent) {
             body.flush();

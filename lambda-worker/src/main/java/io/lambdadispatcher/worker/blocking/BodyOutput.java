@@ -53,7 +53,7 @@ final class BodyOutput extends OutputStream {
             at += bytes;
             left -= bytes;
             if (!into.isWritable()) {
-                flush();
+                sendGathered();
             }
         }
     }
@@ -70,16 +70,22 @@ final class BodyOutput extends OutputStream {
     /** Writes by reference. @param octets owned from now on */
     void pass(ByteBuf octets) throws IOException {
         try {
-            flush();
-        } catch (IOException e) {
+            sendGathered();
+        } catch (IOException | RuntimeException e) {
             octets.release();
             throw e;
         }
         send(octets);
     }
 
+    /** Sends the head, too, if it has not been sent. */
     @Override
     public void flush() throws IOException {
+        call.sendHead();
+        sendGathered();
+    }
+
+    private void sendGathered() throws IOException {
         ByteBuf full = gathered;
         gathered = null;
         if (full != null) {
@@ -88,7 +94,12 @@ final class BodyOutput extends OutputStream {
     }
 
     private void send(ByteBuf octets) throws IOException {
-        call.sendHead();
+        try {
+            call.sendHead();
+        } catch (RuntimeException e) {
+            octets.release();
+            throw e;
+        }
         if (!to.write(octets)) {
             awaitWritable();
         }

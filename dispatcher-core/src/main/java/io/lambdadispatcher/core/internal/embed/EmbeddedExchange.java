@@ -22,7 +22,9 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
@@ -128,6 +130,10 @@ public final class EmbeddedExchange implements ResponseSink {
                     request.cancel(ErrorCode.CANCELLED);
                 }
                 trailers.cancel(false);
+                onBodyClaimed();
+                if (response.isCancelled() && !responseBody.isClaimed()) {
+                    responseBody.expire(new CancellationException("the request was cancelled"));
+                }
             }
         });
     }
@@ -265,7 +271,7 @@ public final class EmbeddedExchange implements ResponseSink {
                     return;
                 }
                 untakenBytes += data.readableBytes();
-                request.data(data, false);
+                request.data(new HeldBody(data), false);
                 askWhenTaken();
             });
         }
@@ -294,17 +300,19 @@ public final class EmbeddedExchange implements ResponseSink {
         }
 
         private void end(RequestSink to) {
-            Http2Headers given = requestTrailers == null
-                    ? null
-                    : requestTrailers.toCompletableFuture().getNow(null);
-            if (given == null || given.isEmpty()) {
-                to.data(Unpooled.EMPTY_BUFFER, true);
-                return;
-            }
             try {
-                to.trailers(RequestHeaders.trailers(given));
+                Http2Headers given = requestTrailers == null
+                        ? null
+                        : requestTrailers.toCompletableFuture().getNow(null);
+                if (given == null || given.isEmpty()) {
+                    to.data(Unpooled.EMPTY_BUFFER, true);
+                } else {
+                    to.trailers(RequestHeaders.trailers(given));
+                }
             } catch (IllegalArgumentException e) {
                 refuse(String.valueOf(e.getMessage()));
+            } catch (CompletionException | CancellationException e) {
+                breakOff(e);
             }
         }
 

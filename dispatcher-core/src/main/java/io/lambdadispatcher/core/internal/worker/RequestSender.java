@@ -154,9 +154,4 @@ final class RequestSender implements DataOutlet.Listener {
         }
         stream.onRequestTaken(own);
     }
-
-    @Override
-    public void onMisused() {
-        stream.onBodyMisused();
-    }
 }

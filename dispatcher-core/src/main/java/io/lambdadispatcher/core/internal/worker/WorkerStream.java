@@ -60,9 +60,6 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
      */
     private static final int MAX_CANCELLED_BYTES = 64 * 1024;
 
-    private static final String BODY_MISUSED =
-            "a buffer of the request's body was released or changed after it had been given to the dispatcher, which owns it";
-
     private static final String RESPONSE_MISUSED = "the handler misused its response, see the worker's log";
 
     private final WorkerConnection connection;
@@ -221,28 +218,17 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** What the embedding program gave as a request's body was released or changed before it was sent. */
-    void onBodyMisused() {
-        if (state != State.CLOSED) {
-            endByMisuse(Failure.Kind.BAD_REQUEST, BODY_MISUSED);
-            connection.handler.reset(http2, Http2Error.INTERNAL_ERROR);
-        }
-    }
-
     /** The worker has reset the stream because its handler misused the response: the same would happen again elsewhere. */
     void onResponseMisused() {
-        if (state != State.CLOSED) {
-            endByMisuse(Failure.Kind.HANDLER_FAILED, RESPONSE_MISUSED);
+        if (state == State.CLOSED) {
+            return;
         }
-    }
-
-    private void endByMisuse(Failure.Kind kind, String detail) {
         Attempt current = attempt;
         attempt = null;
-        close(detail);
+        close(RESPONSE_MISUSED);
         if (current != null) {
-            connection.pooled.onExchangeEnd(kind == Failure.Kind.HANDLER_FAILED);
-            current.onFailure(new Failure(kind, detail));
+            connection.pooled.onExchangeEnd(true);
+            current.onFailure(new Failure(Failure.Kind.HANDLER_FAILED, RESPONSE_MISUSED));
         }
     }
 

@@ -15,6 +15,8 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Arrays;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a head in JSON and eight octets of zero; any other is
@@ -38,6 +40,8 @@ final class StreamedResponse implements Answer.Stream {
         BODY,
         ENDED
     }
+
+    private static final Logger log = LoggerFactory.getLogger(StreamedResponse.class);
 
     private final Request request;
     private final Response response;
@@ -88,8 +92,14 @@ final class StreamedResponse implements Answer.Stream {
             octets.release();
             return true;
         }
-        // A cancellation that comes in between makes the response unwritable for ever.
-        return response.write(octets) || request.cancellation() != null;
+        try {
+            // A cancellation that comes in between makes the response unwritable for ever.
+            return response.write(octets) || request.cancellation() != null;
+        } catch (IllegalStateException e) {
+            // Longer than its content-length, and failed by that: the rest is dropped.
+            state = State.ENDED;
+            return true;
+        }
     }
 
     private boolean addToPrelude(ByteBuf octets) {
@@ -122,7 +132,7 @@ final class StreamedResponse implements Answer.Stream {
         byte[] json = prelude.toArray();
         try {
             sendHead(StreamPrelude.read(Arrays.copyOf(json, json.length - DELIMITER_BYTES)));
-        } catch (BadResponseException e) {
+        } catch (BadResponseException | IllegalArgumentException e) {
             malformed("the prelude of a streamed answer: " + e.getMessage());
         }
     }
@@ -139,9 +149,17 @@ final class StreamedResponse implements Answer.Stream {
             case PRELUDE -> malformed("a streamed answer ended before its prelude did");
             case BODY -> {
                 state = State.ENDED;
-                response.end();
+                endResponse();
             }
             case ENDED -> {}
+        }
+    }
+
+    private void endResponse() {
+        try {
+            response.end();
+        } catch (IllegalStateException e) {
+            log.warn("the streamed answer to {} failed: {}", request, e.getMessage());
         }
     }
 

@@ -209,7 +209,16 @@ final class H2cConnection extends Http2Client.Owner {
         H2cExchange exchange = exchange(streamId);
         if (exchange != null) {
             used = true;
-            exchange.onHeaders(headers, endOfStream);
+            guarded(exchange, () -> exchange.onHeaders(headers, endOfStream));
+        }
+    }
+
+    /** A response that cannot be passed on is its exchange's fault, and none of the connection, which carries others. */
+    private static void guarded(H2cExchange exchange, Runnable call) {
+        try {
+            call.run();
+        } catch (IllegalStateException | IllegalArgumentException e) {
+            exchange.onMalformed(String.valueOf(e.getMessage()));
         }
     }
 
@@ -217,7 +226,15 @@ final class H2cConnection extends Http2Client.Owner {
     public int onDataRead(ChannelHandlerContext reading, int streamId, ByteBuf data, int padding, boolean endOfStream) {
         int bytes = data.readableBytes();
         H2cExchange exchange = exchange(streamId);
-        return exchange == null ? bytes + padding : exchange.onData(data, endOfStream) + padding;
+        if (exchange == null) {
+            return bytes + padding;
+        }
+        try {
+            return exchange.onData(data, endOfStream) + padding;
+        } catch (IllegalStateException | IllegalArgumentException e) {
+            exchange.onMalformed(String.valueOf(e.getMessage()));
+            return bytes + padding;
+        }
     }
 
     @Override

@@ -288,6 +288,13 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
 
     // ---- the end
 
+    /** The application's response cannot be passed on. */
+    void onMalformed(String text) {
+        if (state != State.ENDED) {
+            breakOff(ErrorCode.BAD_MESSAGE, "the app's response is malformed: " + text);
+        }
+    }
+
     void onReset(@Nullable Http2Error error) {
         if (state == State.ENDED) {
             return;

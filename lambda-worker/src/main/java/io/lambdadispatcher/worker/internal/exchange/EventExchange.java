@@ -235,7 +235,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     public void respond(Http2Headers newHead, ByteBuf body) {
         try {
             head(newHead);
-        } catch (IllegalStateException e) {
+        } catch (RuntimeException e) {
             body.release();
             throw e;
         }

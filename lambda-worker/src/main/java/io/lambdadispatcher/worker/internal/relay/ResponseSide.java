@@ -283,14 +283,14 @@ final class ResponseSide implements Response {
 
     /** The response fails with what is thrown: its caller could not mend it, because the head has promised another length. */
     private void count(int bodyBytes, boolean end) {
-        if (exchange.isHeadOnly() || length.add(bodyBytes, end)) {
+        if (exchange.isHeadOnly() || exchange.cancellation() != null || length.add(bodyBytes, end)) {
             return;
         }
         String text = length.isEmpty()
                 ? "the response has a body, which its status does not allow"
                 : "the response's body is " + (length.isShort() ? "shorter" : "longer") + " than its content-length";
         phase = Phase.ENDED;
-        hop(() -> reset(ErrorCode.HANDLER_FAILED, text));
+        hop(() -> reset(ErrorCode.BAD_MESSAGE, text));
         throw new IllegalStateException(text);
     }
 

@@ -49,7 +49,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         this.handler = handler;
         this.stream = stream;
         this.reader = FrameReader.ofWorkerStream(host.http2().ctx().alloc(), this);
-        this.outlet = new DataOutlet(host.http2(), host.http2().ctx(), stream, this);
+        this.outlet = new DataOutlet(host.http2(), host.http2().ctx(), stream, this, true);
         this.deadline = new DeadlineTimer(host.http2().ctx().executor(), this::onDeadline);
     }
 

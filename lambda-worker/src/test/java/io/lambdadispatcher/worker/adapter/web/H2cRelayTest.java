@@ -337,6 +337,27 @@ class H2cRelayTest {
     }
 
     @Test
+    void should_fail_one_request_where_the_app_sends_another_length_than_it_announces() throws Exception {
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
+                    if (frame instanceof Http2HeadersFrame headers) {
+                        Http2Headers answer = new DefaultHttp2Headers().status("200");
+                        if (headers.headers().path().toString().equals("/short")) {
+                            answer.add("content-length", "5");
+                        }
+                        to.writeAndFlush(new DefaultHttp2HeadersFrame(answer, true));
+                    }
+                });
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            assertThat(stream.exchange(get("/whole")).status()).isEqualTo("200");
+            stream.request(get("/short"), 0, true);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.BAD_MESSAGE);
+            assertThat(stream.exchange(get("/whole")).status()).isEqualTo("200");
+            assertThat(app.connections).hasSize(1);
+        }
+    }
+
+    @Test
     void should_pass_on_an_answer_that_comes_before_the_requests_end() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
                     if (frame instanceof Http2HeadersFrame) {
