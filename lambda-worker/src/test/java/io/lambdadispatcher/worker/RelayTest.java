@@ -396,4 +396,47 @@ class RelayTest {
             assertThat(recorder.take()).isEqualTo("cancelled CANCELLED");
         }
     }
+
+    /**
+     * The listener is set on the event loop while what another thread has written is on its way there, 256 KiB together. When the first part
+     * arrives, less than the bound is on its way, and when the second does, the first has been sent: there is no other notice.
+     */
+    @Test
+    void should_not_lose_the_notice_that_what_hopped_has_been_taken() throws Exception {
+        CountDownLatch notified = new CountDownLatch(1);
+        CountDownLatch queued = new CountDownLatch(1);
+        CountDownLatch headSent = new CountDownLatch(1);
+        CompletableFuture<Boolean> writable = new CompletableFuture<>();
+        Handler handler = (request, response) -> {
+            new Thread(() -> {
+                        request.eventLoop().execute(() -> response.onWritable(notified::countDown));
+                        response.head(ok());
+                        request.eventLoop().execute(() -> {
+                            headSent.countDown();
+                            writable.join();
+                        });
+                        response.write(Unpooled.buffer().writeZero(200_000));
+                        queued.countDown();
+                        awaitUninterruptibly(headSent);
+                        writable.complete(response.write(Unpooled.buffer().writeZero(256 * 1024 - 200_000)));
+                    })
+                    .start();
+            queued.await();
+        };
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(get("/"), 0, true);
+            assertThat(writable.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isFalse();
+            assertThat(notified.await(10, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
 }

@@ -68,6 +68,7 @@ class AccessLogTest {
         lines.start();
         logger.addAppender(lines);
         logger.setLevel(Level.INFO);
+        logger.setAdditive(false);
         AccessLog accessLog = new AccessLog(1024);
         for (int i = 0; i < 500; i++) {
             accessLog.onExchangeEnd(end("/" + i));

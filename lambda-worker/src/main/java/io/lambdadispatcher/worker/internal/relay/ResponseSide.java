@@ -46,11 +46,13 @@ final class ResponseSide implements Response {
     private final AtomicInteger hops = new AtomicInteger();
     private final AtomicInteger hoppingBytes = new AtomicInteger();
 
+    /** Set at once, not in turn with the calls that hop: what was written before may be taken before its turn would come. */
+    private volatile @Nullable Runnable writableListener;
+
     // Of the event loop.
     private volatile boolean ended;
     private volatile boolean writable = true;
     private long bytes;
-    private @Nullable Runnable writableListener;
 
     ResponseSide(ServedExchange exchange, ServedStream out) {
         this.exchange = exchange;
@@ -245,7 +247,7 @@ final class ResponseSide implements Response {
 
     @Override
     public void onWritable(Runnable listener) {
-        hop(() -> writableListener = listener);
+        writableListener = listener;
     }
 
     /** Octets of ours, or of the exchange before, have left. From within a flush: the listener may write, so it is called later. */
