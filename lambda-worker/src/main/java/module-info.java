@@ -1,0 +1,23 @@
+/** The worker as a library: {@link io.lambdadispatcher.worker.Worker}. */
+module io.lambdadispatcher.worker {
+    requires transitive io.lambdadispatcher.wire;
+    requires transitive aws.lambda.java.core;
+    requires io.netty.handler;
+    requires static io.netty.transport.classes.epoll;
+    requires static transitive org.jspecify;
+    requires org.slf4j;
+    requires tools.jackson.core;
+    // For worker.aws and worker.snapshot, whose users bring them.
+    requires static org.crac;
+    requires static software.amazon.awssdk.http;
+    requires static software.amazon.awssdk.http.apache;
+    requires static software.amazon.awssdk.http.nio.netty;
+
+    exports io.lambdadispatcher.worker;
+    exports io.lambdadispatcher.worker.aws;
+    exports io.lambdadispatcher.worker.blocking;
+    exports io.lambdadispatcher.worker.config;
+    exports io.lambdadispatcher.worker.handler;
+    exports io.lambdadispatcher.worker.snapshot;
+    exports io.lambdadispatcher.worker.websocket;
+}
