@@ -3,6 +3,7 @@ package io.lambdadispatcher.test;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import java.lang.reflect.Constructor;
+import java.util.Objects;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
@@ -21,10 +22,10 @@ final class DispatcherExtension implements ParameterResolver {
     @SuppressWarnings("deprecation") // What takes its place, JUnit 5 does not have.
     public TestDispatcher resolveParameter(ParameterContext parameter, ExtensionContext context) {
         Class<?> type = annotated(context.getRequiredTestClass());
-        return outermost(context)
+        Started started = outermost(context)
                 .getStore(NAMESPACE)
-                .getOrComputeIfAbsent(type, DispatcherExtension::start, Started.class)
-                .dispatcher();
+                .getOrComputeIfAbsent(type, DispatcherExtension::start, Started.class);
+        return Objects.requireNonNull(started).dispatcher();
     }
 
     /** Of the class that is not nested: its store is closed after the last of its tests. */

@@ -19,6 +19,7 @@ import io.netty.util.AsciiString;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -110,7 +111,8 @@ public final class HandlerProbe {
             loop.execute(() -> exchange.handle(handler));
             return exchange.answer.get(WAIT_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
-            throw new AssertionError("no response: " + e.getCause().getMessage(), e.getCause());
+            Throwable cause = Objects.requireNonNullElse(e.getCause(), e);
+            throw new AssertionError("no response: " + cause.getMessage(), cause);
         } catch (TimeoutException e) {
             throw new AssertionError("the handler has not ended its response within " + WAIT_SECONDS + " s", e);
         } catch (InterruptedException e) {
