@@ -1,6 +1,7 @@
 package io.lambdadispatcher.test;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;

@@ -1,15 +1,13 @@
 package io.lambdadispatcher.worker.blocking;
 
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.HandlerCall;
-import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -102,26 +100,12 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
 
     @Override
     public Map<String, List<String>> headers() {
-        return mapOf(request.headers());
+        return HeaderMaps.of(request.headers());
     }
 
     @Override
     public Map<String, List<String>> trailers() {
-        return mapOf(input.trailers());
-    }
-
-    private static Map<String, List<String>> mapOf(Http2Headers headers) {
-        Map<String, List<String>> map = new LinkedHashMap<>();
-        for (CharSequence name : headers.names()) {
-            if (name.charAt(0) != ':') {
-                map.put(
-                        name.toString(),
-                        headers.getAll(name).stream()
-                                .map(CharSequence::toString)
-                                .toList());
-            }
-        }
-        return Collections.unmodifiableMap(map);
+        return HeaderMaps.of(input.trailers());
     }
 
     @Override

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.test;
+package io.lambdadispatcher.wire.http;
 
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Collections;
@@ -6,11 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-final class HeaderMaps {
+/** Headers for users who are to see no type of Netty. Any thread. */
+public final class HeaderMaps {
     private HeaderMaps() {}
 
-    /** Without pseudo-headers. */
-    static Map<String, List<String>> of(Http2Headers headers) {
+    /** Returns all values by name, without pseudo-headers, in the order in which the names appear first. Not modifiable. */
+    public static Map<String, List<String>> of(Http2Headers headers) {
         Map<String, List<String>> map = new LinkedHashMap<>();
         for (CharSequence name : headers.names()) {
             if (name.charAt(0) != ':') {
