@@ -361,7 +361,7 @@ public final class Dispatcher implements AutoCloseable {
         try {
             close.run();
         } catch (Throwable e) {
-            log.error("{} failed to close; the dispatcher closes all the same", part, e);
+            log.error("{} failed to close; the dispatcher continues to close", part, e);
         }
     }
 

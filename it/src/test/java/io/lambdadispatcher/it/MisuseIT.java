@@ -406,18 +406,18 @@ class MisuseIT {
                 "a body's buffer that has been released",
                 () -> DispatchRequest.post("/slow")
                         .body(publisher(to -> {
-                            ByteBuf octets = bytes(2000);
-                            octets.release();
-                            to.onNext(octets);
+                            ByteBuf buffer = bytes(2000);
+                            buffer.release();
+                            to.onNext(buffer);
                             to.onComplete();
                         }))
                         .build());
         requesting.put("a body's buffer that is released after `onNext`", () -> {
             String told = beside(() -> send(DispatchRequest.post("/slow")
                     .body(publisher(to -> {
-                        ByteBuf octets = bytes(2000);
-                        to.onNext(octets);
-                        octets.release();
+                        ByteBuf buffer = bytes(2000);
+                        to.onNext(buffer);
+                        buffer.release();
                         to.onComplete();
                     }))
                     .build()));
@@ -441,9 +441,9 @@ class MisuseIT {
             try (Dispatcher alone = dispatcher(builder -> builder)) {
                 DispatchRequest queued = DispatchRequest.post("/ok")
                         .body(publisher(to -> {
-                            ByteBuf octets = bytes(20_000);
-                            to.onNext(octets);
-                            octets.release();
+                            ByteBuf buffer = bytes(20_000);
+                            to.onNext(buffer);
+                            buffer.release();
                         }))
                         .build();
                 return answer(alone.dispatch(queued).toCompletableFuture());
@@ -614,35 +614,35 @@ class MisuseIT {
         });
         handle("`write` of a buffer that has been released", (request, response) -> {
             response.head(200);
-            ByteBuf octets = bytes(2000);
-            octets.release();
-            response.write(octets);
+            ByteBuf buffer = bytes(2000);
+            buffer.release();
+            response.write(buffer);
         });
         handle("a buffer that is released after `write`", (request, response) -> {
             response.head(200);
-            ByteBuf octets = bytes(2000);
-            response.write(octets);
-            octets.release();
+            ByteBuf buffer = bytes(2000);
+            response.write(buffer);
+            buffer.release();
             response.end();
         });
         handle("a buffer that is released after `respond`", (request, response) -> {
-            ByteBuf octets = bytes(100);
-            response.respond(head("200"), octets);
-            octets.release();
+            ByteBuf buffer = bytes(100);
+            response.respond(head("200"), buffer);
+            buffer.release();
         });
         handle("a buffer that is written to after `write`", (request, response) -> {
             response.head(200);
-            ByteBuf octets = bytes(2000);
-            response.write(octets);
-            octets.clear().writeZero(10);
+            ByteBuf buffer = bytes(2000);
+            response.write(buffer);
+            buffer.clear().writeZero(10);
             response.end();
         });
         handle("a buffer that another thread releases after `write`", (request, response) -> {
             response.head(200);
             Thread other = new Thread(() -> {
-                ByteBuf octets = bytes(2000);
-                response.write(octets);
-                octets.release();
+                ByteBuf buffer = bytes(2000);
+                response.write(buffer);
+                buffer.release();
                 response.end();
             });
             other.start();
@@ -692,8 +692,8 @@ class MisuseIT {
                         "POST",
                         (request, response) -> request.body().read(new BodyReader() {
                             @Override
-                            public void onData(ByteBuf octets) {
-                                octets.release();
+                            public void onData(ByteBuf buffer) {
+                                buffer.release();
                                 throw new IllegalStateException("cannot take it");
                             }
 
@@ -906,7 +906,7 @@ class MisuseIT {
                 # What wrong uses of the API are told
 
                 This page is for programs that embed the dispatcher or a worker. Each row is run by the test `MisuseIT`, and the right column is what
-                came out. Requests that were under way beside it were answered. Exceptions have their simple names here. A failure of a
+                came out. Requests in flight at the same time were answered. Exceptions have their simple names here. A failure of a
                 handler is in the worker's log, with what was thrown; its client is told nothing of that.
                 """);
         table(text, "Building a dispatcher, and closing it", building);

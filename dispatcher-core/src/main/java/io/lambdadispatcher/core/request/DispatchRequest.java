@@ -189,17 +189,17 @@ public final class DispatchRequest {
         private final Flow.Subscriber<? super ByteBuf> to;
         private @Nullable ByteBuf left;
 
-        OneBuffer(Flow.Subscriber<? super ByteBuf> to, ByteBuf octets) {
+        OneBuffer(Flow.Subscriber<? super ByteBuf> to, ByteBuf buffer) {
             this.to = to;
-            this.left = octets;
+            this.left = buffer;
         }
 
         @Override
         public synchronized void request(long n) {
-            ByteBuf octets = left;
+            ByteBuf buffer = left;
             left = null;
-            if (octets != null) {
-                to.onNext(octets);
+            if (buffer != null) {
+                to.onNext(buffer);
                 to.onComplete();
             }
         }

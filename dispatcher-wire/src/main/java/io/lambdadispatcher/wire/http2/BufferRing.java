@@ -29,17 +29,17 @@ final class BufferRing {
         this.guarded = guarded;
     }
 
-    void add(ByteBuf octets, boolean body) {
+    void add(ByteBuf buffer, boolean body) {
         if (count == buffers.length) {
             grow();
         }
         int at = head + count & buffers.length - 1;
-        buffers[at] = octets;
+        buffers[at] = buffer;
         if (!body && marks == null) {
             marks = unheldMarks();
         }
         if (marks != null) {
-            marks[at] = body ? markOf(octets) : META;
+            marks[at] = body ? markOf(buffer) : META;
         }
         count++;
     }
@@ -48,16 +48,16 @@ final class BufferRing {
     private int[] unheldMarks() {
         int[] unheld = new int[buffers.length];
         for (int i = 0; i < buffers.length; i++) {
-            ByteBuf octets = buffers[i];
-            unheld[i] = octets == null ? 0 : octets.readableBytes() << 1;
+            ByteBuf buffer = buffers[i];
+            unheld[i] = buffer == null ? 0 : buffer.readableBytes() << 1;
         }
         return unheld;
     }
 
     /** An unreleasable buffer cannot be held twice, and need not be. */
-    private int markOf(ByteBuf octets) {
-        int mark = octets.readableBytes() << 1;
-        return guarded && octets.retain().refCnt() > 1 ? mark | HELD : mark;
+    private int markOf(ByteBuf buffer) {
+        int mark = buffer.readableBytes() << 1;
+        return guarded && buffer.retain().refCnt() > 1 ? mark | HELD : mark;
     }
 
     /** Of the first entry; true if there is none. */
@@ -65,7 +65,7 @@ final class BufferRing {
         return count == 0 || marks == null || marks[head] != META;
     }
 
-    /** Whether {@link #take} of so many octets gives the first entry itself. */
+    /** Whether {@link #take} of so many bytes gives the first entry itself. */
     boolean isFirstWithin(int maxBytes) {
         ByteBuf first = buffers[head];
         return first != null && first.readableBytes() <= maxBytes;
@@ -80,18 +80,18 @@ final class BufferRing {
         int left = bytes;
         for (int i = 0; i < count && left > 0; i++) {
             int at = head + i & buffers.length - 1;
-            ByteBuf octets = buffers[at];
+            ByteBuf buffer = buffers[at];
             int mark = own[at];
-            if (octets == null || mark != META && isBroken(octets, mark)) {
+            if (buffer == null || mark != META && isBroken(buffer, mark)) {
                 return false;
             }
-            left -= octets.readableBytes();
+            left -= buffer.readableBytes();
         }
         return left <= 0;
     }
 
-    private static boolean isBroken(ByteBuf octets, int mark) {
-        return octets.refCnt() <= (mark & HELD) || octets.readableBytes() != mark >> 1;
+    private static boolean isBroken(ByteBuf buffer, int mark) {
+        return buffer.refCnt() <= (mark & HELD) || buffer.readableBytes() != mark >> 1;
     }
 
     /**
@@ -123,27 +123,27 @@ final class BufferRing {
         count--;
     }
 
-    /** Releases the broken ones among them as far as they can be. @return the octets of body that were added and not taken */
+    /** Releases the broken ones among them as far as they can be. @return the bytes of bodies that were added and not taken */
     int releaseAll() {
         int bodyBytes = 0;
         while (count > 0) {
-            ByteBuf octets = buffers[head];
+            ByteBuf buffer = buffers[head];
             int mark = marks == null ? 0 : marks[head];
-            if (octets != null) {
+            if (buffer != null) {
                 if (isBody()) {
-                    bodyBytes += marks == null ? octets.readableBytes() : mark >> 1;
+                    bodyBytes += marks == null ? buffer.readableBytes() : mark >> 1;
                 }
-                drop(octets, mark != META && (mark & HELD) != 0 ? 2 : 1);
+                drop(buffer, mark != META && (mark & HELD) != 0 ? 2 : 1);
             }
             removeFirst();
         }
         return bodyBytes;
     }
 
-    private static void drop(ByteBuf octets, int times) {
-        int held = Math.min(times, octets.refCnt());
+    private static void drop(ByteBuf buffer, int times) {
+        int held = Math.min(times, buffer.refCnt());
         if (held > 0) {
-            octets.release(held);
+            buffer.release(held);
         }
     }
 

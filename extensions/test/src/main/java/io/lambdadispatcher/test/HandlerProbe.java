@@ -216,8 +216,8 @@ public final class HandlerProbe {
             }
             read(new BodyReader() {
                 @Override
-                public void onData(ByteBuf octets) {
-                    octets.release();
+                public void onData(ByteBuf buffer) {
+                    buffer.release();
                 }
 
                 @Override
@@ -282,15 +282,15 @@ public final class HandlerProbe {
         }
 
         @Override
-        public boolean write(ByteBuf octets) {
+        public boolean write(ByteBuf buffer) {
             try {
                 if (head == null || answer.isDone()) {
                     throw new IllegalStateException(
                             "write() on a response that " + (head == null ? "expects head()" : "has ended"));
                 }
-                written.writeBytes(ByteBufUtil.getBytes(octets));
+                written.writeBytes(ByteBufUtil.getBytes(buffer));
             } finally {
-                octets.release();
+                buffer.release();
             }
             return true;
         }
@@ -325,14 +325,14 @@ public final class HandlerProbe {
         }
 
         @Override
-        public void respond(Http2Headers newHead, ByteBuf octets) {
+        public void respond(Http2Headers newHead, ByteBuf buffer) {
             try {
                 head(newHead);
             } catch (RuntimeException e) {
-                octets.release();
+                buffer.release();
                 throw e;
             }
-            write(octets);
+            write(buffer);
             end();
         }
 

@@ -48,7 +48,7 @@ public interface BlockingRequest {
     Optional<Duration> grace();
 
     /**
-     * Calls {@code listener}, once, when the worker begins to drain, with what {@link #grace} has left; at once if it does already. On an
+     * Calls {@code listener}, once, when the worker begins to drain, with what {@link #grace} has left; immediately if it already drains. On an
      * event loop, which the listener must not block: it sets a flag, or interrupts whoever waits.
      */
     void onDrain(Consumer<Duration> listener);

@@ -30,17 +30,17 @@ public final class BodyGatherer implements BodyReader {
     }
 
     @Override
-    public void onData(ByteBuf octets) {
-        int bytes = octets.readableBytes();
+    public void onData(ByteBuf buffer) {
+        int bytes = buffer.readableBytes();
         boolean fits = !tooLong && bytes <= maxBytes - gathered.size();
         try {
             if (fits) {
                 byte[] copy = new byte[bytes];
-                octets.readBytes(copy);
+                buffer.readBytes(copy);
                 gathered.writeBytes(copy);
             }
         } finally {
-            octets.release();
+            buffer.release();
         }
         if (!fits && !tooLong) {
             tooLong = true;

@@ -46,7 +46,7 @@ final class ResponseSide implements Response {
     private final AtomicInteger hops = new AtomicInteger();
     private final AtomicInteger hoppingBytes = new AtomicInteger();
 
-    /** Set at once, not in turn with the calls that hop: what was written before may be taken before its turn would come. */
+    /** Set immediately, because earlier writes from another thread may be sent before a queued call would run. */
     private volatile @Nullable Runnable writableListener;
 
     // Of the event loop.
