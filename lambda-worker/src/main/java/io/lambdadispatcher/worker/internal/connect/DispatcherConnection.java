@@ -466,7 +466,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         /** One that never served may not serve the next time either. */
         private void replace(ServedStream lost) {
             if (state == State.SERVING) {
-                long delayMillis = lost.hasServed() ? 0 : REPLACE_DELAY_MILLIS;
+                long delayMillis = lost.hasServedWell() ? 0 : REPLACE_DELAY_MILLIS;
                 http2.ctx()
                         .executor()
                         .schedule(DispatcherConnection.this::openStream, delayMillis, TimeUnit.MILLISECONDS);

@@ -43,6 +43,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     private @Nullable ServedExchange exchange;
     private boolean closed;
     private boolean served;
+    private boolean misused;
 
     public ServedStream(StreamHost host, Handler handler, Http2Stream stream) {
         this.host = host;
@@ -53,9 +54,12 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         this.deadline = new DeadlineTimer(host.http2().ctx().executor(), this::onDeadline);
     }
 
-    /** At least one exchange has ended on it. */
-    public boolean hasServed() {
-        return served;
+    /**
+     * At least one exchange has ended on it, and none has made us reset it. Another stream in its place is likely to serve, too, and does not
+     * have to wait: the dispatcher cuts off a connection that loses streams too often.
+     */
+    public boolean hasServedWell() {
+        return served && !misused;
     }
 
     /** @return octets of {@code in} that go back to the window now; the others follow when the handler has taken them */
@@ -251,6 +255,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
 
     @Override
     public void onMisused() {
+        misused = true;
         if (!closed) {
             log.error(
                     "worker stream {} is reset, because a handler released or changed a buffer after it had given it to Response.write() or"
