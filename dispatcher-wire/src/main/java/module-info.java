@@ -1,7 +1,4 @@
-/**
- * The formats on the wire. For {@code dispatcher-core} and {@code lambda-worker}; programs need few of its types, such as error codes and
- * event formats.
- */
+/** The formats on the wire, for the other modules of Lambda Dispatcher. Programs use none of its types. */
 module io.lambdadispatcher.wire {
     requires transitive io.netty.buffer;
     requires transitive io.netty.codec;
@@ -13,13 +10,18 @@ module io.lambdadispatcher.wire {
     requires static transitive org.jspecify;
     requires tools.jackson.core;
 
-    exports io.lambdadispatcher.wire.event;
-    exports io.lambdadispatcher.wire.worker;
+    exports io.lambdadispatcher.wire.event to
+            io.lambdadispatcher.aws,
+            io.lambdadispatcher.core,
+            io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http to
             io.lambdadispatcher.core,
             io.lambdadispatcher.test,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http2 to
+            io.lambdadispatcher.core,
+            io.lambdadispatcher.worker;
+    exports io.lambdadispatcher.wire.worker to
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
 }

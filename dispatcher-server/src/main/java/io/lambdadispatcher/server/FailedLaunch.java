@@ -36,9 +36,4 @@ final class FailedLaunch implements DispatcherObserver {
             first = "a worker of " + function + " has failed: " + detail;
         }
     }
-
-    @Override
-    public boolean wantsExchanges() {
-        return false;
-    }
 }

@@ -3,6 +3,8 @@ package io.lambdadispatcher.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -97,13 +100,15 @@ class ServerTest {
         CountDownLatch mayGoOn = new CountDownLatch(1);
         start(Map.of(Settings.EVENT_LOOPS, "1", Settings.ADMIN_TOKEN, "0123456789abcdef"), new DispatcherObserver() {
             @Override
-            public void onExchangeEnd(ExchangeEnd end) {
-                hangs.countDown();
-                try {
-                    mayGoOn.await();
-                } catch (InterruptedException e) {
-                    throw new AssertionError(e);
-                }
+            public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                return end -> {
+                    hangs.countDown();
+                    try {
+                        mayGoOn.await();
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                };
             }
         });
         try {

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.it;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Pipe;
 import io.lambdadispatcher.worker.handler.Request;
@@ -104,7 +104,7 @@ public final class GrpcHandler implements Handler {
                 response.end(status(new DefaultHttp2Headers(false), 9, "no%20more"));
             } else if (method.startsWith("Reset-")) {
                 response.write(octets("begun", true));
-                response.fail(ErrorCode.valueOf(method.substring(6)), "as asked");
+                response.fail(FailureReason.valueOf(method.substring(6)), "as asked");
             }
         }
 
@@ -112,6 +112,6 @@ public final class GrpcHandler implements Handler {
         public void onEnd(Http2Headers trailers) {}
 
         @Override
-        public void onFailed(ErrorCode code) {}
+        public void onFailed(FailureReason code) {}
     }
 }

@@ -9,8 +9,11 @@ import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.core.AppenderBase;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -18,7 +21,6 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.Credential;
@@ -306,7 +308,7 @@ class MisuseIT {
         build(
                 "direct calls without an invoker",
                 builder -> builder.direct(
-                        "f", DirectOptions.builder(EventFormat.values()[0]).build()));
+                        "f", DirectOptions.builder(EventShape.values()[0]).build()));
         build("a short secret", builder -> builder.secret(new byte[15]));
         build("a secret for a function that does not exist", builder -> builder.secret("typo", new byte[16]));
         build("`eventLoops(0)`", builder -> builder.eventLoops(0));
@@ -540,8 +542,10 @@ class MisuseIT {
             log.lines.clear();
             DispatcherObserver throwing = new DispatcherObserver() {
                 @Override
-                public void onExchangeEnd(ExchangeEnd end) {
-                    throw new IllegalStateException("cannot count");
+                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                    return end -> {
+                        throw new IllegalStateException("cannot count");
+                    };
                 }
             };
             try (Dispatcher observed = dispatcher(builder -> builder.observer(throwing))) {
@@ -606,7 +610,7 @@ class MisuseIT {
         });
         handle("`fail` after `end`", (request, response) -> {
             response.respond(200, "all");
-            response.fail(io.lambdadispatcher.wire.worker.ErrorCode.HANDLER_FAILED, "too late");
+            response.fail(io.lambdadispatcher.worker.handler.FailureReason.HANDLER_FAILED, "too late");
         });
         handle("`write(null)`", (request, response) -> {
             response.head(200);
@@ -701,7 +705,7 @@ class MisuseIT {
                             public void onEnd(Http2Headers trailers) {}
 
                             @Override
-                            public void onFailed(io.lambdadispatcher.wire.worker.ErrorCode code) {}
+                            public void onFailed(io.lambdadispatcher.worker.handler.FailureReason code) {}
                         }),
                         new byte[10]));
         handle("`body().read` on another thread", (request, response) -> {

@@ -3,6 +3,8 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -13,6 +15,7 @@ import java.util.Queue;
 import java.util.Scanner;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** More requests than the workers can serve, on two event loops: whoever came first is served first. */
@@ -30,9 +33,11 @@ class OrderIT {
 
     private final DispatcherObserver observer = new DispatcherObserver() {
         @Override
-        public void onExchangeEnd(ExchangeEnd end) {
-            long arrived = System.nanoTime() - end.totalNanos();
-            served.add(new Served(arrived, arrived + end.queueNanos()));
+        public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+            return end -> {
+                long arrived = System.nanoTime() - end.totalNanos();
+                served.add(new Served(arrived, arrived + end.queueNanos()));
+            };
         }
     };
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.TransportKind;
 import io.lambdadispatcher.server.transport.TransportChoice;
@@ -11,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** What the kernel takes for a client that takes nothing: its send buffer may grow to megabytes. */
@@ -24,8 +27,10 @@ class UnsentLimitIT {
         AtomicInteger served = new AtomicInteger();
         DispatcherObserver observer = new DispatcherObserver() {
             @Override
-            public void onExchangeEnd(ExchangeEnd end) {
-                served.incrementAndGet();
+            public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                return end -> {
+                    served.incrementAndGet();
+                };
             }
         };
         try (Rig rig = Rig.start(Rig.function().build(), observer, builder -> builder.transport(transport));

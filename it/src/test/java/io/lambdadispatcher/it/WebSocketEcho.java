@@ -1,7 +1,7 @@
 package io.lambdadispatcher.it;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Pipe;
 import io.lambdadispatcher.worker.handler.Request;
@@ -89,7 +89,7 @@ public final class WebSocketEcho implements Handler {
             }
 
             @Override
-            public void onFailed(ErrorCode code) {
+            public void onFailed(FailureReason code) {
                 count("failed-after-end");
             }
         });
@@ -194,7 +194,7 @@ public final class WebSocketEcho implements Handler {
         }
 
         @Override
-        public void onFailed(ErrorCode code) {
+        public void onFailed(FailureReason code) {
             count("failed-" + code);
             codec.finishAndReleaseAll();
         }

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.HttpLimits;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -30,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -435,8 +437,10 @@ class WebSocketIT {
         CompletableFuture<ExchangeEnd> ended = new CompletableFuture<>();
         DispatcherObserver observer = new DispatcherObserver() {
             @Override
-            public void onExchangeEnd(ExchangeEnd end) {
-                ended.complete(end);
+            public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                return end -> {
+                    ended.complete(end);
+                };
             }
         };
         try (Rig other =

@@ -1,9 +1,9 @@
 package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.wire.http2.NettyRequirement;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.internal.connect.ClientTls;

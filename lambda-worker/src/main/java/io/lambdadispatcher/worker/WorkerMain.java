@@ -1,7 +1,7 @@
 package io.lambdadispatcher.worker;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.worker;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.netty.buffer.ByteBufUtil;

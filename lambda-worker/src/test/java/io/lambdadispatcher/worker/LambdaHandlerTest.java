@@ -8,7 +8,7 @@ import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -58,7 +58,7 @@ class LambdaHandlerTest {
             });
             ScriptedStream stream = dispatcher.takeReady().takeStream();
             assertThat(stream.exchange(get("/ping")).text()).isEqualTo("pong");
-            stream.link().send(new Drain(DrainReason.SCALE_IN, 1_000));
+            stream.link().send(new Drain(DrainCode.SCALE_IN, 1_000));
             invoke.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
             assertThat(output.toString(StandardCharsets.UTF_8))
                     .contains("\"requests\":1", "\"failures\":0", "\"reason\":\"SCALE_IN\"", "\"workerId\":\"w1\"");
@@ -193,7 +193,7 @@ class LambdaHandlerTest {
             });
             ScriptedStream stream = dispatcher.takeReady().takeStream();
             assertThat(stream.exchange(get("/")).text()).isEqualTo("{\"arn\":\"arn:of:the:invoke\"}");
-            stream.link().send(new Drain(DrainReason.SCALE_IN, 1_000));
+            stream.link().send(new Drain(DrainCode.SCALE_IN, 1_000));
             serving.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
         }
     }

@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
@@ -105,8 +106,8 @@ class LifecycleTest {
         try (Harness harness = new Harness(handler, c -> c.connections(2).streams(1))) {
             ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
             ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
-            one.send(new Drain(DrainReason.SCALE_IN, 10_000));
-            other.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            one.send(new Drain(DrainCode.SCALE_IN, 10_000));
+            other.send(new Drain(DrainCode.SCALE_IN, 10_000));
             assertThat(handler.takeDrain()).isEqualTo("SCALE_IN PT10S");
             one.awaitClosed();
             other.awaitClosed();
@@ -125,9 +126,9 @@ class LifecycleTest {
             ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
             ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
             harness.dispatcher.answersHello = false;
-            one.send(new Drain(DrainReason.SHUTDOWN, 9_000));
+            one.send(new Drain(DrainCode.SHUTDOWN, 9_000));
             assertThat(handler.takeDrain()).isEqualTo("SHUTDOWN PT9S");
-            other.send(new Drain(DrainReason.SHUTDOWN, 9_000));
+            other.send(new Drain(DrainCode.SHUTDOWN, 9_000));
             other.awaitClosed();
             harness.worker.drain(DrainReason.REQUESTED);
             assertThat(handler.takeDrain()).isEqualTo("REQUESTED PT30S");
@@ -139,7 +140,7 @@ class LifecycleTest {
         Slow handler = started();
         try (Harness harness = new Harness(handler)) {
             for (int graceMillis : new int[] {9_000, 8_000}) {
-                harness.dispatcher.takeReady().send(new Drain(DrainReason.SHUTDOWN, graceMillis));
+                harness.dispatcher.takeReady().send(new Drain(DrainCode.SHUTDOWN, graceMillis));
                 assertThat(handler.takeDrain()).isEqualTo("SHUTDOWN " + Duration.ofMillis(graceMillis));
             }
         }

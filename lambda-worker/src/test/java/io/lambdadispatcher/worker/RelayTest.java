@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Pipe;
 import io.lambdadispatcher.worker.handler.Request;
@@ -79,7 +80,7 @@ class RelayTest {
         }
 
         @Override
-        public void onFailed(ErrorCode code) {
+        public void onFailed(FailureReason code) {
             calls.add("failed " + code);
         }
 

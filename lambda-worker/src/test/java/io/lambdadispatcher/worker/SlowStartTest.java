@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -210,7 +210,7 @@ class SlowStartTest {
             slow.started.complete(null);
             ScriptedStream stream = dispatcher.takeReady().takeStream();
             assertThat(stream.exchange(get("/")).status()).isEqualTo("200");
-            stream.link().send(new Drain(DrainReason.SCALE_IN, 1_000));
+            stream.link().send(new Drain(DrainCode.SCALE_IN, 1_000));
             assertThat(outcome(answer)).contains("\"reason\":\"SCALE_IN\"");
         }
     }

@@ -4,9 +4,10 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.DrainReason;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Pipe;
@@ -76,7 +77,7 @@ class TunnelTest {
         }
 
         @Override
-        public void onFailed(ErrorCode code) {
+        public void onFailed(FailureReason code) {
             calls.add("failed " + code);
         }
 
@@ -201,7 +202,7 @@ class TunnelTest {
         try (Harness harness = new Harness(recorder)) {
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
-            recorder.response().fail(ErrorCode.HANDLER_FAILED, "because");
+            recorder.response().fail(FailureReason.HANDLER_FAILED, "because");
             recorder.take();
             assertThat(recorder.take()).isEqualTo("failed NOT_NEEDED");
             stream.take(ScriptedStream.Head.class);

@@ -4,7 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -64,7 +64,7 @@ class WorkerMainTest {
                 stream.link().roundTrip();
                 worker.destroy();
                 assertThat(stream.gather().text()).isEqualTo("pong");
-                assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainReason.REQUESTED);
+                assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainCode.REQUESTED);
                 assertThat(worker.waitFor(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
                         .isTrue();
                 assertThat(worker.exitValue()).isZero();

@@ -6,12 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Response;
 import java.nio.charset.StandardCharsets;
@@ -111,7 +112,7 @@ class WorkerTest {
             stream.request(post("/"), 0, false);
             Response response = handler.take();
             harness.worker.drain(DrainReason.REQUESTED);
-            assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainReason.REQUESTED);
+            assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainCode.REQUESTED);
             stream.data(new byte[10], true);
             response.head(200);
             response.write(io.netty.buffer.Unpooled.copiedBuffer(SECRET_OCTETS));
@@ -138,7 +139,7 @@ class WorkerTest {
             ScriptedStream late = link.takeStream();
             busy.request(get("/"), 0, true);
             Response response = handler.take();
-            link.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            link.send(new Drain(DrainCode.SCALE_IN, 10_000));
             late.request(get("/"), 0, true);
             assertThat(late.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
             response.head(200);
@@ -156,7 +157,7 @@ class WorkerTest {
             ScriptedStream stream = harness.stream();
             stream.request(post("/"), 0, false);
             handler.take();
-            stream.link().send(new Drain(DrainReason.SCALE_IN, 20));
+            stream.link().send(new Drain(DrainCode.SCALE_IN, 20));
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.GOING_AWAY);
             stream.link().takeMessage(ControlMessage.Goodbye.class);
             assertThat(harness.summary().failures()).isEqualTo(1);
@@ -169,7 +170,7 @@ class WorkerTest {
                 new PongHandler(), c -> c.deadline(Duration.ofSeconds(8)).deadlineMargin(Duration.ofSeconds(10)))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             Drain drain = link.takeMessage(Drain.class);
-            assertThat(drain.reason()).isEqualTo(DrainReason.DEADLINE);
+            assertThat(drain.reason()).isEqualTo(DrainCode.DEADLINE);
             // What is left of the last tenth: nothing is when the deadline has passed.
             assertThat(drain.graceMillis()).isBetween(1, 600);
             assertThat(harness.summary().reason()).isEqualTo("DEADLINE");
@@ -184,7 +185,7 @@ class WorkerTest {
                         .drainGrace(Duration.ofSeconds(5))
                         .loneTimeout(Duration.ZERO))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
-            assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainReason.IDLE);
+            assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainCode.IDLE);
             assertThat(harness.summary().reason()).isEqualTo("IDLE");
         }
     }

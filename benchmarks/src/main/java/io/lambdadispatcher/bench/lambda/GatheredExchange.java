@@ -1,7 +1,7 @@
 package io.lambdadispatcher.bench.lambda;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.Response;
@@ -61,10 +61,10 @@ final class GatheredExchange implements Request, RequestBody, Response {
     public void onDrain(Consumer<Duration> listener) {}
 
     @Override
-    public void onCancel(Consumer<ErrorCode> listener) {}
+    public void onCancel(Consumer<FailureReason> listener) {}
 
     @Override
-    public @Nullable ErrorCode cancellation() {
+    public @Nullable FailureReason cancellation() {
         return null;
     }
 
@@ -86,7 +86,7 @@ final class GatheredExchange implements Request, RequestBody, Response {
             }
             reader.onEnd(EmptyHttp2Headers.INSTANCE);
         } catch (Exception e) {
-            fail(ErrorCode.HANDLER_FAILED, e.toString());
+            fail(FailureReason.HANDLER_FAILED, e.toString());
         }
     }
 
@@ -156,7 +156,7 @@ final class GatheredExchange implements Request, RequestBody, Response {
     }
 
     @Override
-    public void fail(ErrorCode code, String text) {
+    public void fail(FailureReason code, String text) {
         if (answer.completeExceptionally(new IllegalStateException(text))) {
             responseBody.release();
         }

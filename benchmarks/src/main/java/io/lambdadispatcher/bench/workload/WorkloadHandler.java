@@ -2,7 +2,7 @@ package io.lambdadispatcher.bench.workload;
 
 import com.example.inference.InferenceHandler;
 import io.lambdadispatcher.bench.endtoend.ResourceHandler;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -62,7 +62,7 @@ public final class WorkloadHandler implements Handler {
             if (error == null) {
                 ResourceHandler.ping(response);
             } else {
-                response.fail(ErrorCode.HANDLER_FAILED, String.valueOf(error));
+                response.fail(FailureReason.HANDLER_FAILED, String.valueOf(error));
             }
         });
     }

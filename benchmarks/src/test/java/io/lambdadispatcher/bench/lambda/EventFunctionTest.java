@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.bench.workload.Database;
 import io.lambdadispatcher.bench.workload.Wait;
 import io.lambdadispatcher.bench.workload.WorkloadHandler;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.buffer.Unpooled;
 import java.io.ByteArrayInputStream;
@@ -101,7 +101,7 @@ class EventFunctionTest {
         Handler throwing = (request, response) -> {
             throw new IllegalStateException("asked to");
         };
-        Handler failing = (request, response) -> response.fail(ErrorCode.HANDLER_FAILED, "no way");
+        Handler failing = (request, response) -> response.fail(FailureReason.HANDLER_FAILED, "no way");
 
         assertThatThrownBy(() -> answer(throwing, event("GET", "/", "", false))).hasMessageContaining("asked to");
         assertThatThrownBy(() -> answer(failing, event("GET", "/", "", false)))

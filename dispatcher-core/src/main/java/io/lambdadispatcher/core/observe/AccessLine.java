@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.observe;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
 import java.time.Instant;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

@@ -5,6 +5,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,6 +24,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
     private final BlockingQueue<Entry> queue;
     private final LongAdder dropped = new LongAdder();
     private final Thread writer = new Thread(this::writeLines, "access-log");
+    private final Consumer<ExchangeEnd> listener = this::log;
     private volatile boolean closed;
 
     /** Starts the thread; the logger must have been pointed somewhere before. */
@@ -33,7 +35,11 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
     }
 
     @Override
-    public void onExchangeEnd(ExchangeEnd end) {
+    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        return listener;
+    }
+
+    private void log(ExchangeEnd end) {
         if (closed || !queue.offer(new Entry(end, System.currentTimeMillis()))) {
             dropped.increment();
         }

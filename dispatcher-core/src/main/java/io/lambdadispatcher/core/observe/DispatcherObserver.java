@@ -2,81 +2,52 @@ package io.lambdadispatcher.core.observe;
 
 import java.net.SocketAddress;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sees what the dispatcher does; metrics and access logs hang here. Called on event loops: implementations return quickly, do not block
- * and do not throw. Every method does nothing by default.
+ * Observes what the dispatcher does, for metrics, access logs and traces. Every method does nothing by default.
+ *
+ * <p><b>Threading.</b> Called on event loops. Implementations must return quickly and must not block. What they throw is logged.
  */
 public interface DispatcherObserver {
-    DispatcherObserver NONE = new DispatcherObserver() {
-        @Override
-        public boolean wantsExchanges() {
-            return false;
-        }
-    };
+    DispatcherObserver NONE = new DispatcherObserver() {};
 
     /** Returns an observer that tells several of everything, in their order. */
     static DispatcherObserver of(DispatcherObserver... observers) {
         return new ObserverList(List.of(observers));
     }
 
-    /** How an exchange ended. */
-    enum Outcome {
-        /** The client got the worker's whole response. */
-        COMPLETED,
-        /** The client went away first. */
-        CANCELLED,
-        /** The client got an error made by the dispatcher, or a response cut short. */
-        FAILED
-    }
-
     /**
-     * One finished exchange. A WebSocket is a CONNECT whichever HTTP its client speaks, and 200 when it was opened, also where 101 was sent.
+     * A request has arrived. Called once for each request, including those that the dispatcher refuses.
      *
-     * @param function {@code null} if no route matched
-     * @param workerId {@code null} if it never reached a worker
-     * @param method as it came; with {@code path}, not to be kept as it is
-     * @param status as sent; 0 if none was sent
-     * @param failure {@code null} unless {@code outcome} is FAILED; e.g. {@code QUEUE_FULL}
-     * @param queueNanos from arrival until a worker stream took it (or it ended)
-     * @param totalNanos from arrival until the last octet of the response was passed on
-     * @param attempts worker streams tried
+     * <pre>{@code
+     * public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+     *     Span span = tracer.spanBuilder(start.headers().method().toString()).startSpan();
+     *     return end -> span.setAttribute("http.response.status_code", end.status()).end();
+     * }
+     * }</pre>
+     *
+     * @return called once, on the same event loop, when the exchange ends; {@code null} if the observer need not know. Return the same object for
+     *     all exchanges if it keeps no state of one
      */
-    record ExchangeEnd(
-            @Nullable String function,
-            @Nullable String workerId,
-            CharSequence method,
-            CharSequence path,
-            int status,
-            Outcome outcome,
-            @Nullable String failure,
-            long requestBytes,
-            long responseBytes,
-            long queueNanos,
-            long totalNanos,
-            int attempts) {
-
-        /** It was open for as long as its ends liked: its time says nothing of how fast anybody answers. */
-        public boolean isTunnel() {
-            return status / 100 == 2 && "CONNECT".contentEquals(method);
-        }
+    default @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        return null;
     }
-
-    default void onExchangeEnd(ExchangeEnd end) {}
 
     /** A client connection was accepted. */
     default void onClientConnected() {}
 
+    /** A client connection was closed. */
     default void onClientDisconnected() {}
 
-    /** A worker connection said hello and was let in. */
+    /** A worker connection was admitted. */
     default void onWorkerConnected(String function, String workerId, SocketAddress remote, int streams) {}
 
     /** @param reason in one line; {@code clean} = after drain and goodbye */
     default void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {}
 
-    /** A dial-in was turned away: wrong or expired token, unknown function, bad protocol. */
+    /** A dial-in was rejected, for example because of a wrong or expired token or an unknown function. */
     default void onWorkerRejected(SocketAddress remote, String reason) {}
 
     default void onWorkerLoad(
@@ -88,9 +59,4 @@ public interface DispatcherObserver {
     default void onProtection(Protection protection) {}
 
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
-
-    /** @return whether {@link #onExchangeEnd} is worth its allocation; asked once, at start */
-    default boolean wantsExchanges() {
-        return true;
-    }
 }

@@ -2,6 +2,8 @@ package io.lambdadispatcher.core.observe;
 
 import java.net.SocketAddress;
 import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Tells several observers of everything, in their order. */
 record ObserverList(List<DispatcherObserver> all) implements DispatcherObserver {
@@ -10,10 +12,13 @@ record ObserverList(List<DispatcherObserver> all) implements DispatcherObserver 
     }
 
     @Override
-    public void onExchangeEnd(ExchangeEnd end) {
+    public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        Consumer<ExchangeEnd> listeners = null;
         for (DispatcherObserver observer : all) {
-            observer.onExchangeEnd(end);
+            Consumer<ExchangeEnd> next = observer.onExchangeStart(start);
+            listeners = listeners == null || next == null ? (next == null ? listeners : next) : listeners.andThen(next);
         }
+        return listeners;
     }
 
     @Override
@@ -59,10 +64,5 @@ record ObserverList(List<DispatcherObserver> all) implements DispatcherObserver 
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
         all.forEach(observer -> observer.onLaunchEnd(function, workerId, failed, detail));
-    }
-
-    @Override
-    public boolean wantsExchanges() {
-        return all.stream().anyMatch(DispatcherObserver::wantsExchanges);
     }
 }

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.lambdadispatcher.wire.event.EventFormat;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +16,7 @@ public final class DirectOptions {
     /** A request that cannot overflow yet asks again after this time. */
     private static final Duration MIN_WAIT = Duration.ofMillis(10);
 
-    private final EventFormat shape;
+    private final EventShape shape;
     private final int maxBodyBytes;
     private final int maxEventBytes;
     private final int maxResponseBytes;
@@ -43,16 +42,16 @@ public final class DirectOptions {
     }
 
     /** @param shape the event that the function receives */
-    public static Builder builder(EventFormat shape) {
+    public static Builder builder(EventShape shape) {
         return new Builder(shape);
     }
 
     /** Returns options with the defaults for this shape: every request is direct. */
-    public static DirectOptions of(EventFormat shape) {
+    public static DirectOptions of(EventShape shape) {
         return builder(shape).build();
     }
 
-    public EventFormat shape() {
+    public EventShape shape() {
         return shape;
     }
 
@@ -79,14 +78,14 @@ public final class DirectOptions {
 
     /** Not thread-safe. Setters accept any value; {@link #build} validates. */
     public static final class Builder {
-        private final EventFormat shape;
+        private final EventShape shape;
         private int maxBodyBytes;
         private int maxEventBytes = LAMBDA_BYTES;
         private int maxResponseBytes;
         private int maxConcurrent = 1000;
         private @Nullable Duration overflowAfter;
 
-        private Builder(EventFormat shape) {
+        private Builder(EventShape shape) {
             this.shape = shape;
             maxBodyBytes = switch (shape) {
                 case ALB, ALB_MULTI_VALUE -> MIB;

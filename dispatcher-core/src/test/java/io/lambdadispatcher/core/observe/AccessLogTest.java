@@ -6,9 +6,8 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
@@ -17,12 +16,27 @@ import tools.jackson.databind.json.JsonMapper;
 class AccessLogTest {
     private static final long TIME = Instant.parse("2026-11-21T10:15:30.123Z").toEpochMilli();
 
+    private record Ended(
+            @Nullable String function,
+            @Nullable String workerId,
+            String method,
+            String path,
+            int status,
+            Outcome outcome,
+            @Nullable String failure,
+            long requestBytes,
+            long responseBytes,
+            long queueNanos,
+            long totalNanos,
+            int attempts)
+            implements ExchangeEnd {}
+
     private static ExchangeEnd end(String path) {
-        return new ExchangeEnd("api", "w-1", "GET", path, 200, Outcome.COMPLETED, null, 0, 4, 3_000, 412_000, 1);
+        return new Ended("api", "w-1", "GET", path, 200, Outcome.COMPLETED, null, 0, 4, 3_000, 412_000, 1);
     }
 
     private static ExchangeEnd failed() {
-        return new ExchangeEnd(null, null, "GET", "/", 404, Outcome.FAILED, "NO_FUNCTION", 0, 0, 0, 5_000, 0);
+        return new Ended(null, null, "GET", "/", 404, Outcome.FAILED, "NO_FUNCTION", 0, 0, 0, 5_000, 0);
     }
 
     @Test
@@ -71,7 +85,7 @@ class AccessLogTest {
         logger.setAdditive(false);
         AccessLog accessLog = new AccessLog(1024);
         for (int i = 0; i < 500; i++) {
-            accessLog.onExchangeEnd(end("/" + i));
+            accessLog.onExchangeStart(null).accept(end("/" + i));
         }
         accessLog.close();
         logger.detachAppender(lines);
@@ -86,7 +100,7 @@ class AccessLogTest {
         AccessLog accessLog = new AccessLog(1);
         accessLog.close();
 
-        accessLog.onExchangeEnd(end("/late"));
+        accessLog.onExchangeStart(null).accept(end("/late"));
 
         assertThat(accessLog.dropped()).isEqualTo(1);
     }

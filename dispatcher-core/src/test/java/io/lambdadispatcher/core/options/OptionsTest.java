@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.options;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.wire.event.EventFormat;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
@@ -88,7 +87,7 @@ class OptionsTest {
                 .minRate(9)
                 .maxResetsPerWindow(8)
                 .build();
-        DirectOptions direct = DirectOptions.builder(EventFormat.ALB)
+        DirectOptions direct = DirectOptions.builder(EventShape.ALB)
                 .maxBodyBytes(1)
                 .maxEventBytes(2048)
                 .maxResponseBytes(4096)
@@ -128,16 +127,16 @@ class OptionsTest {
                         direct.maxEventBytes(),
                         direct.maxResponseBytes(),
                         direct.maxConcurrent()))
-                .containsExactly(EventFormat.ALB, 1, 2048, 4096, 2);
+                .containsExactly(EventShape.ALB, 1, 2048, 4096, 2);
         assertThat(direct.overflowAfter()).isEqualTo(Duration.ofSeconds(3));
     }
 
     @Test
     void should_have_the_limits_that_aws_has_for_the_shape() {
-        assertThat(DirectOptions.of(EventFormat.ALB).maxBodyBytes()).isEqualTo(1 << 20);
-        assertThat(DirectOptions.of(EventFormat.ALB).maxResponseBytes()).isEqualTo(1 << 20);
-        assertThat(DirectOptions.of(EventFormat.HTTP_API_V2).maxBodyBytes()).isEqualTo(6 << 20);
-        assertThat(DirectOptions.of(EventFormat.HTTP_API_V2).overflowAfter()).isNull();
+        assertThat(DirectOptions.of(EventShape.ALB).maxBodyBytes()).isEqualTo(1 << 20);
+        assertThat(DirectOptions.of(EventShape.ALB).maxResponseBytes()).isEqualTo(1 << 20);
+        assertThat(DirectOptions.of(EventShape.HTTP_API_V2).maxBodyBytes()).isEqualTo(6 << 20);
+        assertThat(DirectOptions.of(EventShape.HTTP_API_V2).overflowAfter()).isNull();
     }
 
     @ParameterizedTest
@@ -193,12 +192,12 @@ class OptionsTest {
                                 .build()),
                 refused(
                         "maxEventBytes: 1,000, expected 1,024 or more",
-                        () -> DirectOptions.builder(EventFormat.ALB)
+                        () -> DirectOptions.builder(EventShape.ALB)
                                 .maxEventBytes(1000)
                                 .build()),
                 refused(
                         "overflowAfter: PT0.009S, expected 10 ms or more",
-                        () -> DirectOptions.builder(EventFormat.ALB)
+                        () -> DirectOptions.builder(EventShape.ALB)
                                 .overflowAfter(Duration.ofMillis(9))
                                 .build()),
                 refused(

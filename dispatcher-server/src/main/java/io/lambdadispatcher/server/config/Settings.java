@@ -23,10 +23,10 @@ import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
-import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
@@ -134,8 +134,8 @@ public final class Settings {
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
             .doc(
                     "How requests reach the function: dispatch = through workers; direct = each as one Lambda invocation.");
-    public static final Setting<EventFormat> FUNCTION_EVENT_SHAPE = DIRECT.setting(
-                    "function.event-shape", choice(EventFormat.class), "http-api-v2")
+    public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = DIRECT.setting(
+                    "function.event-shape", choice(EventShape.class), "http-api-v2")
             .doc("Event format in which the function sees direct requests. It also sets their size limits.");
     public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = DIRECT.setting(
                     "function.direct-overflow", bool(), "false")

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.server.demo;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -112,7 +112,7 @@ final class Facts {
         }
 
         @Override
-        public void onFailed(ErrorCode code) {
+        public void onFailed(FailureReason code) {
             response.fail(code, "the request's body broke off");
         }
     }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.core.options.EventShape;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -93,12 +93,12 @@ class RouteTest {
 
         List<FunctionConfiguration> functions = configuration.functions();
         assertThat(functions.get(0).direct()).satisfies(direct -> {
-            assertThat(direct.shape()).isEqualTo(EventFormat.ALB_MULTI_VALUE);
+            assertThat(direct.shape()).isEqualTo(EventShape.ALB_MULTI_VALUE);
             assertThat(direct.maxConcurrent()).isEqualTo(5);
             assertThat(direct.overflowAfter()).isNull();
         });
         assertThat(functions.get(1).direct()).satisfies(direct -> {
-            assertThat(direct.shape()).isEqualTo(EventFormat.HTTP_API_V2);
+            assertThat(direct.shape()).isEqualTo(EventShape.HTTP_API_V2);
             assertThat(direct.overflowAfter()).isEqualTo(Duration.ofMillis(250));
         });
         assertThat(functions.get(2).direct()).isNull();

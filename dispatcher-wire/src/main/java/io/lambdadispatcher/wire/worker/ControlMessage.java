@@ -101,7 +101,7 @@ public sealed interface ControlMessage {
      * @param reason 8 bits
      * @param graceMillis after which what is left is cut off, 32 bits
      */
-    record Drain(DrainReason reason, int graceMillis) implements ControlMessage {
+    record Drain(DrainCode reason, int graceMillis) implements ControlMessage {
         @Override
         public FrameType type() {
             return FrameType.DRAIN;
@@ -127,7 +127,7 @@ public sealed interface ControlMessage {
     }
 
     /** Why a worker connection drains. */
-    enum DrainReason {
+    enum DrainCode {
         /** The dispatcher goes. */
         SHUTDOWN(1),
         /** Fewer workers are needed. */
@@ -141,7 +141,7 @@ public sealed interface ControlMessage {
 
         private final int code;
 
-        DrainReason(int code) {
+        DrainCode(int code) {
             this.code = code;
         }
 
@@ -149,8 +149,8 @@ public sealed interface ControlMessage {
             return code;
         }
 
-        static DrainReason ofCode(int code) {
-            for (DrainReason reason : values()) {
+        static DrainCode ofCode(int code) {
+            for (DrainCode reason : values()) {
                 if (reason.code == code) {
                     return reason;
                 }
@@ -170,7 +170,7 @@ public sealed interface ControlMessage {
                 case WELCOME -> new Welcome(fields.readUnsignedByte(), fields.readInt(), fields.readInt());
                 case READINESS -> new Readiness(fields.readUnsignedByte() == 1);
                 case LOAD -> new Load(fields.readUnsignedShort(), fields.readUnsignedShort(), fields.readInt());
-                case DRAIN -> new Drain(DrainReason.ofCode(fields.readUnsignedByte()), fields.readInt());
+                case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), fields.readInt());
                 case GOODBYE -> new Goodbye(readText(fields));
                 default ->
                     throw new WireException(Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " is not a control message");

@@ -1,6 +1,6 @@
 package com.example.aws;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -114,7 +114,7 @@ final class AwsRoutes {
             Answers.text(response, 404, "no " + what);
         } else if (request.cancellation() == null) {
             log.warn("AWS failed on {}", what, cause);
-            response.fail(ErrorCode.HANDLER_FAILED, what + ": " + cause);
+            response.fail(FailureReason.HANDLER_FAILED, what + ": " + cause);
         }
     }
 

@@ -1,6 +1,6 @@
 package com.example.aws;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.Unpooled;
@@ -91,7 +91,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     public void onError(Throwable cause) {
         if (request.cancellation() == null) {
             log.warn("reading from S3 failed on {}", request, cause);
-            response.fail(ErrorCode.HANDLER_FAILED, "the object broke off: " + cause);
+            response.fail(FailureReason.HANDLER_FAILED, "the object broke off: " + cause);
         }
     }
 }

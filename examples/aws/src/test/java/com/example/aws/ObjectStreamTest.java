@@ -2,7 +2,7 @@ package com.example.aws;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.Response;
@@ -122,11 +122,11 @@ class ObjectStreamTest {
     }
 
     private static final class Asked implements Request {
-        private @Nullable Consumer<ErrorCode> cancelListener;
-        private @Nullable ErrorCode cancellation;
+        private @Nullable Consumer<FailureReason> cancelListener;
+        private @Nullable FailureReason cancellation;
 
         void cancel() {
-            cancellation = ErrorCode.CANCELLED;
+            cancellation = FailureReason.CANCELLED;
             if (cancelListener != null) {
                 cancelListener.accept(cancellation);
             }
@@ -136,12 +136,12 @@ class ObjectStreamTest {
         public void onDrain(Consumer<Duration> listener) {}
 
         @Override
-        public void onCancel(Consumer<ErrorCode> listener) {
+        public void onCancel(Consumer<FailureReason> listener) {
             cancelListener = listener;
         }
 
         @Override
-        public @Nullable ErrorCode cancellation() {
+        public @Nullable FailureReason cancellation() {
             return cancellation;
         }
 
@@ -201,7 +201,7 @@ class ObjectStreamTest {
         }
 
         @Override
-        public void fail(ErrorCode code, String reason) {
+        public void fail(FailureReason code, String reason) {
             text.append(' ').append(code);
         }
 

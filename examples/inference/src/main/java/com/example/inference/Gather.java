@@ -1,6 +1,6 @@
 package com.example.inference;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -41,7 +41,7 @@ final class Gather implements BodyReader {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {
+    public void onFailed(FailureReason code) {
         response.fail(code, "the request's body broke off");
     }
 }

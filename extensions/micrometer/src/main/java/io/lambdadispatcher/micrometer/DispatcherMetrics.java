@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.micrometer.core.instrument.Counter;
@@ -16,6 +18,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -39,6 +42,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final Map<String, FunctionMeters> functions = new ConcurrentHashMap<>();
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
+    private final Consumer<ExchangeEnd> listener = this::count;
     private final Counter workerRejects;
     private final Counter[] protections = new Counter[Protection.values().length];
 
@@ -130,7 +134,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
     }
 
     @Override
-    public void onExchangeEnd(ExchangeEnd end) {
+    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        return listener;
+    }
+
+    private void count(ExchangeEnd end) {
         String function = end.function();
         meters(function == null ? NO_FUNCTION : function).exchangeEnded(end);
     }

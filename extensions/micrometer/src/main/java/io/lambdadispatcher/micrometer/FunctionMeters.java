@@ -1,7 +1,7 @@
 package io.lambdadispatcher.micrometer;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -22,7 +22,7 @@ class DispatcherMetricsTest {
 
     private static ExchangeEnd end(
             @Nullable String function, int status, Outcome outcome, @Nullable String failure, int attempts) {
-        return new ExchangeEnd(
+        return new Ended(
                 function,
                 "w-1",
                 "GET",
@@ -37,13 +37,33 @@ class DispatcherMetricsTest {
                 attempts);
     }
 
+    private record Ended(
+            @Nullable String function,
+            String workerId,
+            String method,
+            String path,
+            int status,
+            Outcome outcome,
+            @Nullable String failure,
+            long requestBytes,
+            long responseBytes,
+            long queueNanos,
+            long totalNanos,
+            int attempts)
+            implements ExchangeEnd {}
+
+    /** The observer does not look at the start. */
+    private void tell(ExchangeEnd end) {
+        observer.onExchangeStart(null).accept(end);
+    }
+
     @Test
     void should_count_requests_by_function_outcome_and_class_of_status() {
-        observer.onExchangeEnd(end("a", 200, Outcome.COMPLETED, null, 1));
-        observer.onExchangeEnd(end("a", 204, Outcome.COMPLETED, null, 1));
-        observer.onExchangeEnd(end("a", 503, Outcome.FAILED, "QUEUE_FULL", 0));
-        observer.onExchangeEnd(end("b", 0, Outcome.CANCELLED, null, 1));
-        observer.onExchangeEnd(end(null, 404, Outcome.FAILED, "NO_FUNCTION", 0));
+        tell(end("a", 200, Outcome.COMPLETED, null, 1));
+        tell(end("a", 204, Outcome.COMPLETED, null, 1));
+        tell(end("a", 503, Outcome.FAILED, "QUEUE_FULL", 0));
+        tell(end("b", 0, Outcome.CANCELLED, null, 1));
+        tell(end(null, 404, Outcome.FAILED, "NO_FUNCTION", 0));
 
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"completed\",status=\"2xx\"} 2.0\n")
@@ -56,7 +76,7 @@ class DispatcherMetricsTest {
 
     @Test
     void should_keep_histograms_of_duration_and_queue_time() {
-        observer.onExchangeEnd(end("a", 200, Outcome.COMPLETED, null, 1));
+        tell(end("a", 200, Outcome.COMPLETED, null, 1));
 
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_request_duration_seconds_bucket{function=\"a\",le=\"0.0025\"} 0\n")
@@ -68,9 +88,9 @@ class DispatcherMetricsTest {
     /** One that was open for a day would say nothing of how fast anybody answers. */
     @Test
     void should_keep_tunnels_out_of_the_durations_of_requests() {
-        observer.onExchangeEnd(new ExchangeEnd(
+        tell(new Ended(
                 "a", "w-1", "CONNECT", "/ws", 200, Outcome.COMPLETED, null, 1, 1, 0, TimeUnit.DAYS.toNanos(1), 1));
-        observer.onExchangeEnd(new ExchangeEnd(
+        tell(new Ended(
                 "a", "w-1", "CONNECT", "/ws", 403, Outcome.COMPLETED, null, 1, 1, 0, TimeUnit.SECONDS.toNanos(1), 1));
 
         assertThat(registry.scrape())
@@ -81,8 +101,8 @@ class DispatcherMetricsTest {
 
     @Test
     void should_count_bytes_and_retries() {
-        observer.onExchangeEnd(end("a", 200, Outcome.COMPLETED, null, 3));
-        observer.onExchangeEnd(end("a", 503, Outcome.FAILED, "QUEUE_FULL", 0));
+        tell(end("a", 200, Outcome.COMPLETED, null, 3));
+        tell(end("a", 503, Outcome.FAILED, "QUEUE_FULL", 0));
 
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_request_body_bytes_total{function=\"a\"} 20.0\n")

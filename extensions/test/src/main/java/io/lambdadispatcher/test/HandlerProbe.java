@@ -4,8 +4,8 @@ import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
@@ -47,7 +47,7 @@ public final class HandlerProbe {
     private final FlatHeaders headers = new FlatHeaders();
     private byte[] body = {};
     private Http2Headers trailers = EmptyHttp2Headers.INSTANCE;
-    private @Nullable ErrorCode cancelWith;
+    private @Nullable FailureReason cancelWith;
 
     private HandlerProbe(String method, String path) {
         headers.method(method).scheme("http").authority("localhost").path(path);
@@ -91,7 +91,7 @@ public final class HandlerProbe {
 
     /** The client disconnects as soon as the handler has returned, unless it has answered by then. */
     public HandlerProbe clientDisconnects() {
-        cancelWith = ErrorCode.CANCELLED;
+        cancelWith = FailureReason.CANCELLED;
         return this;
     }
 
@@ -130,8 +130,8 @@ public final class HandlerProbe {
         private final ByteArrayOutputStream written = new ByteArrayOutputStream();
         private @Nullable Http2Headers head;
         private @Nullable BodyReader reader;
-        private @Nullable Consumer<ErrorCode> cancelListener;
-        private volatile @Nullable ErrorCode cancellation;
+        private @Nullable Consumer<FailureReason> cancelListener;
+        private volatile @Nullable FailureReason cancellation;
         private boolean paused;
         private boolean dataGiven;
         private boolean endGiven;
@@ -180,12 +180,12 @@ public final class HandlerProbe {
         public void onDrain(Consumer<Duration> listener) {}
 
         @Override
-        public void onCancel(Consumer<ErrorCode> listener) {
+        public void onCancel(Consumer<FailureReason> listener) {
             cancelListener = listener;
         }
 
         @Override
-        public @Nullable ErrorCode cancellation() {
+        public @Nullable FailureReason cancellation() {
             return cancellation;
         }
 
@@ -226,7 +226,7 @@ public final class HandlerProbe {
                 }
 
                 @Override
-                public void onFailed(ErrorCode code) {}
+                public void onFailed(FailureReason code) {}
             });
         }
 
@@ -343,7 +343,7 @@ public final class HandlerProbe {
         }
 
         @Override
-        public void fail(ErrorCode code, String text) {
+        public void fail(FailureReason code, String text) {
             answer.completeExceptionally(
                     new IllegalStateException("the handler failed the response: " + code + " " + text));
         }

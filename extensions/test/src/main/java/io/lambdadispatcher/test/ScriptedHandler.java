@@ -1,6 +1,6 @@
 package io.lambdadispatcher.test;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -51,13 +51,13 @@ public final class ScriptedHandler implements Handler {
         return on(path, (request, response) -> {
             response.head(200);
             response.write(Unpooled.copiedBuffer(part, StandardCharsets.UTF_8));
-            response.fail(ErrorCode.HANDLER_FAILED, "scripted to break off");
+            response.fail(FailureReason.HANDLER_FAILED, "scripted to break off");
         });
     }
 
     /** Refuses a path, as a worker does that is overloaded: the dispatcher tries another worker. */
     public ScriptedHandler refuse(String path) {
-        return on(path, (request, response) -> response.fail(ErrorCode.REFUSED, "scripted to refuse"));
+        return on(path, (request, response) -> response.fail(FailureReason.REFUSED, "scripted to refuse"));
     }
 
     /** Answers a path with any handler. */

@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.core.importer.Locations;
 import io.lambdadispatcher.it.architecture.Plan.Module;
 import java.io.IOException;
+import java.io.InputStream;
+import java.lang.module.ModuleDescriptor;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -80,6 +83,51 @@ class ArchitectureTest {
             });
         }
         assertThat(intruders).isEmpty();
+    }
+
+    /** Programs see types of their own artifact and of libraries, so that the formats on the wire can change. */
+    @Test
+    void should_show_no_type_of_the_wire_to_programs() throws IOException {
+        Set<String> exported = exportedPackages();
+        assertThat(exported).contains(BASE + "core.options", BASE + "worker.handler", BASE + "test");
+        Set<String> shown = new TreeSet<>();
+        for (JavaClass type : CLASSES) {
+            if (exported.contains(type.getPackageName()) && isVisible(type.getModifiers())) {
+                type.getCodeUnits().stream()
+                        .filter(method -> isVisible(method.getModifiers()))
+                        .filter(method ->
+                                method.getAllInvolvedRawTypes().stream().anyMatch(ArchitectureTest::isOfTheWire))
+                        .forEach(method -> shown.add(method.getFullName()));
+                type.getFields().stream()
+                        .filter(field -> isVisible(field.getModifiers()))
+                        .filter(field ->
+                                field.getAllInvolvedRawTypes().stream().anyMatch(ArchitectureTest::isOfTheWire))
+                        .forEach(field -> shown.add(field.getFullName()));
+            }
+        }
+        assertThat(shown).isEmpty();
+    }
+
+    private static Set<String> exportedPackages() throws IOException {
+        Set<String> packages = new HashSet<>();
+        for (String module : List.of(
+                "dispatcher-core", "lambda-worker", "extensions/aws", "extensions/micrometer", "extensions/test")) {
+            try (InputStream descriptor =
+                    Files.newInputStream(ROOT.resolve(module + "/target/classes/module-info.class"))) {
+                ModuleDescriptor.read(descriptor).exports().stream()
+                        .filter(export -> !export.isQualified())
+                        .forEach(export -> packages.add(export.source()));
+            }
+        }
+        return packages;
+    }
+
+    private static boolean isVisible(Set<JavaModifier> modifiers) {
+        return modifiers.contains(JavaModifier.PUBLIC) || modifiers.contains(JavaModifier.PROTECTED);
+    }
+
+    private static boolean isOfTheWire(JavaClass type) {
+        return type.getPackageName().startsWith(BASE + "wire");
     }
 
     @Test

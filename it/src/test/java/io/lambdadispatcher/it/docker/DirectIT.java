@@ -7,10 +7,10 @@ import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.it.directdemo.EventEcho;
-import io.lambdadispatcher.wire.event.EventFormat;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -78,7 +78,7 @@ class DirectIT {
 
     @ParameterizedTest
     @EnumSource
-    void should_bring_a_binary_body_there_and_back(EventFormat shape) throws Exception {
+    void should_bring_a_binary_body_there_and_back(EventShape shape) throws Exception {
         byte[] image = new byte[168_161];
         new Random(3).nextBytes(image);
         try (Dispatcher dispatcher =
@@ -93,7 +93,7 @@ class DirectIT {
 
     @Test
     void should_answer_for_a_function_that_fails_or_outlives_its_time_or_gets_too_much() throws Exception {
-        try (Dispatcher dispatcher = dispatcher(FunctionOptions.of("echo"), DirectOptions.of(EventFormat.HTTP_API_V2))
+        try (Dispatcher dispatcher = dispatcher(FunctionOptions.of("echo"), DirectOptions.of(EventShape.HTTP_API_V2))
                 .start()) {
             assertThat(post(dispatcher, "/fail", new byte[0]).statusCode()).isEqualTo(502);
             assertThat(post(dispatcher, "/slow", new byte[0]).statusCode()).isIn(502, 504);
@@ -108,7 +108,7 @@ class DirectIT {
                 .capacity(CapacityPolicy.between(0, 1))
                 .pending(10, Duration.ofSeconds(3))
                 .build();
-        DirectOptions overflow = DirectOptions.builder(EventFormat.HTTP_API_V2)
+        DirectOptions overflow = DirectOptions.builder(EventShape.HTTP_API_V2)
                 .overflowAfter(Duration.ofMillis(300))
                 .build();
         try (Dispatcher dispatcher = dispatcher(function, overflow)

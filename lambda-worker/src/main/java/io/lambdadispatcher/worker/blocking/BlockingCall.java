@@ -1,10 +1,12 @@
 package io.lambdadispatcher.worker.blocking;
 
 import io.lambdadispatcher.wire.http.HeaderMaps;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.HandlerCall;
+import io.lambdadispatcher.worker.internal.exchange.Interception;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -18,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 /** One request on one thread. Started on the event loop; everything else but the cancellation happens on the handler's thread. */
 final class BlockingCall extends HandlerCall implements BlockingRequest {
     private final BlockingHandler handler;
+    /** Of the handler's thread. */
+    private final @Nullable Interception interception;
+
     private final BodyInput input;
     private final BodyOutput output;
     private final BlockingAnswer answer;
@@ -29,6 +34,7 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     BlockingCall(BlockingHandler handler, Request request, Response response) {
         super(request, response);
         this.handler = handler;
+        this.interception = Interception.of(handler.interceptor(), request);
         this.input = new BodyInput(request.body());
         this.output = new BodyOutput(this, response);
         this.answer = new BlockingAnswer(response, output);
@@ -50,11 +56,18 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
 
     @Override
     protected void call() {
-        try {
+        try (Scope scope = Interception.enter(interception)) {
             handler.handle(this, answer);
             answer.end();
         } catch (Throwable e) {
-            fail("blocking handler", e, "");
+            fail(e);
+        }
+    }
+
+    private void fail(Throwable cause) {
+        if (request.cancellation() == null) {
+            Interception.report(interception, "blocking handler", request, cause);
+            response.fail(FailureReason.HANDLER_FAILED, "");
         }
     }
 
@@ -63,7 +76,7 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     }
 
     void verifyWanted() throws IOException {
-        ErrorCode code = request.cancellation();
+        FailureReason code = request.cancellation();
         if (code != null) {
             throw new IOException("nobody wants the response any more: " + code);
         }
@@ -135,7 +148,13 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
         Consumer<Duration> listener = drainListener;
         drainListener = null;
         if (listener != null) {
-            listener.accept(grace);
+            // On the event loop, while the handler's own thread may be within its scope.
+            Interception onLoop = Interception.of(handler.interceptor(), request);
+            try (Scope scope = Interception.enter(onLoop)) {
+                listener.accept(grace);
+            } catch (Throwable e) {
+                Interception.report(onLoop, "drain listener", request, e);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.blocking;
 
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import java.util.concurrent.Executor;
 
@@ -13,6 +14,13 @@ public interface BlockingHandler {
      * @throws Exception fails this request only
      */
     void handle(BlockingRequest request, BlockingResponse response) throws Exception;
+
+    /**
+     * Returns what surrounds this handler's code on its thread. Called for each request, so it should return the same object. Default: nothing.
+     */
+    default HandlerInterceptor interceptor() {
+        return HandlerInterceptor.NONE;
+    }
 
     /** On virtual threads, or on a bounded pool where the JVM has none. */
     default Handler asHandler() {

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.worker.blocking;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
@@ -33,7 +33,7 @@ final class BodyInput extends InputStream implements BodyReader {
     private boolean paused;
     private boolean ended;
     private boolean closed;
-    private @Nullable ErrorCode failure;
+    private @Nullable FailureReason failure;
     private Http2Headers trailers = EmptyHttp2Headers.INSTANCE;
 
     BodyInput(RequestBody from) {
@@ -73,7 +73,7 @@ final class BodyInput extends InputStream implements BodyReader {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {
+    public void onFailed(FailureReason code) {
         lock.lock();
         try {
             failure = code;

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.worker.handler;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
@@ -16,6 +15,6 @@ public interface BodyReader {
     /** @param trailers empty where there were none */
     void onEnd(Http2Headers trailers) throws Exception;
 
-    /** There will be no more, and what came is incomplete. {@link ErrorCode#NOT_NEEDED}: the response has ended already. */
-    void onFailed(ErrorCode code) throws Exception;
+    /** There will be no more, and what came is incomplete. {@link FailureReason#NOT_NEEDED}: the response has ended already. */
+    void onFailed(FailureReason code) throws Exception;
 }

@@ -22,6 +22,11 @@ public interface Handler {
         return false;
     }
 
+    /** Returns what surrounds this handler's code. Called for each request, so it should return the same object. Default: nothing. */
+    default HandlerInterceptor interceptor() {
+        return HandlerInterceptor.NONE;
+    }
+
     /** A handler that is a lambda and serves tunnels; any other says so itself. */
     static Handler withTunnels(Handler handler) {
         return new Handler() {
@@ -33,6 +38,11 @@ public interface Handler {
             @Override
             public boolean servesTunnels() {
                 return true;
+            }
+
+            @Override
+            public HandlerInterceptor interceptor() {
+                return handler.interceptor();
             }
         };
     }

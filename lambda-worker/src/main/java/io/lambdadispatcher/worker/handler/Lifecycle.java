@@ -1,6 +1,5 @@
 package io.lambdadispatcher.worker.handler;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.worker.handler;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
@@ -48,7 +47,7 @@ public class Pipe implements BodyReader {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {
+    public void onFailed(FailureReason code) {
         to.fail(code, "the request's body broke off");
     }
 }

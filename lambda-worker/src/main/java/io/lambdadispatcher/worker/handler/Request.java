@@ -1,6 +1,5 @@
 package io.lambdadispatcher.worker.handler;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.time.Duration;
@@ -53,11 +52,11 @@ public interface Request {
      * the connection is lost. At once if that is so already; never after the response has ended. By then the response is closed, and what is
      * written to it is dropped.
      */
-    void onCancel(Consumer<ErrorCode> listener);
+    void onCancel(Consumer<FailureReason> listener);
 
     /** Why nobody wants the response any more; {@code null} while somebody does. Any thread. */
     @Nullable
-    ErrorCode cancellation();
+    FailureReason cancellation();
 
     /** Of the connection; for timers and for going back to the loop. */
     ScheduledExecutorService eventLoop();

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.worker.handler;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -87,5 +86,5 @@ public interface Response {
      *
      * @param text seen by the client where no head has been sent: nothing secret
      */
-    void fail(ErrorCode code, String text);
+    void fail(FailureReason code, String text);
 }

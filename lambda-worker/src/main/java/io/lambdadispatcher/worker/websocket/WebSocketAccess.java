@@ -37,7 +37,7 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
         if (!subprotocol.isEmpty()) {
             answer.set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
-        new WebSocketConnection(request, response, options, subprotocol).open(handler, answer);
+        new WebSocketConnection(request, response, options, subprotocol, handler.interceptor()).open(handler, answer);
     }
 
     private static boolean isWebSocket(Http2Headers head) {

@@ -1,10 +1,13 @@
 package io.lambdadispatcher.worker.websocket;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.lambdadispatcher.worker.internal.exchange.Interception;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
@@ -51,6 +54,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     private final Response response;
     private final WebSocketOptions options;
     private final String subprotocol;
+    private final @Nullable Interception interception;
     private final ScheduledExecutorService loop;
     private final FrameCodec codec;
 
@@ -62,11 +66,17 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     private @Nullable Future<?> pinging;
     private @Nullable Future<?> closing;
 
-    WebSocketConnection(Request request, Response response, WebSocketOptions options, String subprotocol) {
+    WebSocketConnection(
+            Request request,
+            Response response,
+            WebSocketOptions options,
+            String subprotocol,
+            HandlerInterceptor interceptor) {
         this.request = request;
         this.response = response;
         this.options = options;
         this.subprotocol = subprotocol;
+        this.interception = Interception.of(interceptor, request);
         this.loop = request.eventLoop();
         this.codec = new FrameCodec(options.mostMessageBytes());
     }
@@ -98,10 +108,10 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     }
 
     private void tell(Telling telling) {
-        try {
+        try (Scope scope = Interception.enter(interception)) {
             telling.run();
         } catch (Exception e) {
-            FailureLog.report("WebSocket handler", request.path(), e);
+            Interception.report(interception, "WebSocket handler", request, e);
             onClose(HANDLER_FAILED, "");
         }
     }
@@ -167,7 +177,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {
+    public void onFailed(FailureReason code) {
         finish(ABNORMAL, code.name());
     }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.websocket;
 
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 
 /** Serves WebSockets, many at once. One instance serves all connections of the worker, so it is called on several event loops. */
 @FunctionalInterface
@@ -14,6 +15,14 @@ public interface WebSocketHandler {
      * @throws Exception closes this session with 1011
      */
     WebSocketListener onOpen(WebSocketSession session) throws Exception;
+
+    /**
+     * Returns what surrounds the code of this handler and its listeners. Called for each session, so it should return the same object. Default:
+     * nothing.
+     */
+    default HandlerInterceptor interceptor() {
+        return HandlerInterceptor.NONE;
+    }
 
     /** Answers requests that are for no WebSocket with 426. */
     default Handler asHandler() {

@@ -4,10 +4,10 @@ import static io.lambdadispatcher.worker.websocket.ScriptedClient.MASKED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

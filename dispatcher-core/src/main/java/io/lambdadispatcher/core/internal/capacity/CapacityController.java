@@ -8,7 +8,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
@@ -28,7 +28,7 @@ public final class CapacityController {
         String launch();
 
         /** It takes no more requests, and ends when it has answered those it has, at the latest after {@code graceNanos}. */
-        void drain(String workerId, DrainReason reason, long graceNanos);
+        void drain(String workerId, DrainCode reason, long graceNanos);
 
         /** Ends it by force. */
         void kill(String workerId, String reason);
@@ -105,7 +105,7 @@ public final class CapacityController {
         if (worker.is(State.DRAINING)) {
             worker.onBack();
             // It lost its connections before it heard so.
-            tellToDrain(nowNanos, worker, DrainReason.REQUESTED);
+            tellToDrain(nowNanos, worker, DrainCode.REQUESTED);
             return;
         }
         boolean first = !worker.everReady();
@@ -218,10 +218,10 @@ public final class CapacityController {
         launchMissing(nowNanos);
         retirement
                 .replaced(nowNanos, fleet.ready(), target.wanted())
-                .forEach(worker -> drain(nowNanos, worker, DrainReason.DEADLINE));
+                .forEach(worker -> drain(nowNanos, worker, DrainCode.DEADLINE));
         if (seen != null) {
             Retirement.surplus(fleet.ready(), target.kept(), fleet.count(worker -> worker.is(State.DRAINING)))
-                    .forEach(worker -> drain(nowNanos, worker, DrainReason.SCALE_IN));
+                    .forEach(worker -> drain(nowNanos, worker, DrainCode.SCALE_IN));
         }
     }
 
@@ -257,7 +257,7 @@ public final class CapacityController {
         worker.eject(nowNanos);
         actions.limit(worker.id, 0);
         if (worker.ours && worker.ejections >= MOST_EJECTIONS) {
-            drain(nowNanos, worker, DrainReason.REQUESTED);
+            drain(nowNanos, worker, DrainCode.REQUESTED);
         }
     }
 
@@ -288,13 +288,13 @@ public final class CapacityController {
         }
     }
 
-    private void drain(long nowNanos, WorkerLife worker, DrainReason reason) {
+    private void drain(long nowNanos, WorkerLife worker, DrainCode reason) {
         if (worker.onDraining(nowNanos)) {
             tellToDrain(nowNanos, worker, reason);
         }
     }
 
-    private void tellToDrain(long nowNanos, WorkerLife worker, DrainReason reason) {
+    private void tellToDrain(long nowNanos, WorkerLife worker, DrainCode reason) {
         actions.drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker));
     }
 

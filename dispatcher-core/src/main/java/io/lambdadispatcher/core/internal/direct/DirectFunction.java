@@ -4,8 +4,10 @@ import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
+import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.ResponseReader;
 import java.util.concurrent.CompletionException;
@@ -41,8 +43,18 @@ public final class DirectFunction {
         this.name = name;
         this.options = options;
         this.invoker = invoker;
-        this.events = EventWriter.of(options.shape(), name);
-        this.responses = new ResponseReader(options.shape());
+        this.events = EventWriter.of(format(options.shape()), name);
+        this.responses = new ResponseReader(format(options.shape()));
+    }
+
+    private static EventFormat format(EventShape shape) {
+        return switch (shape) {
+            case ALB -> EventFormat.ALB;
+            case ALB_MULTI_VALUE -> EventFormat.ALB_MULTI_VALUE;
+            case HTTP_API_V2 -> EventFormat.HTTP_API_V2;
+            case REST_API -> EventFormat.REST_API;
+            case FUNCTION_URL -> EventFormat.FUNCTION_URL;
+        };
     }
 
     String name() {

@@ -9,7 +9,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
@@ -30,7 +30,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         this.function = function;
         this.loop = loop;
         this.observer = observer;
-        this.observed = observer.wantsExchanges();
+        this.observed = observer != DispatcherObserver.NONE;
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos(), this::onRequestTimeout);
     }
 
@@ -38,6 +38,9 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
         Exchange exchange = new Exchange(this, head, end, response);
+        if (observed) {
+            exchange.announceTo(observer);
+        }
         if (Exchange.isTunnel(head)) {
             exchange.fail(new Failure(
                     Failure.Kind.NO_TUNNELS,
@@ -85,14 +88,17 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         assert loop.inEventLoop();
         underWay.remove(exchange);
         function.onEnded(exchange);
-        if (observed) {
-            observer.onExchangeEnd(exchange.describe(options.name(), outcome, failure));
-        }
+        exchange.report(outcome, failure);
     }
 
     @Override
     public void onTunnelOpened(Exchange exchange) {
         throw new IllegalStateException("a tunnel was opened by a direct call");
+    }
+
+    @Override
+    public String function() {
+        return options.name();
     }
 
     @Override

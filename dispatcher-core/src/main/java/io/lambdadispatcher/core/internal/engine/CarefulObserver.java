@@ -2,9 +2,13 @@ package io.lambdadispatcher.core.internal.engine;
 
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Protection;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,13 +35,14 @@ public final class CarefulObserver implements DispatcherObserver {
         failures.warn("the observer {} failed in {}()", observer.getClass().getName(), what, cause);
     }
 
-    /** For each request, so without the object that {@link #tell} takes. */
+    /** Without the object that {@link #tell} takes, because this is called for each request. */
     @Override
-    public void onExchangeEnd(ExchangeEnd end) {
+    public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
         try {
-            observer.onExchangeEnd(end);
+            return observer.onExchangeStart(start);
         } catch (Throwable e) {
-            onFailed("onExchangeEnd", e);
+            onFailed("onExchangeStart", e);
+            return null;
         }
     }
 
@@ -86,10 +91,5 @@ public final class CarefulObserver implements DispatcherObserver {
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
         tell("onLaunchEnd", () -> observer.onLaunchEnd(function, workerId, failed, detail));
-    }
-
-    @Override
-    public boolean wantsExchanges() {
-        return observer.wantsExchanges();
     }
 }

@@ -4,11 +4,10 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RefusedExchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
@@ -119,26 +118,10 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     private RequestSink fail(@Nullable String function, Http2Headers head, ResponseSink response, Failure failure) {
-        reportUnopened(function, head, failure);
+        if (observer != DispatcherObserver.NONE) {
+            new RefusedExchange(function, head, response).report(observer, failure);
+        }
         response.onFailure(failure);
         return NOWHERE;
-    }
-
-    private void reportUnopened(@Nullable String function, Http2Headers head, Failure failure) {
-        if (observer.wantsExchanges()) {
-            observer.onExchangeEnd(new ExchangeEnd(
-                    function,
-                    null,
-                    head.method(),
-                    head.path(),
-                    failure.kind().status().code(),
-                    Outcome.FAILED,
-                    failure.kind().name(),
-                    0,
-                    0,
-                    0,
-                    0,
-                    0));
-        }
     }
 }

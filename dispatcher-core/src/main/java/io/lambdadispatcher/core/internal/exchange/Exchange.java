@@ -2,16 +2,21 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
-import io.lambdadispatcher.core.observe.DispatcherObserver.ExchangeEnd;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * arrives until then (the client's window bounds it), and decides whether a failed attempt is made again. Confined to the client's
  * event loop.
  */
-public final class Exchange extends DeadlineQueue.Entry implements RequestSink, Attempt {
+public final class Exchange extends DeadlineQueue.Entry implements RequestSink, Attempt, ExchangeStart {
 
     private enum State {
         /** No worker stream has it. */
@@ -50,6 +55,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private final boolean bodyless;
     private final ResponseSink response;
     private final long startNanos;
+
+    private @Nullable Consumer<ExchangeEnd> endListener;
 
     private State state = State.WAITING;
     private int attempts;
@@ -553,12 +560,45 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return owner.nanoTime() - lastAttemptNanos;
     }
 
-    /** For the observer, at the end. */
-    public ExchangeEnd describe(String function, Outcome outcome, @Nullable Failure failure) {
+    // For the observer.
+
+    @Override
+    public String function() {
+        return owner.function();
+    }
+
+    @Override
+    public Http2Headers headers() {
+        return head;
+    }
+
+    @Override
+    public @Nullable SocketAddress remoteAddress() {
+        return response.remoteAddress();
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return response.protocol();
+    }
+
+    /** Tells the observer that the exchange has started. {@link #report} is due at the end. */
+    public void announceTo(DispatcherObserver observer) {
+        endListener = observer.onExchangeStart(this);
+    }
+
+    /** Harmless if no observer wants to know. */
+    public void report(Outcome outcome, @Nullable Failure failure) {
+        if (endListener != null) {
+            describe(outcome, failure).reportTo(endListener);
+        }
+    }
+
+    private FinishedExchange describe(Outcome outcome, @Nullable Failure failure) {
         long now = owner.nanoTime();
         int sent = failure != null && status == 0 ? failure.kind().status().code() : status;
-        return new ExchangeEnd(
-                function,
+        return new FinishedExchange(
+                owner.function(),
                 lastCarrier == null ? null : lastCarrier.workerId(),
                 head.method(),
                 head.path(),

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.Outcome;
 import org.jspecify.annotations.Nullable;
 
 /** The part of a pool that shares the exchange's event loop, and that the exchange tells how it fares. */
@@ -28,6 +28,9 @@ public interface ExchangeOwner {
 
     /** Fails every exchange that has not ended. Event loop only. */
     void failAll(Failure failure);
+
+    /** Returns the name of the function. */
+    String function();
 
     /** The event loop's clock. */
     long nanoTime();

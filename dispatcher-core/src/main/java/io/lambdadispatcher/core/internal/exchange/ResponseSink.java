@@ -1,7 +1,10 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the public side implements for each request: the response arrives here, on the client's event loop, as
@@ -20,6 +23,15 @@ public interface ResponseSink {
      */
     default Object client(Http2Headers head) {
         return EMBEDDER;
+    }
+
+    /** Returns the remote address of the client's connection; {@code null} for the embedding program. */
+    default @Nullable SocketAddress remoteAddress() {
+        return null;
+    }
+
+    default ClientProtocol protocol() {
+        return ClientProtocol.EMBEDDED;
     }
 
     /** A 1xx head with {@code :status}; 101 never arrives. */

@@ -14,7 +14,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
@@ -362,7 +362,7 @@ public final class LaunchSupervisor {
         }
 
         @Override
-        public void drain(String workerId, DrainReason reason, long graceNanos) {
+        public void drain(String workerId, DrainCode reason, long graceNanos) {
             log.info("worker {} of {} is to drain: {}", workerId, function.name(), reason);
             registry.drain(workerId, reason, Duration.ofNanos(graceNanos));
         }

@@ -10,7 +10,7 @@ import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.time.Duration;
 import java.time.Instant;
@@ -202,7 +202,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onDrain(WorkerConnection connection, DrainReason reason) {
+    public void onDrain(WorkerConnection connection, DrainCode reason) {
         if (startDraining(connection.workerId())) {
             log.info("worker {} drains: {}", connection.workerId(), reason);
             tellSupervisor(
@@ -259,7 +259,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     /** Tells a worker to end once it has answered what it has. */
-    public void drain(String workerId, DrainReason reason, Duration grace) {
+    public void drain(String workerId, DrainCode reason, Duration grace) {
         if (startDraining(workerId)) {
             connections(workerId).forEach(connection -> connection.drain(reason, grace));
         }
@@ -280,7 +280,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 done.complete(null);
             }
         }
-        all.forEach(connection -> connection.drain(DrainReason.SHUTDOWN, grace));
+        all.forEach(connection -> connection.drain(DrainCode.SHUTDOWN, grace));
         return done;
     }
 

@@ -13,7 +13,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.DispatcherObserver.Outcome;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -114,7 +114,7 @@ public final class PoolShard implements ExchangeOwner {
     PoolShard(FunctionPool pool, EventLoop loop, int loops, DispatcherObserver observer) {
         this.pool = pool;
         this.observer = observer;
-        this.observed = observer.wantsExchanges();
+        this.observed = observer != DispatcherObserver.NONE;
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
@@ -153,6 +153,9 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
         Exchange exchange = new Exchange(this, head, end, response);
+        if (observed) {
+            exchange.announceTo(observer);
+        }
         place(exchange);
         return exchange;
     }
@@ -579,9 +582,7 @@ public final class PoolShard implements ExchangeOwner {
         }
         exchange.release();
         exchange.releaseShare(pool.shares);
-        if (observed) {
-            observer.onExchangeEnd(exchange.describe(pool.options().name(), outcome, failure));
-        }
+        exchange.report(outcome, failure);
     }
 
     private void countService(Exchange exchange) {
@@ -598,6 +599,11 @@ public final class PoolShard implements ExchangeOwner {
         underWay.remove(exchange);
         countService(exchange);
         tunnels.add(exchange, 0);
+    }
+
+    @Override
+    public String function() {
+        return pool.options().name();
     }
 
     @Override

@@ -9,7 +9,7 @@ import io.lambdadispatcher.core.internal.pool.PooledConnection;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlStream;
 import io.lambdadispatcher.wire.worker.FrameType;
 import io.lambdadispatcher.wire.worker.WireException;
@@ -310,7 +310,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         }
     }
 
-    private void onDrain(DrainReason reason) {
+    private void onDrain(DrainCode reason) {
         if (state == State.WELCOMED) {
             state = State.DRAINING;
             shard.setOpen(pooled, false);
@@ -321,7 +321,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     // To the peer.
 
     /** Any thread: starts no new exchange. The worker ends when those in flight have, or when {@code grace} is over. */
-    public void drain(DrainReason reason, Duration grace) {
+    public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
             if (state == State.WELCOMED) {
                 state = State.DRAINING;

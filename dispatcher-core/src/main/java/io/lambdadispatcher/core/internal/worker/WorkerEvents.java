@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +32,7 @@ public interface WorkerEvents {
     void onLoad(WorkerConnection connection, ControlMessage.Load load);
 
     /** The worker wants to end. */
-    void onDrain(WorkerConnection connection, DrainReason reason);
+    void onDrain(WorkerConnection connection, DrainCode reason);
 
     /** An admitted connection has gone. @param clean after GOODBYE */
     void onGone(WorkerConnection connection, boolean clean, String reason);

@@ -9,7 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -28,7 +28,7 @@ class CapacityControllerTest {
     /** What the controller has asked for. */
     private static final class Told implements CapacityController.Actions {
         final List<String> launched = new ArrayList<>();
-        final Map<String, DrainReason> drained = new LinkedHashMap<>();
+        final Map<String, DrainCode> drained = new LinkedHashMap<>();
         final Map<String, Long> graces = new HashMap<>();
         final List<String> killed = new ArrayList<>();
         final Map<String, Integer> limits = new HashMap<>();
@@ -40,7 +40,7 @@ class CapacityControllerTest {
         }
 
         @Override
-        public void drain(String workerId, DrainReason reason, long graceNanos) {
+        public void drain(String workerId, DrainCode reason, long graceNanos) {
             drained.put(workerId, reason);
             graces.put(workerId, graceNanos);
         }
@@ -229,7 +229,7 @@ class CapacityControllerTest {
 
         pass(Duration.ofSeconds(3));
         assertThat(told.drained).hasSizeBetween(2, 6);
-        assertThat(told.drained.values()).containsOnly(DrainReason.SCALE_IN);
+        assertThat(told.drained.values()).containsOnly(DrainCode.SCALE_IN);
 
         pass(Duration.ofSeconds(60));
         assertThat(told.drained).hasSize(19);
@@ -305,7 +305,7 @@ class CapacityControllerTest {
         now += SECOND / 2;
         ready("w1");
         look();
-        assertThat(told.drained).containsEntry("w0", DrainReason.DEADLINE);
+        assertThat(told.drained).containsEntry("w0", DrainCode.DEADLINE);
     }
 
     @Test
@@ -320,8 +320,7 @@ class CapacityControllerTest {
         ready("w2", "w3"); // fast to start: later would do next time
         pass(Duration.ofSeconds(3));
 
-        assertThat(told.drained)
-                .containsOnly(Map.entry("w0", DrainReason.DEADLINE), Map.entry("w1", DrainReason.DEADLINE));
+        assertThat(told.drained).containsOnly(Map.entry("w0", DrainCode.DEADLINE), Map.entry("w1", DrainCode.DEADLINE));
         pass(Duration.ofSeconds(90));
         assertThat(told.drained).hasSize(2);
         assertThat(told.launched).hasSize(4);
@@ -348,7 +347,7 @@ class CapacityControllerTest {
         assertThat(told.drained).isEmpty();
         pass(Duration.ofMillis(1000));
 
-        assertThat(told.drained).containsEntry("w0", DrainReason.DEADLINE);
+        assertThat(told.drained).containsEntry("w0", DrainCode.DEADLINE);
     }
 
     @Test

@@ -8,10 +8,10 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
-import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DirectCallTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FakeFunction invoker = new FakeFunction(null);
-    private final DirectOptions options = DirectOptions.builder(EventFormat.ALB)
+    private final DirectOptions options = DirectOptions.builder(EventShape.ALB)
             .maxBodyBytes(10)
             .maxEventBytes(4096)
             .maxResponseBytes(1024)
@@ -382,7 +382,7 @@ class DirectCallTest {
     @Test
     void should_let_one_client_begin_half_of_all_bodies() {
         DirectFunction wide = new DirectFunction(
-                "wide", DirectOptions.builder(EventFormat.ALB).maxConcurrent(20).build(), invoker);
+                "wide", DirectOptions.builder(EventShape.ALB).maxConcurrent(20).build(), invoker);
         DirectShard wideShard = shard(wide);
         List<RequestSink> begun = new ArrayList<>();
         for (int i = 0; i < 20; i++) {

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.InputStream;
@@ -99,7 +99,7 @@ class DirectPathTest {
                 "https://localhost:" + dispatcher.publicAddresses().get(0).getPort());
     }
 
-    private URI start(EventFormat shape) {
+    private URI start(EventShape shape) {
         return start(DirectOptions.of(shape));
     }
 
@@ -125,13 +125,13 @@ class DirectPathTest {
     }
 
     static Stream<Arguments> shapesAndVersions() {
-        return Stream.of(EventFormat.values())
+        return Stream.of(EventShape.values())
                 .flatMap(shape -> Stream.of(Version.HTTP_1_1, Version.HTTP_2).map(v -> Arguments.of(shape, v)));
     }
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_give_back_every_octet(EventFormat shape, Version version) throws Exception {
+    void should_give_back_every_octet(EventShape shape, Version version) throws Exception {
         HttpClient client = client(version);
         URI base = start(shape);
         byte[] text = "grün \u2028 \"\\\n\0 😀".repeat(3000).getBytes(StandardCharsets.UTF_8);
@@ -156,7 +156,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_refuse_at_the_limits_and_serve_the_next_request(Version version) throws Exception {
         HttpClient client = client(version);
-        URI base = start(EventFormat.HTTP_API_V2);
+        URI base = start(EventShape.HTTP_API_V2);
         int fits = (6 * MIB - 4096) / 4 * 3;
 
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
@@ -171,9 +171,8 @@ class DirectPathTest {
     @Test
     void should_refuse_a_body_that_is_announced_as_too_large() throws Exception {
         HttpClient client = client(Version.HTTP_1_1);
-        URI base = start(DirectOptions.builder(EventFormat.HTTP_API_V2)
-                .maxBodyBytes(1000)
-                .build());
+        URI base = start(
+                DirectOptions.builder(EventShape.HTTP_API_V2).maxBodyBytes(1000).build());
 
         assertThat(post(client, base, 1001).statusCode()).isEqualTo(413);
         assertThat(function.invoked).isEmpty();
@@ -192,7 +191,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_refuse_a_response_that_is_too_large(Version version) throws Exception {
         HttpClient client = client(version);
-        URI base = start(EventFormat.HTTP_API_V2);
+        URI base = start(EventShape.HTTP_API_V2);
         String frame = "{\"statusCode\":200,\"body\":\"\"}";
         int fits = 6 * MIB - frame.length();
         function.handler = event -> {
@@ -217,7 +216,7 @@ class DirectPathTest {
             return "{\"statusCode\":418,\"headers\":{\"X-A\":\"1, 2\",\"Connection\":\"close\"},"
                     + "\"cookies\":[\"a=1; Path=/\",\"b=2\"],\"body\":\"tea\"}";
         };
-        URI base = start(EventFormat.HTTP_API_V2);
+        URI base = start(EventShape.HTTP_API_V2);
         HttpResponse<String> response = client(version)
                 .send(
                         request(base, "/p/a?x=1&x=2")
@@ -241,7 +240,7 @@ class DirectPathTest {
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_send_no_body_where_there_is_none(EventFormat shape, Version version) throws Exception {
+    void should_send_no_body_where_there_is_none(EventShape shape, Version version) throws Exception {
         function.handler = event -> "{\"statusCode\":" + path(event).substring(1) + ",\"body\":\"four\"}";
         HttpClient client = client(version);
         URI base = start(shape);
@@ -264,7 +263,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_answer_502_for_a_response_that_is_none(Version version) throws Exception {
         function.handler = event -> "{\"statusCode\":200,\"headers\":{\"a\":\"x\\r\\nset-cookie: evil=1\"}}";
-        HttpResponse<String> response = get(client(version), start(EventFormat.ALB), "/");
+        HttpResponse<String> response = get(client(version), start(EventShape.ALB), "/");
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(response.headers().firstValue("set-cookie")).isEmpty();
@@ -276,7 +275,7 @@ class DirectPathTest {
     void should_end_the_invocation_of_a_client_that_goes(Version version) throws Exception {
         function.handler = null;
         HttpClient client = client(version);
-        URI base = start(EventFormat.ALB);
+        URI base = start(EventShape.ALB);
         CompletableFuture<HttpResponse<String>> gone =
                 client.sendAsync(request(base, "/").build(), BodyHandlers.ofString());
         await(() -> function.open.size() == 1);
@@ -290,7 +289,7 @@ class DirectPathTest {
     /** With one event loop: between two, a request could come before the response ahead of it is known to be taken. */
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_count_every_call_off_however_it_ends(EventFormat shape, Version version) throws Exception {
+    void should_count_every_call_off_however_it_ends(EventShape shape, Version version) throws Exception {
         URI base = start(DirectOptions.builder(shape).maxConcurrent(1).build(), 1);
         HttpClient client = client(version);
         List<String> responses = List.of(
@@ -343,7 +342,7 @@ class DirectPathTest {
 
     @Test
     void should_overflow_where_there_is_no_worker() throws Exception {
-        URI base = start(DirectOptions.builder(EventFormat.ALB)
+        URI base = start(DirectOptions.builder(EventShape.ALB)
                 .overflowAfter(Duration.ofMillis(20))
                 .build());
 
@@ -363,7 +362,7 @@ class DirectPathTest {
                 .launcher(new NoWorkers())
                 .direct(
                         "f",
-                        DirectOptions.builder(EventFormat.ALB)
+                        DirectOptions.builder(EventShape.ALB)
                                 .overflowAfter(Duration.ofMillis(20))
                                 .build())
                 .invoker(function)
@@ -410,7 +409,7 @@ class DirectPathTest {
         Function<Dispatcher.Builder, Dispatcher> start = builder -> builder.function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .start();
-        DirectOptions options = DirectOptions.of(EventFormat.ALB);
+        DirectOptions options = DirectOptions.of(EventShape.ALB);
 
         assertThatThrownBy(() -> start.apply(Dispatcher.builder().direct("f", options)))
                 .hasMessage("invoker: none given, expected one for direct 'f'");
@@ -422,7 +421,7 @@ class DirectPathTest {
     /** An event has no place for a tunnel: whoever asks for one is told so, and the function is not invoked. */
     @Test
     void should_answer_501_to_a_websocket() throws Exception {
-        URI base = start(EventFormat.ALB);
+        URI base = start(EventShape.ALB);
         CompletableFuture<WebSocket> socket = client(Version.HTTP_1_1)
                 .newWebSocketBuilder()
                 .buildAsync(URI.create(base.toString().replaceFirst("^https", "wss")), new WebSocket.Listener() {});

@@ -4,8 +4,8 @@ import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.direct.DirectShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
-import io.lambdadispatcher.wire.event.EventFormat;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -26,7 +26,7 @@ import org.openjdk.jmh.annotations.TearDown;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DirectExchangeBenchmark {
     @Param({"ALB", "HTTP_API_V2"})
-    public EventFormat shape = EventFormat.ALB;
+    public EventShape shape = EventShape.ALB;
 
     @Param({"0", "4", "1024", "16384", "168161", "1048576", "5767168"})
     public int bodyBytes;

@@ -7,9 +7,9 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import io.lambdadispatcher.wire.event.EventFormat;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -27,7 +27,7 @@ class LaunchSupervisorTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final Launcher launcher = new Launcher();
     private final DirectFunction direct =
-            new DirectFunction("f", DirectOptions.of(EventFormat.ALB), (function, event) -> new CompletableFuture<>());
+            new DirectFunction("f", DirectOptions.of(EventShape.ALB), (function, event) -> new CompletableFuture<>());
 
     @BeforeEach
     void freeze() {

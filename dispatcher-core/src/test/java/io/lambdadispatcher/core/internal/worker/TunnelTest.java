@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -26,6 +29,7 @@ import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TunnelTest {
     private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
 
-    private final BlockingQueue<DispatcherObserver.ExchangeEnd> ends = new LinkedBlockingQueue<>();
+    private final BlockingQueue<ExchangeEnd> ends = new LinkedBlockingQueue<>();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
@@ -47,8 +51,10 @@ class TunnelTest {
             .eventLoops(2)
             .observer(new DispatcherObserver() {
                 @Override
-                public void onExchangeEnd(ExchangeEnd end) {
-                    ends.add(end);
+                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                    return end -> {
+                        ends.add(end);
+                    };
                 }
             })
             .start();
@@ -122,8 +128,8 @@ class TunnelTest {
                     }
                     assertThat(client.getInputStream().read()).isEqualTo(-1);
                 }
-                DispatcherObserver.ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
-                assertThat(end.outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+                ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
+                assertThat(end.outcome()).isEqualTo(Outcome.COMPLETED);
                 assertThat(end.isTunnel()).isTrue();
                 assertThat(end.requestBytes()).isEqualTo(7);
                 assertThat(end.responseBytes()).isEqualTo(workerFirst ? 10 : 20);
@@ -188,7 +194,7 @@ class TunnelTest {
             dispatcher.dispatch(
                     DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
-            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.COMPLETED);
         }
     }
 
@@ -204,7 +210,7 @@ class TunnelTest {
             head(client);
             send(client, "x".repeat(bytes));
             client.shutdownOutput();
-            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.COMPLETED);
+            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.COMPLETED);
             dispatcher.dispatch(
                     DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
@@ -297,7 +303,7 @@ class TunnelTest {
                 send(client, "ffff\r\n" + "x".repeat(0xffff) + "\r\n" + "1\r\nx\r\n".repeat(10_000));
                 worker.awaitHeld(3, 65_000);
             }
-            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(DispatcherObserver.Outcome.CANCELLED);
+            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.CANCELLED);
             worker.read(3);
             worker.dataUntil(3, "3 CANCEL " + ErrorCode.CANCELLED.code());
             worker.respond(3, status("204"), true);

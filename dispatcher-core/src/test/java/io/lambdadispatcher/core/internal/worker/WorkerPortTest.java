@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -53,7 +53,7 @@ class WorkerPortTest {
         public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
 
         @Override
-        public void onDrain(WorkerConnection connection, DrainReason reason) {}
+        public void onDrain(WorkerConnection connection, DrainCode reason) {}
 
         @Override
         public void onGone(WorkerConnection connection, boolean clean, String reason) {}

@@ -16,7 +16,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -342,7 +342,7 @@ class WorkerSideTest {
             CompletableFuture<DispatchResponse> response =
                     send(DispatchRequest.builder("POST", "/a").authority("a").build());
             first.expect("3 REQUEST_HEAD /a end");
-            first.say(new ControlMessage.Drain(DrainReason.IDLE, 1000));
+            first.say(new ControlMessage.Drain(DrainCode.IDLE, 1000));
             try (ScriptedWorker second = worker("w2").ready(1)) {
                 first.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.REFUSED, "draining"));
                 second.expect("3 REQUEST_HEAD /a end");

@@ -4,8 +4,8 @@ import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.event.BadResponseException;
 import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.event.FunctionResponse;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
@@ -82,7 +82,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {
+    public void onFailed(FailureReason code) {
         if (state == State.GATHERING) {
             state = State.ENDED;
             body.release();
@@ -130,7 +130,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
             answer = handler.responses.read(result, request.method());
         } catch (BadResponseException e) {
             FailureLog.report("the response of the function", request, e);
-            response.fail(ErrorCode.BAD_MESSAGE, String.valueOf(e.getMessage()));
+            response.fail(FailureReason.BAD_MESSAGE, String.valueOf(e.getMessage()));
             return;
         }
         if (answer.body().length == 0) {

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.adapter.function;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -39,7 +39,7 @@ public final class LambdaRequest {
     }
 
     /** Why; {@code null} while somebody waits for the response. */
-    public @Nullable ErrorCode cancellation() {
+    public @Nullable FailureReason cancellation() {
         return request.cancellation();
     }
 

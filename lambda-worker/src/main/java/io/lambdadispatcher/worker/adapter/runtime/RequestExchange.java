@@ -6,8 +6,8 @@ import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.event.ResponseReader;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
@@ -84,7 +84,7 @@ final class RequestExchange implements BodyReader, Answer {
         request.body().read(this);
     }
 
-    private void onCancel(ErrorCode code) {
+    private void onCancel(FailureReason code) {
         refused = true;
         releaseBody();
         if (invocation != null) {
@@ -114,7 +114,8 @@ final class RequestExchange implements BodyReader, Answer {
         if (!refused) {
             refused = true;
             releaseBody();
-            response.fail(ErrorCode.REFUSED, "the requests that this worker gathers take all the memory that they may");
+            response.fail(
+                    FailureReason.REFUSED, "the requests that this worker gathers take all the memory that they may");
         }
     }
 
@@ -144,7 +145,7 @@ final class RequestExchange implements BodyReader, Answer {
             aside(makeEvent, refusal -> {
                 whole.release();
                 giveBack();
-                response.fail(ErrorCode.REFUSED, "no thread is free: " + refusal.getMessage());
+                response.fail(FailureReason.REFUSED, "no thread is free: " + refusal.getMessage());
             });
         }
     }
@@ -175,7 +176,7 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {
+    public void onFailed(FailureReason code) {
         refused = true;
         releaseBody();
     }
@@ -230,8 +231,8 @@ final class RequestExchange implements BodyReader, Answer {
     @Override
     public void onFailed(Failure why, String text) {
         switch (why) {
-            case REFUSED -> response.fail(ErrorCode.REFUSED, text);
-            case TIMED_OUT -> response.fail(ErrorCode.TIMEOUT, text);
+            case REFUSED -> response.fail(FailureReason.REFUSED, text);
+            case TIMED_OUT -> response.fail(FailureReason.TIMEOUT, text);
             case CHILD_FAILED -> badGateway(text);
         }
     }
@@ -275,6 +276,6 @@ final class RequestExchange implements BodyReader, Answer {
     private void onThrew(Throwable cause) {
         FailureLog.report("runtime", request, cause);
         // The message is for the log only: this text gets as far as the client.
-        response.fail(ErrorCode.HANDLER_FAILED, "");
+        response.fail(FailureReason.HANDLER_FAILED, "");
     }
 }

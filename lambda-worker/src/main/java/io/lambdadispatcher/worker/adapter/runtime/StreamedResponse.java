@@ -6,7 +6,7 @@ import io.lambdadispatcher.wire.event.StreamPrelude;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -169,7 +169,7 @@ final class StreamedResponse implements Answer.Stream {
             case PRELUDE -> malformed(text);
             case BODY -> {
                 state = State.ENDED;
-                response.fail(ErrorCode.HANDLER_FAILED, text);
+                response.fail(FailureReason.HANDLER_FAILED, text);
             }
             case ENDED -> {}
         }

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.worker.adapter.web;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -67,31 +67,31 @@ abstract class AppExchange implements BodyReader {
 
     /** With NOT_NEEDED the response is unharmed, and its end closes what lacks the request's. */
     @Override
-    public final void onFailed(ErrorCode code) {
-        if (code != ErrorCode.NOT_NEEDED) {
+    public final void onFailed(FailureReason code) {
+        if (code != FailureReason.NOT_NEEDED) {
             onCancelled(code);
         }
     }
 
-    private void onCancelled(ErrorCode code) {
+    private void onCancelled(FailureReason code) {
         if (state != State.ENDED) {
             end();
         }
     }
 
     /** The application's fault. */
-    final void breakOff(ErrorCode code, @Nullable String why) {
+    final void breakOff(FailureReason code, @Nullable String why) {
         breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
     }
 
     /** The request's fault. */
     final void refuse(String why) {
-        breakOff(HttpResponseStatus.BAD_REQUEST, ErrorCode.BAD_MESSAGE, why);
+        breakOff(HttpResponseStatus.BAD_REQUEST, FailureReason.BAD_MESSAGE, why);
     }
 
     /** @param status for a client that has not seen the head */
-    private void breakOff(HttpResponseStatus status, ErrorCode code, @Nullable String why) {
-        if (isHeadSent() || code == ErrorCode.REFUSED) {
+    private void breakOff(HttpResponseStatus status, FailureReason code, @Nullable String why) {
+        if (isHeadSent() || code == FailureReason.REFUSED) {
             end();
             response.fail(code, String.valueOf(why));
         } else {

@@ -3,8 +3,8 @@ package io.lambdadispatcher.worker.adapter.web;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.StatusCode;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.DrainReason;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -44,7 +44,8 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
         int timeoutMillis = (int) Math.max(1, Math.min(LONGEST_ANSWER_MILLIS, grace.toMillis()));
         EventExchange exchange =
                 invocations.start(new WebEvent(WebEvent.Kind.PASS_THROUGH, head(), new byte[0]), timeoutMillis, relay);
-        exchange.eventLoop().schedule(() -> exchange.cancel(ErrorCode.TIMEOUT), timeoutMillis, TimeUnit.MILLISECONDS);
+        exchange.eventLoop()
+                .schedule(() -> exchange.cancel(FailureReason.TIMEOUT), timeoutMillis, TimeUnit.MILLISECONDS);
         return exchange.answer().whenComplete(this::report);
     }
 

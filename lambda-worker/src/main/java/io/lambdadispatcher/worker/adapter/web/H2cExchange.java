@@ -7,7 +7,7 @@ import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.http2.DataOutlet;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -213,7 +213,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
 
     private void onTrailers(Http2Headers trailers, boolean end) {
         if (!end || trailers.status() != null) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app answered twice");
+            breakOff(FailureReason.BAD_MESSAGE, "the app answered twice");
             return;
         }
         Trailers.removeForbidden(trailers);
@@ -226,13 +226,13 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         boolean interim = StatusCode.isInterim(status);
         if (!interim && !StatusCode.isFinal(status)) {
             breakOff(
-                    ErrorCode.BAD_MESSAGE,
+                    FailureReason.BAD_MESSAGE,
                     "the app answered with status " + head.status() + ", expected 100 to 999 and not 101");
             return;
         }
         HopByHop.removeFromResponse(head);
         if (interim && end) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app ended its response with status " + status);
+            breakOff(FailureReason.BAD_MESSAGE, "the app ended its response with status " + status);
         } else if (interim) {
             response.interim(head);
         } else if (end) {
@@ -249,7 +249,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         int bytes = data.readableBytes();
         if (state != State.RESPONDING) {
             if (state == State.REQUESTED) {
-                breakOff(ErrorCode.BAD_MESSAGE, "the app's response begins with its body");
+                breakOff(FailureReason.BAD_MESSAGE, "the app's response begins with its body");
             }
             return bytes;
         }
@@ -291,7 +291,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     /** The application's response cannot be passed on. */
     void onMalformed(String text) {
         if (state != State.ENDED) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app's response is malformed: " + text);
+            breakOff(FailureReason.BAD_MESSAGE, "the app's response is malformed: " + text);
         }
     }
 
@@ -306,11 +306,11 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    private static ErrorCode codeOf(@Nullable Http2Error error) {
+    private static FailureReason codeOf(@Nullable Http2Error error) {
         if (error == Http2Error.REFUSED_STREAM) {
-            return ErrorCode.REFUSED;
+            return FailureReason.REFUSED;
         }
-        return error == Http2Error.CANCEL ? ErrorCode.CANCELLED : ErrorCode.HANDLER_FAILED;
+        return error == Http2Error.CANCEL ? FailureReason.CANCELLED : FailureReason.HANDLER_FAILED;
     }
 
     /** @param refused the application has said that it has not looked at it */
@@ -322,7 +322,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         if (mayRepeat() && (refused || stale)) {
             repeat();
         } else {
-            breakOff(ErrorCode.HANDLER_FAILED, "the app closed its connection before its response had ended");
+            breakOff(FailureReason.HANDLER_FAILED, "the app closed its connection before its response had ended");
         }
     }
 

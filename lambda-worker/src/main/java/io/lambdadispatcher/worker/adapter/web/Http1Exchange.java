@@ -3,7 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.WebSocketKey;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -225,13 +225,13 @@ final class Http1Exchange extends AppExchange {
         try {
             head = AppResponseHead.of(from);
         } catch (BadMessageException e) {
-            breakOff(ErrorCode.BAD_MESSAGE, e.getMessage());
+            breakOff(FailureReason.BAD_MESSAGE, e.getMessage());
             return;
         }
         int status = from.status().code();
         interim = status < HttpResponseStatus.OK.code();
         if (state != State.REQUESTED) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app answered twice");
+            breakOff(FailureReason.BAD_MESSAGE, "the app answered twice");
         } else if (status == HttpResponseStatus.SWITCHING_PROTOCOLS.code()) {
             onSwitched(from, head);
         } else if (interim) {
@@ -254,7 +254,9 @@ final class Http1Exchange extends AppExchange {
     private void onFinalHead(HttpResponse from, Http2Headers head) {
         stopWaiting();
         if (key != null && from.status().code() < HttpResponseStatus.MULTIPLE_CHOICES.code()) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app answered the WebSocket with " + from.status() + ", expected 101");
+            breakOff(
+                    FailureReason.BAD_MESSAGE,
+                    "the app answered the WebSocket with " + from.status() + ", expected 101");
             return;
         }
         state = State.RESPONDING;
@@ -281,7 +283,7 @@ final class Http1Exchange extends AppExchange {
 
     private void onSwitched(HttpResponse from, Http2Headers head) {
         if (key == null || connection == null || !key.isAccepted(from.headers())) {
-            breakOff(ErrorCode.BAD_MESSAGE, "the app switched protocols without having been asked to, or wrongly");
+            breakOff(FailureReason.BAD_MESSAGE, "the app switched protocols without having been asked to, or wrongly");
             return;
         }
         state = State.TUNNELLING;
@@ -294,7 +296,7 @@ final class Http1Exchange extends AppExchange {
         boolean last = content instanceof LastHttpContent;
         if (content.decoderResult().isFailure()) {
             content.release();
-            breakOff(ErrorCode.BAD_MESSAGE, "the app's response is malformed: " + content.decoderResult());
+            breakOff(FailureReason.BAD_MESSAGE, "the app's response is malformed: " + content.decoderResult());
         } else if (state == State.TUNNELLING) {
             content.release();
             enterTunnel();
@@ -322,7 +324,7 @@ final class Http1Exchange extends AppExchange {
             trailers = AppHeaders.trailers(last.trailingHeaders());
         } catch (BadMessageException e) {
             last.release();
-            breakOff(ErrorCode.BAD_MESSAGE, "trailer " + e.getMessage());
+            breakOff(FailureReason.BAD_MESSAGE, "trailer " + e.getMessage());
             return;
         }
         Http1Connection from = connection;
@@ -401,7 +403,7 @@ final class Http1Exchange extends AppExchange {
             response.end();
         } else if (state != State.ENDED) {
             breakOff(
-                    ErrorCode.HANDLER_FAILED,
+                    FailureReason.HANDLER_FAILED,
                     "the app closed its connection before its response had ended"
                             + (cause == null ? "" : ": " + cause.getMessage()));
         }

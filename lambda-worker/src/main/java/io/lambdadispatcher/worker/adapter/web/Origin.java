@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.adapter.web;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
@@ -23,7 +23,7 @@ enum Origin {
     /** Ends the response with what the relay itself has to say, which must not be taken for the application's word. */
     void answer(Request request, Response response, HttpResponseStatus status, String detail) {
         if (this == EVENT) {
-            response.fail(ErrorCode.HANDLER_FAILED, detail);
+            response.fail(FailureReason.HANDLER_FAILED, detail);
         } else {
             TextAnswers.send(request, response, status, detail);
         }

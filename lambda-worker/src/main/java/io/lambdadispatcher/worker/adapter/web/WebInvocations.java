@@ -4,7 +4,7 @@ import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.StatusCode;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
 import io.lambdadispatcher.worker.internal.transport.ClientTransport;
@@ -88,7 +88,7 @@ final class WebInvocations implements RequestStreamHandler {
         try {
             to.relay(exchange, exchange, origin);
         } catch (RuntimeException e) {
-            exchange.fail(ErrorCode.HANDLER_FAILED, e.toString());
+            exchange.fail(FailureReason.HANDLER_FAILED, e.toString());
         }
     }
 
@@ -96,14 +96,14 @@ final class WebInvocations implements RequestStreamHandler {
         try {
             return exchange.answer().get(timeoutMillis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            exchange.cancel(ErrorCode.TIMEOUT);
+            exchange.cancel(FailureReason.TIMEOUT);
             throw new IOException("the app has not answered within " + timeoutMillis + " ms", e);
         } catch (ExecutionException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             throw new IOException(cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            exchange.cancel(ErrorCode.CANCELLED);
+            exchange.cancel(FailureReason.CANCELLED);
             throw new IOException("interrupted while the app answers", e);
         }
     }

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.worker.internal.connect;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;

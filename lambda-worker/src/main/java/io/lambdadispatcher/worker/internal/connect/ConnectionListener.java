@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import java.time.Duration;
 
 /** What a worker connection tells its keeper. On the connection's event loop. */

@@ -5,20 +5,22 @@ import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.ControlMessage.Readiness;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
 import io.lambdadispatcher.wire.worker.ControlStream;
 import io.lambdadispatcher.wire.worker.Endpoints;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.lambdadispatcher.wire.worker.WireLimits;
+import io.lambdadispatcher.worker.handler.DrainReason;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.connect.ConnectionListener.Closing;
 import io.lambdadispatcher.worker.internal.relay.ServedStream;
 import io.lambdadispatcher.worker.internal.relay.StreamHost;
+import io.lambdadispatcher.worker.internal.relay.WireCodes;
 import io.lambdadispatcher.worker.internal.transport.Http2Client;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
@@ -217,7 +219,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             return;
         }
         startDraining(reason, graceMillis);
-        control().send(new Drain(reason, graceMillis));
+        control().send(new Drain(WireCodes.code(reason), graceMillis));
         roundTrip(() -> {
             admitting = false;
             checkDrained();
@@ -228,8 +230,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         admitting = false;
         if (state == State.SERVING) {
             int graceMillis = Math.max(0, drain.graceMillis());
-            startDraining(drain.reason(), graceMillis);
-            listener.onDrain(drain.reason(), Duration.ofMillis(graceMillis));
+            startDraining(WireCodes.reason(drain.reason()), graceMillis);
+            listener.onDrain(WireCodes.reason(drain.reason()), Duration.ofMillis(graceMillis));
         }
         checkDrained();
     }
@@ -257,7 +259,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void onGraceOver() {
         admitting = false;
         List.copyOf(streams.values())
-                .forEach(stream -> stream.abort(ErrorCode.GOING_AWAY, "the worker's grace is over"));
+                .forEach(stream -> stream.abort(FailureReason.GOING_AWAY, "the worker's grace is over"));
         graceOver = true;
         checkDrained();
     }
@@ -314,7 +316,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (control != null) {
             control.close();
         }
-        List.copyOf(streams.values()).forEach(stream -> stream.close(ErrorCode.CANCELLED));
+        List.copyOf(streams.values()).forEach(stream -> stream.close(FailureReason.CANCELLED));
         streams.clear();
         if (ending.isEmpty()) {
             ending = failure == null ? "closed by the dispatcher" : failure.toString();
@@ -401,7 +403,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     @Override
     public void onGoAwayRead(ChannelHandlerContext reading, int lastStreamId, long errorCode, ByteBuf debugData) {
         if (state == State.SERVING) {
-            onDrain(new Drain(DrainReason.SHUTDOWN, settings.drainGraceMillis()));
+            onDrain(new Drain(DrainCode.SHUTDOWN, settings.drainGraceMillis()));
         }
     }
 
@@ -450,7 +452,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             }
             ServedStream lost = streams.remove(stream);
             if (lost != null) {
-                lost.close(ErrorCode.CANCELLED);
+                lost.close(FailureReason.CANCELLED);
                 replace(lost);
                 checkSoon();
             }

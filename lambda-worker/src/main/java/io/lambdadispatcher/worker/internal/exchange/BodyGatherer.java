@@ -1,7 +1,7 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.WholeBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -57,5 +57,5 @@ public final class BodyGatherer implements BodyReader {
     }
 
     @Override
-    public void onFailed(ErrorCode code) {}
+    public void onFailed(FailureReason code) {}
 }

@@ -2,8 +2,8 @@ package io.lambdadispatcher.worker.internal.exchange;
 
 import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
@@ -45,8 +45,8 @@ public final class EventExchange implements Request, RequestBody, Response {
     private @Nullable Http2Headers head;
     private final BodyBuffer responseBody = BodyBuffer.ofArray(-1, MOST_BODY_BYTES);
 
-    private @Nullable Consumer<ErrorCode> cancelListener;
-    private volatile @Nullable ErrorCode cancellation;
+    private @Nullable Consumer<FailureReason> cancelListener;
+    private volatile @Nullable FailureReason cancellation;
 
     /** @param body not to be changed any more */
     public EventExchange(ScheduledExecutorService loop, Http2Headers head, byte[] body, Duration remaining) {
@@ -61,7 +61,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         return answer;
     }
 
-    public void cancel(ErrorCode code) {
+    public void cancel(FailureReason code) {
         loop.execute(() -> {
             if (!answer.isDone()) {
                 answer.completeExceptionally(new IllegalStateException("cancelled: " + code));
@@ -71,7 +71,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     }
 
     /** The handler may go on for ever. */
-    private void leave(ErrorCode code) {
+    private void leave(FailureReason code) {
         cancellation = code;
         if (cancelListener != null) {
             cancelListener.accept(code);
@@ -100,8 +100,8 @@ public final class EventExchange implements Request, RequestBody, Response {
     public void onDrain(Consumer<Duration> listener) {}
 
     @Override
-    public void onCancel(Consumer<ErrorCode> listener) {
-        ErrorCode already = cancellation;
+    public void onCancel(Consumer<FailureReason> listener) {
+        FailureReason already = cancellation;
         if (already == null) {
             cancelListener = listener;
         } else {
@@ -110,7 +110,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     }
 
     @Override
-    public @Nullable ErrorCode cancellation() {
+    public @Nullable FailureReason cancellation() {
         return cancellation;
     }
 
@@ -151,7 +151,7 @@ public final class EventExchange implements Request, RequestBody, Response {
                 to.onEnd(EmptyHttp2Headers.INSTANCE);
             }
         } catch (Exception e) {
-            fail(ErrorCode.HANDLER_FAILED, e.toString());
+            fail(FailureReason.HANDLER_FAILED, e.toString());
         }
     }
 
@@ -202,9 +202,9 @@ public final class EventExchange implements Request, RequestBody, Response {
         }
         verifyHead();
         if (!responseBody.add(octets)) {
-            fail(ErrorCode.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " bytes");
+            fail(FailureReason.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " bytes");
             // Not from within the frame, or the part, that was too much.
-            loop.execute(() -> leave(ErrorCode.NOT_NEEDED));
+            loop.execute(() -> leave(FailureReason.NOT_NEEDED));
         }
         return true;
     }
@@ -250,7 +250,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     }
 
     @Override
-    public void fail(ErrorCode code, String text) {
+    public void fail(FailureReason code, String text) {
         answer.completeExceptionally(new IllegalStateException(text));
     }
 }

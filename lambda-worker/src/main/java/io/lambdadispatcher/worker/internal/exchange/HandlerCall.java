@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import java.util.concurrent.Executor;
@@ -36,12 +36,12 @@ public abstract class HandlerCall implements Runnable {
             threads.execute(this);
         } catch (RejectedExecutionException e) {
             release();
-            response.fail(ErrorCode.REFUSED, "no thread is free: " + e.getMessage());
+            response.fail(FailureReason.REFUSED, "no thread is free: " + e.getMessage());
         }
     }
 
     /** To be called when the request is cancelled. */
-    protected final void interrupt(ErrorCode code) {
+    protected final void interrupt(FailureReason code) {
         synchronized (threadLock) {
             if (thread != null) {
                 thread.interrupt();
@@ -74,7 +74,7 @@ public abstract class HandlerCall implements Runnable {
     protected final void fail(String what, Throwable cause, String text) {
         if (request.cancellation() == null) {
             FailureLog.report(what, request, cause);
-            response.fail(ErrorCode.HANDLER_FAILED, text);
+            response.fail(FailureReason.HANDLER_FAILED, text);
         }
     }
 }

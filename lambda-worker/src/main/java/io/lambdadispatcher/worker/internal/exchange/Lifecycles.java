@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import java.time.Duration;

@@ -1,7 +1,8 @@
 package io.lambdadispatcher.worker.internal.relay;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.WholeBody;
@@ -36,7 +37,7 @@ final class RequestSide implements Request, RequestBody {
     private boolean paused;
     private boolean delivering;
     private boolean delivered;
-    private @Nullable ErrorCode failure;
+    private @Nullable FailureReason failure;
 
     RequestSide(ServedExchange exchange, Http2Headers head, boolean empty) {
         this.exchange = exchange;
@@ -92,7 +93,7 @@ final class RequestSide implements Request, RequestBody {
     }
 
     /** Nothing is delivered any more but this. Harmless when delivery has ended. */
-    void failDelivery(ErrorCode code) {
+    void failDelivery(FailureReason code) {
         if (failure != null || delivered) {
             return;
         }
@@ -123,7 +124,7 @@ final class RequestSide implements Request, RequestBody {
             return;
         }
         delivering = true;
-        try {
+        try (Scope scope = exchange.enter()) {
             while (!delivered && deliverNext(reader)) {}
         } catch (Throwable e) {
             exchange.onHandlerThrew(e);
@@ -206,7 +207,7 @@ final class RequestSide implements Request, RequestBody {
     }
 
     @Override
-    public void onCancel(Consumer<ErrorCode> listener) {
+    public void onCancel(Consumer<FailureReason> listener) {
         exchange.onCancel(listener);
     }
 
@@ -216,7 +217,7 @@ final class RequestSide implements Request, RequestBody {
     }
 
     @Override
-    public @Nullable ErrorCode cancellation() {
+    public @Nullable FailureReason cancellation() {
         return exchange.cancellation();
     }
 

@@ -3,8 +3,9 @@ package io.lambdadispatcher.worker.internal.relay;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameLayout;
+import io.lambdadispatcher.worker.handler.FailureReason;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -218,7 +219,7 @@ final class ResponseSide implements Response {
     }
 
     @Override
-    public void fail(ErrorCode code, String text) {
+    public void fail(FailureReason code, String text) {
         if (phase == Phase.ENDED) {
             return;
         }
@@ -227,7 +228,7 @@ final class ResponseSide implements Response {
     }
 
     /** Ends the response with RESET if it has not ended. Event loop only. */
-    void reset(ErrorCode code, String text) {
+    void reset(FailureReason code, String text) {
         if (!ended) {
             out.reset(code, text);
             finish(false);
@@ -263,7 +264,7 @@ final class ResponseSide implements Response {
         if (listener == null || ended) {
             return;
         }
-        try {
+        try (Scope scope = exchange.enter()) {
             listener.run();
         } catch (Throwable e) {
             exchange.onHandlerThrew(e);
@@ -292,7 +293,7 @@ final class ResponseSide implements Response {
                 ? "the response has a body, which its status does not allow"
                 : "the response's body is " + (length.isShort() ? "shorter" : "longer") + " than its content-length";
         phase = Phase.ENDED;
-        hop(() -> reset(ErrorCode.BAD_MESSAGE, text));
+        hop(() -> reset(FailureReason.BAD_MESSAGE, text));
         throw new IllegalStateException(text);
     }
 

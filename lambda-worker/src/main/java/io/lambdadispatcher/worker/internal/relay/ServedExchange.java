@@ -1,10 +1,11 @@
 package io.lambdadispatcher.worker.internal.relay;
 
 import io.lambdadispatcher.wire.http.Methods;
-import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.internal.exchange.BodyGatherer;
-import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import io.lambdadispatcher.worker.internal.exchange.Interception;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -38,10 +39,11 @@ final class ServedExchange {
     private final boolean headOnly;
     private volatile long deadlineNanos;
     private boolean tunnelOpen;
+    private @Nullable Interception interception;
 
-    private @Nullable Consumer<ErrorCode> cancelListener;
+    private @Nullable Consumer<FailureReason> cancelListener;
     private @Nullable Consumer<Duration> drainListener;
-    private volatile @Nullable ErrorCode cancellation;
+    private volatile @Nullable FailureReason cancellation;
     private boolean failed;
 
     /** @param timeoutNanos 0 = none */
@@ -104,7 +106,8 @@ final class ServedExchange {
     }
 
     void handle(Handler handler) {
-        try {
+        interception = Interception.of(handler.interceptor(), request);
+        try (Scope scope = enter()) {
             if (tunnelAsked && !handler.servesTunnels()) {
                 response.respond(
                         new DefaultHttp2Headers(false).status(HttpResponseStatus.NOT_IMPLEMENTED.codeAsText()));
@@ -116,12 +119,18 @@ final class ServedExchange {
         }
     }
 
+    /** For code of the handler that is called for this exchange. */
+    @Nullable
+    Scope enter() {
+        return Interception.enter(interception);
+    }
+
     void onHandlerThrew(Throwable cause) {
-        FailureLog.report("handler", request, cause);
+        Interception.report(interception, "handler", request, cause);
         if (!response.hasEnded()) {
             failed = true;
             // What was thrown is for the log only: this text gets as far as the client.
-            cancel(ErrorCode.HANDLER_FAILED, "");
+            cancel(FailureReason.HANDLER_FAILED, "");
         }
     }
 
@@ -130,12 +139,12 @@ final class ServedExchange {
         if (response.isUntouched()) {
             response.respond(413, BodyGatherer.tooLong(maxBytes));
         } else {
-            response.fail(ErrorCode.HANDLER_FAILED, "the request's body is too long");
+            response.fail(FailureReason.HANDLER_FAILED, "the request's body is too long");
         }
     }
 
     /** Nobody will take the response. Does nothing once it has ended. */
-    void cancel(ErrorCode code, String text) {
+    void cancel(FailureReason code, String text) {
         if (response.hasEnded()) {
             return;
         }
@@ -145,14 +154,14 @@ final class ServedExchange {
         notifyCancelled(code);
     }
 
-    private void notifyCancelled(ErrorCode code) {
-        Consumer<ErrorCode> listener = cancelListener;
+    private void notifyCancelled(FailureReason code) {
+        Consumer<FailureReason> listener = cancelListener;
         cancelListener = null;
         if (listener != null) {
-            try {
+            try (Scope scope = enter()) {
                 listener.accept(code);
             } catch (Throwable e) {
-                FailureLog.report("cancel listener", request, e);
+                Interception.report(interception, "cancel listener", request, e);
             }
         }
     }
@@ -169,17 +178,17 @@ final class ServedExchange {
     /** From the response, with its terminal frame. @param clean as the handler meant it to */
     void onResponseEnded(boolean clean) {
         failed |= !clean;
-        ErrorCode cancelled = cancellation;
+        FailureReason cancelled = cancellation;
         if (!tunnelOpen || !clean) {
-            request.failDelivery(cancelled == null ? ErrorCode.NOT_NEEDED : cancelled);
+            request.failDelivery(cancelled == null ? FailureReason.NOT_NEEDED : cancelled);
         }
         stream.onProgress(this);
     }
 
     /** RESET or CANCEL came, or the stream is gone. */
-    void onRequestBroken(ErrorCode code, String text) {
+    void onRequestBroken(FailureReason code, String text) {
         request.endArrival();
-        if (code != ErrorCode.NOT_NEEDED) {
+        if (code != FailureReason.NOT_NEEDED) {
             cancel(code, text);
         }
         request.failDelivery(code);
@@ -203,15 +212,15 @@ final class ServedExchange {
     }
 
     private void tellOfDrain(Consumer<Duration> listener, Duration grace) {
-        try {
+        try (Scope scope = enter()) {
             listener.accept(grace);
         } catch (Throwable e) {
-            FailureLog.report("drain listener", request, e);
+            Interception.report(interception, "drain listener", request, e);
         }
     }
 
     void onDeadline() {
-        cancel(ErrorCode.TIMEOUT, "the request's deadline has passed");
+        cancel(FailureReason.TIMEOUT, "the request's deadline has passed");
     }
 
     Optional<Duration> remaining() {
@@ -221,8 +230,8 @@ final class ServedExchange {
         return Optional.of(Duration.ofNanos(Math.max(0, deadlineNanos - stream.nowNanos())));
     }
 
-    void onCancel(Consumer<ErrorCode> listener) {
-        ErrorCode already = cancellation;
+    void onCancel(Consumer<FailureReason> listener) {
+        FailureReason already = cancellation;
         if (already != null) {
             listener.accept(already);
         } else {
@@ -231,7 +240,7 @@ final class ServedExchange {
     }
 
     @Nullable
-    ErrorCode cancellation() {
+    FailureReason cancellation() {
         return cancellation;
     }
 }

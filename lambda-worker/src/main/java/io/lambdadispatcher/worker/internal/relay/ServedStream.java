@@ -10,6 +10,7 @@ import io.lambdadispatcher.wire.worker.HeadDecoder;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.lambdadispatcher.wire.worker.WireException.Reason;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Error;
@@ -98,14 +99,14 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     /** RESET to the exchange under way. */
-    public void abort(ErrorCode code, String text) {
+    public void abort(FailureReason code, String text) {
         if (exchange != null) {
             exchange.cancel(code, text);
         }
     }
 
     /** The HTTP/2 stream is gone. Harmless when called again. */
-    public void close(ErrorCode code) {
+    public void close(FailureReason code) {
         if (closed) {
             return;
         }
@@ -127,7 +128,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
 
     private void resetStream(Http2Error error) {
         host.http2().reset(stream, error);
-        close(ErrorCode.INTERNAL);
+        close(FailureReason.INTERNAL);
     }
 
     @Override
@@ -147,7 +148,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
             case REQUEST_HEAD -> onRequestHead(payload, end, offset);
             case TRAILERS -> onTrailers(payload, offset);
             case RESET -> onReset(payload, offset);
-            case CANCEL -> onCancel(ErrorCode.ofCode(payload.readInt()));
+            case CANCEL -> onCancel(WireCodes.reason(ErrorCode.ofCode(payload.readInt())));
             default -> throw outOfPlace(type, offset);
         }
     }
@@ -162,7 +163,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         exchange = next;
         host.onExchangeStarted();
         if (!host.admits()) {
-            next.cancel(ErrorCode.REFUSED, "the worker is draining");
+            next.cancel(FailureReason.REFUSED, "the worker is draining");
             return;
         }
         if (next.hasDeadline()) {
@@ -179,12 +180,12 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
 
     private void onReset(ByteBuf payload, long offset) throws WireException {
         ServedExchange current = openRequest(FrameType.RESET, offset);
-        current.onRequestBroken(ErrorCode.ofCode(payload.readInt()), "as the dispatcher asked");
+        current.onRequestBroken(WireCodes.reason(ErrorCode.ofCode(payload.readInt())), "as the dispatcher asked");
         onProgress(current);
     }
 
     /** One that comes when the exchange is over crossed our response's end on its way: it is stale. */
-    private void onCancel(ErrorCode code) {
+    private void onCancel(FailureReason code) {
         ServedExchange current = exchange;
         if (current != null) {
             current.onRequestBroken(code, "as the dispatcher asked");
@@ -311,9 +312,9 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         host.http2().flushSoon();
     }
 
-    void reset(ErrorCode code, String text) {
+    void reset(FailureReason code, String text) {
         ByteBuf out = outlet.newMeta();
-        FrameWriter.writeReset(out, code, text);
+        FrameWriter.writeReset(out, WireCodes.code(code), text);
         outlet.meta(out);
         host.http2().flushSoon();
     }

@@ -9,11 +9,12 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -81,8 +82,8 @@ class DrainNoticeTest {
             assertThat(app.takeHeard()).startsWith("GET / HTTP/1.1\r\n");
             ScriptedDispatcher.Link one = harness.dispatcher.takeReady();
             ScriptedDispatcher.Link other = harness.dispatcher.takeReady();
-            one.send(new Drain(DrainReason.SCALE_IN, 10_000));
-            other.send(new Drain(DrainReason.SCALE_IN, 10_000));
+            one.send(new Drain(DrainCode.SCALE_IN, 10_000));
+            other.send(new Drain(DrainCode.SCALE_IN, 10_000));
             assertThat(app.takeHeard())
                     .startsWith("POST /going HTTP/1.1\r\n")
                     .contains("\r\nlambda-dispatcher-drain-reason: SCALE_IN\r\n")
@@ -133,7 +134,7 @@ class DrainNoticeTest {
                     }
                 });
                 Harness harness = new Harness(handler(app.builder()))) {
-            harness.dispatcher.takeReady().send(new Drain(DrainReason.SCALE_IN, graceMillis));
+            harness.dispatcher.takeReady().send(new Drain(DrainCode.SCALE_IN, graceMillis));
             assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
             assertThat(logged.list).singleElement().satisfies(line -> {
                 assertThat(line.getLevel()).isEqualTo(Level.WARN);

@@ -3,8 +3,8 @@ package io.lambdadispatcher.worker.internal.exchange;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -42,7 +42,7 @@ class EventExchangeTest {
             }
 
             @Override
-            public void onFailed(ErrorCode code) {
+            public void onFailed(FailureReason code) {
                 heard.add(code.toString());
             }
         });
@@ -80,17 +80,17 @@ class EventExchangeTest {
 
     @Test
     void should_tell_the_handler_when_it_is_cancelled_and_drop_what_that_still_says() {
-        List<ErrorCode> heard = new ArrayList<>();
+        List<FailureReason> heard = new ArrayList<>();
         ByteBuf late = octets("late");
         exchange.onCancel(heard::add);
 
-        exchange.cancel(ErrorCode.TIMEOUT);
+        exchange.cancel(FailureReason.TIMEOUT);
         channel.runPendingTasks();
         exchange.head(200);
         exchange.write(late);
         exchange.end();
 
-        assertThat(heard).containsExactly(ErrorCode.TIMEOUT);
+        assertThat(heard).containsExactly(FailureReason.TIMEOUT);
         assertThat(late.refCnt()).isZero();
         assertThat(exchange.answer()).isCompletedExceptionally();
     }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.ContentLength;
@@ -36,6 +37,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -346,6 +348,16 @@ final class Http1ClientExchange implements ResponseSink {
     @Override
     public Object client(Http2Headers head) {
         return connection.rules().client(head);
+    }
+
+    @Override
+    public SocketAddress remoteAddress() {
+        return connection.ctx().channel().remoteAddress();
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return ClientProtocol.HTTP_1;
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -22,6 +23,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
+import java.net.SocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -87,6 +89,16 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     @Override
     public Object client(Http2Headers head) {
         return exchange.client(head);
+    }
+
+    @Override
+    public SocketAddress remoteAddress() {
+        return exchange.remoteAddress();
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return ClientProtocol.HTTP_1;
     }
 
     @Override

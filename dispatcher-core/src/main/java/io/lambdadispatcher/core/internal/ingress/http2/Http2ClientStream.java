@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.Grpc;
@@ -26,6 +27,7 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
+import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /** One request of an HTTP/2 client and its response. Event loop only. */
@@ -279,6 +281,16 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public Object client(Http2Headers head) {
         return connection.rules().client(head);
+    }
+
+    @Override
+    public SocketAddress remoteAddress() {
+        return ctx.channel().remoteAddress();
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return ClientProtocol.HTTP_2;
     }
 
     @Override

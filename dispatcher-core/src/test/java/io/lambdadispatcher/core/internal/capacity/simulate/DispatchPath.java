@@ -8,7 +8,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -334,7 +334,7 @@ final class DispatchPath implements Path {
         }
 
         @Override
-        public void drain(String workerId, DrainReason reason, long graceNanos) {
+        public void drain(String workerId, DrainCode reason, long graceNanos) {
             later(workerId, worker -> DispatchPath.this.drain(worker, graceNanos));
         }
 

@@ -1,0 +1,46 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Outcome;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.net.SocketAddress;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A request that reaches no function. It ends as soon as it has started. */
+public record RefusedExchange(@Nullable String function, Http2Headers headers, ResponseSink response)
+        implements ExchangeStart {
+    @Override
+    public @Nullable SocketAddress remoteAddress() {
+        return response.remoteAddress();
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return response.protocol();
+    }
+
+    public void report(DispatcherObserver observer, Failure failure) {
+        Consumer<ExchangeEnd> listener = observer.onExchangeStart(this);
+        if (listener != null) {
+            Failure.Kind kind = failure.kind();
+            new FinishedExchange(
+                            function,
+                            null,
+                            headers.method(),
+                            headers.path(),
+                            kind.status().code(),
+                            Outcome.FAILED,
+                            kind.name(),
+                            0,
+                            0,
+                            0,
+                            0,
+                            0)
+                    .reportTo(listener);
+        }
+    }
+}

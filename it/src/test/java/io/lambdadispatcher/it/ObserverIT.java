@@ -1,0 +1,128 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a program's observer learns of requests, so that it can make spans and correlated log lines of them. */
+@Timeout(60)
+class ObserverIT {
+    private record Seen(
+            @Nullable String function,
+            ClientProtocol protocol,
+            @Nullable SocketAddress remote,
+            String trace,
+            ExchangeEnd end) {}
+
+    private final BlockingQueue<Seen> seen = new LinkedBlockingQueue<>();
+
+    private final DispatcherObserver observer = new DispatcherObserver() {
+        @Override
+        public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+            String trace = String.valueOf(start.headers().get("traceparent"));
+            String function = start.function();
+            ClientProtocol protocol = start.protocol();
+            SocketAddress remote = start.remoteAddress();
+            return end -> seen.add(new Seen(function, protocol, remote, trace, end));
+        }
+    };
+
+    private final Rig rig = Rig.start(
+            Rig.function().build(),
+            DispatcherObserver.of(new DispatcherObserver() {}, observer, observer),
+            builder -> builder.router(head -> head.path().toString().equals("/lost") ? null : "demo"));
+
+    private final Worker worker = new Worker(
+                    WorkerConfig.builder(
+                                    "demo",
+                                    "w-1",
+                                    new Credential.Secret(Rig.SECRET),
+                                    List.of(rig.dispatcher.workerAddress()))
+                            .build(),
+                    (request, response) -> response.respond(200, "hello"))
+            .start();
+
+    @AfterEach
+    void close() throws Exception {
+        worker.close();
+        rig.close();
+    }
+
+    private Seen fetch(Version version, String path) throws Exception {
+        rig.client(version)
+                .send(
+                        HttpRequest.newBuilder(rig.https(path))
+                                .header("traceparent", "t-1")
+                                .build(),
+                        BodyHandlers.ofString());
+        return next();
+    }
+
+    /** The observer is there twice. */
+    private Seen next() throws InterruptedException {
+        Seen first = seen.poll(10, TimeUnit.SECONDS);
+        assertThat(seen.poll(10, TimeUnit.SECONDS)).isEqualTo(first);
+        return first;
+    }
+
+    @Test
+    void should_hear_of_the_start_and_the_end_over_each_protocol() throws Exception {
+        for (Version version : Version.values()) {
+            Seen http = fetch(version, "/a?b=c");
+            assertThat(http.function).isEqualTo("demo");
+            assertThat(http.protocol)
+                    .isEqualTo(version == Version.HTTP_2 ? ClientProtocol.HTTP_2 : ClientProtocol.HTTP_1);
+            assertThat(((InetSocketAddress) http.remote).getAddress().isLoopbackAddress())
+                    .isTrue();
+            assertThat(http.trace).isEqualTo("t-1");
+            assertThat(http.end.status()).isEqualTo(200);
+            assertThat(http.end.workerId()).isEqualTo("w-1");
+            assertThat(http.end.path().toString()).isEqualTo("/a?b=c");
+            assertThat(http.end.responseBytes()).isEqualTo(5);
+        }
+        String answer = rig.dispatcher
+                .dispatch(
+                        DispatchRequest.get("/own").header("traceparent", "t-2").build())
+                .thenCompose(DispatchResponse::bodyAsString)
+                .toCompletableFuture()
+                .get(10, TimeUnit.SECONDS);
+        assertThat(answer).isEqualTo("hello");
+        Seen own = next();
+        assertThat(own.protocol).isEqualTo(ClientProtocol.EMBEDDED);
+        assertThat(own.remote).isNull();
+        assertThat(own.trace).isEqualTo("t-2");
+        assertThat(own.end.outcome()).isEqualTo(Outcome.COMPLETED);
+    }
+
+    @Test
+    void should_hear_of_a_request_that_no_function_serves() throws Exception {
+        Seen lost = fetch(Version.HTTP_1_1, "/lost");
+        assertThat(lost.function).isNull();
+        assertThat(lost.protocol).isEqualTo(ClientProtocol.HTTP_1);
+        assertThat(lost.end.status()).isEqualTo(404);
+        assertThat(lost.end.failure()).isEqualTo("NO_FUNCTION");
+    }
+}
