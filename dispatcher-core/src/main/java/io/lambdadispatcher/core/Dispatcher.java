@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
@@ -28,6 +29,7 @@ import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
@@ -70,6 +72,7 @@ public final class Dispatcher implements AutoCloseable {
     private final DispatcherObserver observer;
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
+    private final ErrorAnswers errors;
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
     private final Set<String> directFunctions;
@@ -88,6 +91,7 @@ public final class Dispatcher implements AutoCloseable {
         observer = from.observer == DispatcherObserver.NONE ? from.observer : new CarefulObserver(from.observer);
         limits = from.limits;
         forwarding = from.forwarding;
+        errors = new ErrorAnswers(from.errorRenderer, from.forwarding);
         launchers = from.allLaunchers();
         invoker = from.invoker;
         Function<String, byte[]> keyOf = from.keys();
@@ -190,7 +194,7 @@ public final class Dispatcher implements AutoCloseable {
 
     private ChannelHandler clients(@Nullable SslContext tls, String scheme) {
         return new PublicChannelInitializer(
-                limits, forwarding, tls, scheme, engine::opener, observer, publicSide, guard);
+                limits, forwarding, errors, tls, scheme, engine::opener, observer, publicSide, guard);
     }
 
     /**
@@ -398,6 +402,9 @@ public final class Dispatcher implements AutoCloseable {
         RequestRouter router;
 
         @Nullable
+        ErrorRenderer errorRenderer;
+
+        @Nullable
         FunctionInvoker invoker;
 
         final Map<String, DirectOptions> direct = new HashMap<>();
@@ -494,6 +501,12 @@ public final class Dispatcher implements AutoCloseable {
         public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
             historyTaken = Objects.requireNonNull(taken, "taken");
             this.history = List.copyOf(history);
+            return this;
+        }
+
+        /** Default: error responses are one line of text. See {@link ErrorRenderer#problemJson} for JSON. */
+        public Builder errorRenderer(ErrorRenderer value) {
+            errorRenderer = Objects.requireNonNull(value, "errorRenderer");
             return this;
         }
 

@@ -12,9 +12,11 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ErrorFormat;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.Setting;
@@ -73,6 +75,9 @@ final class DispatcherAssembly {
         publicListeners().forEach(listener -> builder.publicListener(listener.options));
         builder.workerListener(workerListener());
         builder.limits(limits()).forwarding(forwarding());
+        if (configuration.get(Settings.HTTP_ERROR_FORMAT) == ErrorFormat.PROBLEM_JSON) {
+            builder.errorRenderer(ErrorRenderer.problemJson());
+        }
         builder.liveness(
                 configuration.get(Settings.WORKERS_PING_INTERVAL), configuration.get(Settings.WORKERS_PING_TIMEOUT));
         workers(builder);
@@ -218,7 +223,8 @@ final class DispatcherAssembly {
     private ListenerOptions workerListener() {
         InetSocketAddress address = new InetSocketAddress(
                 configuration.get(Settings.WORKERS_HOST), configuration.get(Settings.WORKERS_PORT));
-        return new ListenerOptions(address, workerTls());
+        TlsOptions tls = workerTls();
+        return tls == null ? ListenerOptions.plain(address) : ListenerOptions.tls(address, tls);
     }
 
     @Nullable
@@ -230,9 +236,12 @@ final class DispatcherAssembly {
     private @Nullable TlsOptions tls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
         Path chain = configuration.find(certificate);
         Path privateKey = configuration.find(key);
-        return chain == null || privateKey == null
-                ? null
-                : new TlsOptions(chain, privateKey, configuration.find(clients));
+        if (chain == null || privateKey == null) {
+            return null;
+        }
+        TlsOptions tls = TlsOptions.of(chain, privateKey);
+        Path authorities = configuration.find(clients);
+        return authorities == null ? tls : tls.withClientCertificates(authorities);
     }
 
     private LocalWorkers localWorkers() {
@@ -285,11 +294,18 @@ final class DispatcherAssembly {
     }
 
     private ForwardingPolicy forwarding() {
+        ForwardingPolicy.Builder policy = ForwardingPolicy.builder()
+                .trust(configuration.get(Settings.FORWARDING_TRUST))
+                .fields(configuration.get(Settings.FORWARDING_FIELDS))
+                .via(configuration.get(Settings.FORWARDING_VIA));
         String clientHeader = configuration.find(Settings.FORWARDING_CLIENT_HEADER);
-        return new ForwardingPolicy(
-                configuration.get(Settings.FORWARDING_TRUST),
-                configuration.get(Settings.FORWARDING_FIELDS),
-                configuration.get(Settings.FORWARDING_VIA),
-                clientHeader == null ? "" : clientHeader);
+        if (clientHeader != null) {
+            policy.clientHeader(clientHeader);
+        }
+        String requestIdHeader = configuration.find(Settings.FORWARDING_REQUEST_ID_HEADER);
+        if (requestIdHeader != null) {
+            policy.requestIdHeader(requestIdHeader);
+        }
+        return policy.build();
     }
 }

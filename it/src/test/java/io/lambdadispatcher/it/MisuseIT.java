@@ -316,7 +316,7 @@ class MisuseIT {
         building.put(
                 "a port that is in use",
                 () -> atCall(() -> builder()
-                                .publicListener(new ListenerOptions(own().workerAddress(), null))
+                                .publicListener(ListenerOptions.plain(own().workerAddress()))
                                 .start())
                         .replace(Integer.toString(own().workerAddress().getPort()), "8080"));
         build("port 70,000", builder -> builder.publicListener(ListenerOptions.plain("127.0.0.1", 70_000)));
@@ -326,7 +326,7 @@ class MisuseIT {
         build(
                 "a certificate that does not exist",
                 builder -> builder.publicListener(ListenerOptions.tls(
-                        "127.0.0.1", 0, new TlsOptions(Path.of("/no/cert.pem"), Path.of("/no/key.pem"), null))));
+                        "127.0.0.1", 0, TlsOptions.of(Path.of("/no/cert.pem"), Path.of("/no/key.pem")))));
         building.put("`CapacityPolicy.between(3, 2)`", () -> atCall(() -> CapacityPolicy.between(3, 2)));
         building.put("a function without a name", () -> atCall(() -> FunctionOptions.of("")));
         building.put(

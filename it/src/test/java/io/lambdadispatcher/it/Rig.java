@@ -71,8 +71,8 @@ final class Rig implements AutoCloseable {
         } catch (Exception e) {
             throw new IllegalStateException("no certificate", e);
         }
-        TlsOptions tls = new TlsOptions(certificateFile(), keyFile(), null);
-        TlsOptions mutualTls = new TlsOptions(certificateFile(), keyFile(), certificateFile());
+        TlsOptions tls = TlsOptions.of(certificateFile(), keyFile());
+        TlsOptions mutualTls = TlsOptions.of(certificateFile(), keyFile()).withClientCertificates(certificateFile());
         dispatcher = more.apply(Dispatcher.builder()
                         .function(function)
                         .publicListener(ListenerOptions.plain("127.0.0.1", 0))

@@ -86,7 +86,7 @@ final class Loopback implements AutoCloseable {
         Path chain = Files.writeString(directory.resolve("cert.pem"), certificate.getCertificatePathPEM());
         Path key = Files.writeString(directory.resolve("key.pem"), certificate.getPrivateKeyPEM());
         List.of(directory, chain, key).forEach(path -> path.toFile().deleteOnExit());
-        return ListenerOptions.tls(HOST, 0, new TlsOptions(chain, key, null));
+        return ListenerOptions.tls(HOST, 0, TlsOptions.of(chain, key));
     }
 
     private WorkerConfig workerConfig(@Nullable X509Bundle certificate) {

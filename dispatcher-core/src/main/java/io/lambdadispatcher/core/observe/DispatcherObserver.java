@@ -19,7 +19,7 @@ public interface DispatcherObserver {
     }
 
     /**
-     * A request has arrived. Called once for each request, including those that the dispatcher refuses.
+     * A request has arrived. Called once for each request, including those that the dispatcher refuses, except those that break rules of HTTP.
      *
      * <pre>{@code
      * public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {

@@ -298,6 +298,12 @@ public final class Settings {
             .doc("Maximum memory that the dispatcher holds for clients. Above it, requests get 503 and connections are"
                     + " closed. auto means half of the heap or of the direct memory, whichever is smaller.");
 
+    public static final Setting<ErrorFormat> HTTP_ERROR_FORMAT = HTTP.setting(
+                    "http.error-format", choice(ErrorFormat.class), "text")
+            .doc(
+                    "Body of the dispatcher's own error responses: text = one line of text; problem-json = problem details in"
+                            + " JSON (RFC 9457).");
+
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
             .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
@@ -314,6 +320,11 @@ public final class Settings {
                     "Header whose value names the client, for fairness between clients. Needs forwarding.trust: append and a"
                             + " proxy that sets the header, because a client could otherwise be a new client with each request."
                             + " If it is not set, clients are told apart by address.");
+    public static final Setting<String> FORWARDING_REQUEST_ID_HEADER = FORWARDING
+            .setting("forwarding.request-id-header", headerName())
+            .doc("Header that identifies a request, for example x-request-id. Requests without it get a random id of 32"
+                    + " hexadecimal digits, and error responses of the dispatcher repeat the id. If the header is not set,"
+                    + " requests get no id.");
 
     private static final Topic OBSERVING = new Topic("Admin port and logs");
     public static final Setting<String> ADMIN_HOST =

@@ -10,8 +10,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
 /**
- * A response that is one line of text: what a dispatcher or a worker says itself instead of passing a
- * response on. No cache keeps it.
+ * A short response that a dispatcher or a worker makes itself instead of passing one on. It is usually one line of text. Caches do not
+ * keep it.
  *
  * @param head with {@code :status}, {@code content-type}, {@code content-length} and
  *     {@code cache-control}; the caller's to change
@@ -22,10 +22,22 @@ public record TextAnswer(Http2Headers head, ByteBuf body) {
 
     /** @param line without a line end; a control character in it becomes a blank */
     public static TextAnswer of(ByteBufAllocator allocator, HttpResponseStatus status, String line) {
-        ByteBuf body = ByteBufUtil.writeUtf8(allocator, line.replaceAll("\\p{Cntrl}", " ") + '\n');
+        return of(status, CONTENT_TYPE, ByteBufUtil.writeUtf8(allocator, line.replaceAll("\\p{Cntrl}", " ") + '\n'));
+    }
+
+    /** @param contentType a valid value of a header */
+    public static TextAnswer of(
+            ByteBufAllocator allocator, HttpResponseStatus status, CharSequence contentType, byte[] body) {
+        return of(
+                status,
+                AsciiString.of(contentType),
+                allocator.buffer(body.length).writeBytes(body));
+    }
+
+    private static TextAnswer of(HttpResponseStatus status, AsciiString contentType, ByteBuf body) {
         FlatHeaders head = new FlatHeaders();
         head.status(status.codeAsText());
-        head.addValid(HttpHeaderNames.CONTENT_TYPE, CONTENT_TYPE);
+        head.addValid(HttpHeaderNames.CONTENT_TYPE, contentType);
         head.addValid(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.readableBytes())));
         head.addValid(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
         return new TextAnswer(head, body);

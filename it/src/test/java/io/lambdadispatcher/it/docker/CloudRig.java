@@ -63,12 +63,17 @@ final class CloudRig implements AutoCloseable {
         this(launcher, function, observer, null);
     }
 
+    private static ListenerOptions listener(@Nullable TlsOptions tls) {
+        InetSocketAddress address = new InetSocketAddress("0.0.0.0", 0);
+        return tls == null ? ListenerOptions.plain(address) : ListenerOptions.tls(address, tls);
+    }
+
     /** @param tls of the worker port; {@code null} = plain */
     CloudRig(WorkerLauncher launcher, FunctionOptions function, DispatcherObserver observer, @Nullable TlsOptions tls) {
         dispatcher = Dispatcher.builder()
                 .function(function)
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
-                .workerListener(new ListenerOptions(new InetSocketAddress("0.0.0.0", 0), tls))
+                .workerListener(listener(tls))
                 .dialBack(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
                 .launcher(launcher)
                 .observer(observer)

@@ -127,7 +127,7 @@ class LocalStackIT {
                 .certificate(bundle.getCertificatePathPEM())
                 .build();
         FunctionOptions function = function("secure", CapacityPolicy.between(0, 1));
-        TlsOptions tls = new TlsOptions(certificate, key, null);
+        TlsOptions tls = TlsOptions.of(certificate, key);
         try (CloudRig rig = new CloudRig(launcher, function, DispatcherObserver.NONE, tls)) {
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
         }

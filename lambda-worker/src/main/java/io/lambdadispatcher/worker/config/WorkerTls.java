@@ -1,22 +1,12 @@
 package io.lambdadispatcher.worker.config;
 
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * How the worker port's certificate is judged, and what is shown in return.
- *
- * @param trust SYSTEM, or what {@code trustDetail} names
- * @param trustDetail PEM file for PEM, certificates in PEM for PEM_TEXT, hexadecimal SHA-256 of the certificate for FINGERPRINT, empty for SYSTEM
- * @param certificate PEM chain of the client's certificate; {@code null} = none
- * @param key PEM of its private key (PKCS #8); {@code null} = none
- */
-public record WorkerTls(
-        Trust trust,
-        String trustDetail,
-        @Nullable Path certificate,
-        @Nullable Path key) {
+/** How a worker verifies the certificate of the worker port, and which certificate it presents itself. Immutable. */
+public final class WorkerTls {
     private static final String PEM_BEGINS = "-----BEGIN CERTIFICATE-----";
     private static final Pattern SHA_256 = Pattern.compile("[0-9a-fA-F]{64}");
 
@@ -32,7 +22,12 @@ public record WorkerTls(
         FINGERPRINT
     }
 
-    public WorkerTls {
+    private final Trust trust;
+    private final String trustDetail;
+    private final @Nullable Path certificate;
+    private final @Nullable Path key;
+
+    private WorkerTls(Trust trust, String trustDetail, @Nullable Path certificate, @Nullable Path key) {
         if ((certificate == null) != (key == null)) {
             throw new IllegalArgumentException(
                     "client certificate " + certificate + " with key " + key + ", expected both or neither");
@@ -48,6 +43,10 @@ public record WorkerTls(
             throw new IllegalArgumentException(
                     "certificate fingerprint '" + trustDetail + "', expected 64 hexadecimal digits of SHA-256");
         }
+        this.trust = trust;
+        this.trustDetail = trustDetail;
+        this.certificate = certificate;
+        this.key = key;
     }
 
     public static WorkerTls system() {
@@ -70,5 +69,38 @@ public record WorkerTls(
 
     public WorkerTls withClientCertificate(Path newCertificate, Path newKey) {
         return new WorkerTls(trust, trustDetail, newCertificate, newKey);
+    }
+
+    public Trust trust() {
+        return trust;
+    }
+
+    /** Returns the PEM file for PEM, the certificates for PEM_TEXT, the SHA-256 in hexadecimal for FINGERPRINT, an empty string for SYSTEM. */
+    public String trustDetail() {
+        return trustDetail;
+    }
+
+    /** Returns the PEM chain of the worker's certificate, or {@code null} if it presents none. */
+    public @Nullable Path certificate() {
+        return certificate;
+    }
+
+    /** Returns the PEM file of the private key (PKCS #8), or {@code null} if there is no certificate. */
+    public @Nullable Path key() {
+        return key;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof WorkerTls that
+                && trust == that.trust
+                && trustDetail.equals(that.trustDetail)
+                && Objects.equals(certificate, that.certificate)
+                && Objects.equals(key, that.key);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(trust, trustDetail, certificate, key);
     }
 }

@@ -3,17 +3,19 @@ package io.lambdadispatcher.worker.websocket;
 import java.time.Duration;
 import java.util.List;
 
-/**
- * Limits of a session. Immutable.
- *
- * @param mostMessageBytes of a message, all fragments together; more closes the session with 1009
- * @param pingEvery a client that is silent for so long is pinged, and given up after as long again; zero for never
- * @param closeWithin how long a client may take to answer a close frame
- * @param subprotocols that are spoken, the best first
- */
-public record WebSocketOptions(
-        int mostMessageBytes, Duration pingEvery, Duration closeWithin, List<String> subprotocols) {
-    public WebSocketOptions {
+/** Limits of WebSocket sessions. Immutable. */
+public final class WebSocketOptions {
+    private static final int DEFAULT_MESSAGE_BYTES = 1 << 20;
+    private static final Duration DEFAULT_PING = Duration.ofSeconds(30);
+    private static final Duration DEFAULT_CLOSE = Duration.ofSeconds(10);
+
+    private final int mostMessageBytes;
+    private final Duration pingEvery;
+    private final Duration closeWithin;
+    private final List<String> subprotocols;
+
+    private WebSocketOptions(
+            int mostMessageBytes, Duration pingEvery, Duration closeWithin, List<String> subprotocols) {
         if (mostMessageBytes < 1) {
             throw new IllegalArgumentException("mostMessageBytes: " + mostMessageBytes + ", expected 1 at least");
         }
@@ -23,27 +25,50 @@ public record WebSocketOptions(
         if (closeWithin.isNegative() || closeWithin.isZero()) {
             throw new IllegalArgumentException("closeWithin: " + closeWithin + ", expected more than zero");
         }
-        subprotocols = List.copyOf(subprotocols);
+        this.mostMessageBytes = mostMessageBytes;
+        this.pingEvery = pingEvery;
+        this.closeWithin = closeWithin;
+        this.subprotocols = List.copyOf(subprotocols);
     }
 
-    /** Messages of 1 MiB, a ping after 30 s, 10 s to close, no subprotocol. */
+    /** Returns the defaults: messages of 1 MiB, a ping after 30 s, 10 s to close, no subprotocol. */
     public static WebSocketOptions usual() {
-        return new WebSocketOptions(1 << 20, Duration.ofSeconds(30), Duration.ofSeconds(10), List.of());
+        return new WebSocketOptions(DEFAULT_MESSAGE_BYTES, DEFAULT_PING, DEFAULT_CLOSE, List.of());
     }
 
+    /** Sets the maximum size of a message, in bytes, with all of its fragments. A longer one closes the session with 1009. */
     public WebSocketOptions withMostMessageBytes(int bytes) {
         return new WebSocketOptions(bytes, pingEvery, closeWithin, subprotocols);
     }
 
+    /** Pings a client after this time without traffic, and closes the session if there is no answer within the same time. Zero: never. */
     public WebSocketOptions withPingEvery(Duration silence) {
         return new WebSocketOptions(mostMessageBytes, silence, closeWithin, subprotocols);
     }
 
+    /** Sets how long a client may take to answer a close frame. */
     public WebSocketOptions withCloseWithin(Duration time) {
         return new WebSocketOptions(mostMessageBytes, pingEvery, time, subprotocols);
     }
 
+    /** Sets the subprotocols that the handler speaks, the preferred one first. */
     public WebSocketOptions withSubprotocols(List<String> names) {
         return new WebSocketOptions(mostMessageBytes, pingEvery, closeWithin, names);
+    }
+
+    public int mostMessageBytes() {
+        return mostMessageBytes;
+    }
+
+    public Duration pingEvery() {
+        return pingEvery;
+    }
+
+    public Duration closeWithin() {
+        return closeWithin;
+    }
+
+    public List<String> subprotocols() {
+        return subprotocols;
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.UnsentLimit;
@@ -33,6 +34,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
 
     private final HttpLimits limits;
     private final ForwardingPolicy forwarding;
+    private final ErrorAnswers errors;
     private final @Nullable SslContext tls;
     private final String scheme;
     private final Function<EventLoop, ExchangeOpener> openers;
@@ -47,6 +49,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     public PublicChannelInitializer(
             HttpLimits limits,
             ForwardingPolicy forwarding,
+            ErrorAnswers errors,
             @Nullable SslContext tls,
             String scheme,
             Function<EventLoop, ExchangeOpener> openers,
@@ -55,6 +58,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
             ClientGuard guard) {
         this.limits = limits;
         this.forwarding = forwarding;
+        this.errors = errors;
         this.tls = tls;
         this.scheme = scheme;
         this.openers = openers;
@@ -71,7 +75,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         }
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
-        IngressContext context = new IngressContext(limits, forwarding, account, drain, scheme, observer);
+        IngressContext context = new IngressContext(limits, forwarding, account, drain, errors, scheme, observer);
         channel.pipeline().addLast(account);
         UnsentLimit.set(channel);
         if (tls == null) {

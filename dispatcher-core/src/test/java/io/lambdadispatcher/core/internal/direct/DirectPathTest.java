@@ -83,7 +83,7 @@ class DirectPathTest {
     }
 
     private URI start(DirectOptions options, int eventLoops) {
-        TlsOptions tls = new TlsOptions(directory.resolve("cert.pem"), directory.resolve("key.pem"), null);
+        TlsOptions tls = TlsOptions.of(directory.resolve("cert.pem"), directory.resolve("key.pem"));
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .requestTimeout(Duration.ofSeconds(20))

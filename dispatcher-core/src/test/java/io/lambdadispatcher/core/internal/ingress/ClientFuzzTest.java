@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
@@ -109,6 +110,7 @@ class ClientFuzzTest {
                 ForwardingPolicy.defaults(),
                 guard.admit(channel, false, opener),
                 new IngressDrain(),
+                new ErrorAnswers(null, ForwardingPolicy.defaults()),
                 "http",
                 DispatcherObserver.NONE);
         if (http2) {

@@ -144,7 +144,12 @@ class ClientHttpRulesTest {
     })
     void should_drop_what_may_be_taken_for_a_header_of_the_dispatcher(ClientPath.Kind kind, String name) {
         for (ForwardingPolicy.Trust trust : ForwardingPolicy.Trust.values()) {
-            ForwardingPolicy policy = new ForwardingPolicy(trust, ForwardingPolicy.Fields.X_FORWARDED, false, "");
+            ForwardingPolicy policy = ForwardingPolicy.builder()
+                    .trust(trust)
+                    .fields(ForwardingPolicy.Fields.X_FORWARDED)
+                    .via(false)
+                    .clientHeader("")
+                    .build();
             try (ClientPath path = ClientPath.of(kind, policy)) {
                 path.request(new DefaultHttp2Headers(false).add(name, "1"), "", null);
                 assertThat(verdict(path.head, name)).isEqualTo(Verdict.DROPPED);

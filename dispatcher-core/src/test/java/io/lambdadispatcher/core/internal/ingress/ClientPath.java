@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
@@ -78,6 +79,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                         .admit(channel, false, this::open),
                 new IngressDrain(),
+                new ErrorAnswers(null, forwarding),
                 "http",
                 DispatcherObserver.NONE);
     }

@@ -18,6 +18,7 @@ import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HeadRules {
     /** To a request; a hint for the size of its head. */
-    public static final int MOST_FIELDS_ADDED = 5;
+    public static final int MOST_FIELDS_ADDED = 6;
 
     static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
     private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
@@ -43,6 +44,7 @@ public final class HeadRules {
             HopByHop.firstLetters(X_FORWARDED, FORWARDED, HttpHeaderNames.COOKIE, PROTOCOL);
 
     private final ForwardingPolicy policy;
+    private final @Nullable AsciiString requestId;
     private final AsciiString scheme;
     private final AsciiString client;
     private final String forwardedPrefix;
@@ -54,6 +56,7 @@ public final class HeadRules {
 
     public HeadRules(ForwardingPolicy policy, String scheme, @Nullable SocketAddress remote) {
         this.policy = policy;
+        this.requestId = policy.requestIdHeader().isEmpty() ? null : AsciiString.of(policy.requestIdHeader());
         this.scheme = AsciiString.cached(scheme);
         InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
         String text = address == null ? "unknown" : NetUtil.toAddressString(address);
@@ -91,6 +94,9 @@ public final class HeadRules {
             head.set(HttpHeaderNames.COOKIE, String.join("; ", head.getAllAndRemove(HttpHeaderNames.COOKIE)));
         }
         addForwarding(head);
+        if (requestId != null && !head.contains(requestId)) {
+            add(head, requestId, newRequestId());
+        }
         return !strangeProtocol;
     }
 
@@ -144,6 +150,21 @@ public final class HeadRules {
             add(head, name, value);
         } else {
             head.set(name, String.join(", ", head.getAllAndRemove(name)) + ", " + value);
+        }
+    }
+
+    /** 128 bits, as trace ids have. Nothing depends on whether they can be guessed. */
+    private static AsciiString newRequestId() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        byte[] digits = new byte[32];
+        writeHex(random.nextLong(), digits, 0);
+        writeHex(random.nextLong(), digits, 16);
+        return new AsciiString(digits, false);
+    }
+
+    private static void writeHex(long value, byte[] to, int at) {
+        for (int i = 0; i < 16; i++) {
+            to[at + i] = (byte) Character.forDigit((int) (value >>> 60 - 4 * i) & 0xf, 16);
         }
     }
 

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
  * What a client's connection needs, whatever HTTP it speaks.
  *
  * @param account opens the connection's requests, and bounds what it holds
+ * @param errors makes the dispatcher's own error responses
  * @param scheme {@code http} or {@code https}
  */
 public record IngressContext(
@@ -15,5 +16,6 @@ public record IngressContext(
         ForwardingPolicy forwarding,
         ClientAccount account,
         IngressDrain drain,
+        ErrorAnswers errors,
         String scheme,
         DispatcherObserver observer) {}

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -255,7 +256,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 return;
             }
         }
-        TextAnswer answer = TextAnswer.of(ctx().alloc(), status, detail);
+        TextAnswer answer = context.errors().answer(ctx().alloc(), status, ErrorAnswers.BAD_REQUEST, detail, null);
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, answer.body());
         Http1ClientExchange.copy(answer.head(), response.headers());
         response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);

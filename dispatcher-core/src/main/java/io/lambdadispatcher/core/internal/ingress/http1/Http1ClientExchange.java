@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.ClientProtocol;
@@ -60,6 +61,9 @@ final class Http1ClientExchange implements ResponseSink {
     private final int windowBytes;
     private final boolean http10;
     private final boolean headRequest;
+    /** For an error response; {@code null} while it is not known to be valid. */
+    private @Nullable Http2Headers requestHead;
+
     private boolean keepAlive;
     private boolean chunked;
     private boolean bodyEnded;
@@ -108,15 +112,16 @@ final class Http1ClientExchange implements ResponseSink {
         Rejection rejection = verify(from, fields, length);
         if (rejection != null) {
             keepAlive = false;
-            answer(rejection.status, rejection.detail, false);
+            reject(rejection.status, rejection.detail);
             return;
         }
         boolean bodyless = length <= 0 && !fields.contains(HttpHeaderNames.TRANSFER_ENCODING);
         Http2Headers head = translate(from, fields);
+        requestHead = head;
         rejection = verifyTarget(from, head);
         if (rejection != null) {
             keepAlive = false;
-            answer(rejection.status, rejection.detail, false);
+            reject(rejection.status, rejection.detail);
             return;
         }
         if (fields.contains(HttpHeaderNames.UPGRADE) && openUpgraded(from, head)) {
@@ -145,7 +150,7 @@ final class Http1ClientExchange implements ResponseSink {
             openWebSocket(head, WebSocketHandshake.key(from));
         } else {
             upgradeRequired = refusal.status().equals(HttpResponseStatus.UPGRADE_REQUIRED);
-            answer(refusal.status(), refusal.detail(), false);
+            reject(refusal.status(), refusal.detail());
         }
         return true;
     }
@@ -509,7 +514,11 @@ final class Http1ClientExchange implements ResponseSink {
     public void onFailure(Failure failure) {
         switch (state) {
             case REQUESTED ->
-                answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
+                answer(
+                        failure.kind().status(),
+                        failure.kind().name(),
+                        failure.detail(),
+                        failure.kind().hasRetryAfter());
             case RESPONDING -> {
                 state = State.BROKEN;
                 connection.cut();
@@ -518,8 +527,13 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
-    private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
-        TextAnswer answer = TextAnswer.of(connection.ctx().alloc(), status, detail);
+    private void reject(HttpResponseStatus status, String detail) {
+        answer(status, ErrorAnswers.BAD_REQUEST, detail, false);
+    }
+
+    private void answer(HttpResponseStatus status, String failure, String detail, boolean retryAfter) {
+        TextAnswer answer =
+                connection.context().errors().answer(connection.ctx().alloc(), status, failure, detail, requestHead);
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
         copy(answer.head(), response.headers());
         if (retryAfter) {

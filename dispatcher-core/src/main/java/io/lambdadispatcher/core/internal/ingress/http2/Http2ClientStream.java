@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.ClientProtocol;
@@ -54,6 +55,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
+    /** Of the request, for an error response. */
+    private @Nullable Http2Headers head;
+
     private boolean headRequest;
 
     /** A gRPC call: its client may wait for the response before it sends more. */
@@ -84,11 +88,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     // From the client.
 
     void onRequestHead(Http2Headers head, boolean end) {
+        this.head = head;
         headRequest = Methods.isHead(head.method());
         tunnel = Methods.isConnect(head.method());
         Rejection rejection = verify(head);
         if (rejection != null) {
-            answer(rejection.status, rejection.detail, false);
+            reject(rejection.status, rejection.detail);
             return;
         }
         if (tunnel) {
@@ -97,11 +102,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
         CharSequence expectation = head.getAndRemove(HttpHeaderNames.EXPECT);
         if (expectation != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation)) {
-            answer(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue", false);
+            reject(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue");
             return;
         }
         if (!connection.rules().request(head)) {
-            answer(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT", false);
+            reject(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT");
             return;
         }
         call = !end && Grpc.isCall(head);
@@ -244,7 +249,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             if (request != null) {
                 request.cancel(ErrorCode.CANCELLED);
             }
-            answer(HttpResponseStatus.REQUEST_TIMEOUT, "the body of the request comes too slowly", false);
+            reject(HttpResponseStatus.REQUEST_TIMEOUT, "the body of the request comes too slowly");
         }
     }
 
@@ -359,7 +364,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     public void onFailure(Failure failure) {
         switch (state) {
             case REQUESTED ->
-                answer(failure.kind().status(), failure.detail(), failure.kind().hasRetryAfter());
+                answer(
+                        failure.kind().status(),
+                        failure.kind().name(),
+                        failure.detail(),
+                        failure.kind().hasRetryAfter());
             case RESPONDING -> cut(failure);
             case RESPONDED -> {
                 if (tunnel) {
@@ -407,10 +416,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
     }
 
-    private void answer(HttpResponseStatus status, String detail, boolean retryAfter) {
+    private void reject(HttpResponseStatus status, String detail) {
+        answer(status, ErrorAnswers.BAD_REQUEST, detail, false);
+    }
+
+    private void answer(HttpResponseStatus status, String failure, String detail, boolean retryAfter) {
         state = State.RESPONDED;
         tunnel = false;
-        TextAnswer answer = TextAnswer.of(ctx.alloc(), status, detail);
+        TextAnswer answer = connection.context().errors().answer(ctx.alloc(), status, failure, detail, head);
         if (retryAfter) {
             answer.head().add(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }

@@ -33,7 +33,12 @@ class ClientKeysTest {
     }
 
     private static ForwardingPolicy policy(Trust trust, Fields fields) {
-        return new ForwardingPolicy(trust, fields, true, "");
+        return ForwardingPolicy.builder()
+                .trust(trust)
+                .fields(fields)
+                .via(true)
+                .clientHeader("")
+                .build();
     }
 
     @Test
@@ -88,7 +93,12 @@ class ClientKeysTest {
 
     @Test
     void should_prefer_the_header_that_the_operator_names() {
-        ForwardingPolicy policy = new ForwardingPolicy(Trust.APPEND, Fields.X_FORWARDED, true, "x-client-id");
+        ForwardingPolicy policy = ForwardingPolicy.builder()
+                .trust(Trust.APPEND)
+                .fields(Fields.X_FORWARDED)
+                .via(true)
+                .clientHeader("x-client-id")
+                .build();
         assertThat(client(policy, PROXY, "x-client-id", "alice", "x-forwarded-for", "192.0.2.1"))
                 .isEqualTo("alice");
         assertThat(client(policy, PROXY, "x-forwarded-for", "192.0.2.1"))
@@ -97,10 +107,20 @@ class ClientKeysTest {
 
     @Test
     void should_not_let_clients_choose_their_name() {
-        assertThatThrownBy(() -> new ForwardingPolicy(Trust.REPLACE, Fields.BOTH, true, "x-client-id"))
+        assertThatThrownBy(() -> ForwardingPolicy.builder()
+                        .trust(Trust.REPLACE)
+                        .fields(Fields.BOTH)
+                        .via(true)
+                        .clientHeader("x-client-id")
+                        .build())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("trust");
-        assertThatThrownBy(() -> new ForwardingPolicy(Trust.APPEND, Fields.BOTH, true, "X-Client"))
+        assertThatThrownBy(() -> ForwardingPolicy.builder()
+                        .trust(Trust.APPEND)
+                        .fields(Fields.BOTH)
+                        .via(true)
+                        .clientHeader("X-Client")
+                        .build())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("lower case");
     }

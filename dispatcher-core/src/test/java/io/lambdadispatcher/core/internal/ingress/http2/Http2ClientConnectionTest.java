@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -117,6 +118,7 @@ class Http2ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
+                        new ErrorAnswers(null, ForwardingPolicy.defaults()),
                         "http",
                         new DispatcherObserver() {
                             @Override

@@ -1,0 +1,75 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.spi.ErrorRenderer;
+import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorContext;
+import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorPage;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.TextAnswer;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.netty.util.concurrent.Ticker;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+
+/** Makes the dispatcher's own error responses, as the program's renderer wants them. Any thread. */
+public final class ErrorAnswers {
+    /** The failure of requests that are rejected before they reach an exchange. */
+    public static final String BAD_REQUEST = "BAD_REQUEST";
+
+    private final @Nullable ErrorRenderer renderer;
+    private final @Nullable AsciiString idHeader;
+    private final SeldomLog failures =
+            new SeldomLog(LoggerFactory.getLogger(ErrorAnswers.class), Ticker.systemTicker());
+
+    /** @param renderer {@code null} for a line of text */
+    public ErrorAnswers(@Nullable ErrorRenderer renderer, ForwardingPolicy forwarding) {
+        this.renderer = renderer;
+        this.idHeader = forwarding.requestIdHeader().isEmpty() ? null : AsciiString.of(forwarding.requestIdHeader());
+    }
+
+    private record Context(
+            int status,
+            String failure,
+            String detail,
+            @Nullable Http2Headers request,
+            @Nullable String requestId) implements ErrorContext {}
+
+    /** @param request {@code null} if its head could not be read */
+    public TextAnswer answer(
+            ByteBufAllocator allocator,
+            HttpResponseStatus status,
+            String failure,
+            String detail,
+            @Nullable Http2Headers request) {
+        CharSequence id = idHeader == null || request == null ? null : request.get(idHeader);
+        TextAnswer answer = renderer == null
+                ? TextAnswer.of(allocator, status, detail)
+                : rendered(renderer, allocator, status, failure, detail, request, id);
+        if (idHeader != null && id != null && HeaderSyntax.isValue(id)) {
+            answer.head().set(idHeader, id);
+        }
+        return answer;
+    }
+
+    private TextAnswer rendered(
+            ErrorRenderer by,
+            ByteBufAllocator allocator,
+            HttpResponseStatus status,
+            String failure,
+            String detail,
+            @Nullable Http2Headers request,
+            @Nullable CharSequence id) {
+        try {
+            ErrorPage page =
+                    by.render(new Context(status.code(), failure, detail, request, id == null ? null : id.toString()));
+            return TextAnswer.of(allocator, status, page.contentType(), page.body());
+        } catch (Throwable e) {
+            failures.warn("the error renderer {} failed on {}", by.getClass().getName(), failure, e);
+            return TextAnswer.of(allocator, status, detail);
+        }
+    }
+}

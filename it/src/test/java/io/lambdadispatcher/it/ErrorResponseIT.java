@@ -1,0 +1,118 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.spi.ErrorRenderer;
+import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorPage;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The dispatcher's own error responses, as a program wants them, and the ids of requests. */
+@Timeout(60)
+class ErrorResponseIT {
+    private static final String ID = "x-request-id";
+
+    private static Rig rig(ErrorRenderer renderer) {
+        return Rig.start(
+                Rig.function().build(),
+                DispatcherObserver.NONE,
+                builder -> builder.errorRenderer(renderer)
+                        .forwarding(
+                                ForwardingPolicy.builder().requestIdHeader(ID).build())
+                        .router(head -> head.path().toString().startsWith("/lost") ? null : "demo"));
+    }
+
+    private static HttpResponse<String> get(Rig rig, Version version, String path, String... headers) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(rig.https(path));
+        if (headers.length > 0) {
+            request.headers(headers);
+        }
+        return rig.client(version).send(request.build(), BodyHandlers.ofString());
+    }
+
+    @Test
+    void should_send_problem_details_with_the_id_of_the_request() throws Exception {
+        try (Rig rig = rig(ErrorRenderer.problemJson())) {
+            for (Version version : Version.values()) {
+                HttpResponse<String> response = get(rig, version, "/lost", ID, "order-7");
+                assertThat(response.statusCode()).isEqualTo(404);
+                assertThat(response.headers().firstValue("content-type")).contains("application/problem+json");
+                assertThat(response.headers().firstValue(ID)).contains("order-7");
+                JsonNode problem = JsonMapper.shared().readTree(response.body());
+                assertThat(problem.get("status").intValue()).isEqualTo(404);
+                assertThat(problem.get("title").stringValue()).isEqualTo("Not Found");
+                assertThat(problem.get("failure").stringValue()).isEqualTo("NO_FUNCTION");
+                assertThat(problem.get("requestId").stringValue()).isEqualTo("order-7");
+                assertThat(problem.get("detail").stringValue()).contains("/lost");
+
+                HttpResponse<String> without = get(rig, version, "/lost");
+                assertThat(without.headers().firstValue(ID).orElseThrow()).matches("[0-9a-f]{32}");
+            }
+            String malformed = raw(rig, "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n");
+            assertThat(malformed).startsWith("HTTP/1.1 400").contains("\"failure\":\"BAD_REQUEST\"");
+        }
+    }
+
+    private static String raw(Rig rig, String request) throws Exception {
+        try (Socket socket = new Socket("127.0.0.1", rig.plainPort());
+                InputStream in = socket.getInputStream()) {
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    @Test
+    void should_send_the_programs_own_pages_and_survive_their_failure() throws Exception {
+        ErrorRenderer pages = error -> {
+            if (error.request().path().toString().endsWith("broken")) {
+                throw new IllegalStateException("no template");
+            }
+            return new ErrorPage("text/html", ("<h1>" + error.failure() + "</h1>").getBytes(StandardCharsets.UTF_8));
+        };
+        try (Rig rig = rig(pages)) {
+            HttpResponse<String> page = get(rig, Version.HTTP_2, "/lost");
+            assertThat(page.headers().firstValue("content-type")).contains("text/html");
+            assertThat(page.body()).isEqualTo("<h1>NO_FUNCTION</h1>");
+
+            HttpResponse<String> text = get(rig, Version.HTTP_1_1, "/lost/broken");
+            assertThat(text.statusCode()).isEqualTo(404);
+            assertThat(text.body()).isEqualTo("no function serves /lost/broken\n");
+        }
+    }
+
+    @Test
+    void should_give_a_request_an_id_unless_it_has_one() throws Exception {
+        try (Rig rig = rig(ErrorRenderer.problemJson());
+                Worker worker = new Worker(
+                                WorkerConfig.builder(
+                                                "demo",
+                                                "w-1",
+                                                new Credential.Secret(Rig.SECRET),
+                                                List.of(rig.dispatcher.workerAddress()))
+                                        .build(),
+                                (request, response) -> response.respond(200, request.header(ID)))
+                        .start()) {
+            for (Version version : Version.values()) {
+                String first = get(rig, version, "/").body();
+                assertThat(first).matches("[0-9a-f]{32}");
+                assertThat(get(rig, version, "/").body()).isNotEqualTo(first);
+                assertThat(get(rig, version, "/", ID, "order-8").body()).isEqualTo("order-8");
+            }
+        }
+    }
+}
