@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
+import io.lambdadispatcher.test.TestDispatcher;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -167,6 +168,22 @@ class EmbeddingExampleIT {
         assertThat(dispatcher.isReady()).isFalse();
     }
 
+    @Test
+    void should_run_the_orders_of_the_embedding_page() throws Exception {
+        try (TestDispatcher dispatcher = TestDispatcher.serving(new Orders())) {
+            ErrorTracker.reports.clear();
+            int status = HttpClient.newHttpClient()
+                    .send(
+                            HttpRequest.newBuilder(dispatcher.uri("/orders"))
+                                    .header("x-request-id", "r-1")
+                                    .build(),
+                            HttpResponse.BodyHandlers.discarding())
+                    .statusCode();
+            assertThat(status).isEqualTo(500);
+            assertThat(ErrorTracker.reports.poll(10, TimeUnit.SECONDS)).isEqualTo("sold out of r-1");
+        }
+    }
+
     /** Compiled only: it would call AWS. */
     static Dispatcher launching() {
         // tag::launching
@@ -193,6 +210,8 @@ class EmbeddingExampleIT {
         String hello = Files.readString(plain.resolve("src/main/java/com/example/Hello.java"));
         assertThat(blocks(page)).contains(unindented(tagged(Files.readString(plain.resolve("pom.xml")), "bom")));
         assertThat(blocks(page)).contains(unindented(hello.substring(hello.indexOf("public final class"))));
+        String orders = Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/Orders.java"));
+        assertThat(blocks(page)).contains(unindented(tagged(orders, "orders") + " // ... } }"));
         for (String tag : List.of("dispatch", "launching")) {
             assertThat(blocks(page)).as(tag).contains(unindented(tagged(source, tag)));
         }

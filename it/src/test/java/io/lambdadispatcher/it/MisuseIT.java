@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.EventShape;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -297,6 +298,7 @@ class MisuseIT {
         build("`function(null)`", builder -> builder.function(null));
         build("`workerListener(null)`", builder -> builder.workerListener(null));
         build("`observer(null)`", builder -> builder.observer(null));
+        build("`errorRenderer(null)`", builder -> builder.errorRenderer(null));
         build("`router(null)`", builder -> builder.router(null));
         build("`launcher(null)`", builder -> builder.launcher(null));
         build("a launcher for a function that does not exist", builder -> builder.launcher("typo", new NoLauncher()));
@@ -328,6 +330,11 @@ class MisuseIT {
                 builder -> builder.publicListener(ListenerOptions.tls(
                         "127.0.0.1", 0, TlsOptions.of(Path.of("/no/cert.pem"), Path.of("/no/key.pem")))));
         building.put("`CapacityPolicy.between(3, 2)`", () -> atCall(() -> CapacityPolicy.between(3, 2)));
+        building.put(
+                "`requestIdHeader` with capital letters",
+                () -> atCall(() -> ForwardingPolicy.builder()
+                        .requestIdHeader("X-Request-Id")
+                        .build()));
         building.put("a function without a name", () -> atCall(() -> FunctionOptions.of("")));
         building.put(
                 "`streamsPerConnection(2000)`",
@@ -538,27 +545,38 @@ class MisuseIT {
                     throw new IllegalStateException("no route");
                 }));
         requesting.put("a router that names an unknown function", () -> routed(head -> "typo"));
-        requesting.put("an observer that throws", () -> {
-            log.lines.clear();
-            DispatcherObserver throwing = new DispatcherObserver() {
-                @Override
-                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
-                    return end -> {
-                        throw new IllegalStateException("cannot count");
-                    };
-                }
-            };
-            try (Dispatcher observed = dispatcher(builder -> builder.observer(throwing))) {
-                Worker served = worker(observed, (request, response) -> response.respond(200, "fine"));
-                String told = "";
-                for (int i = 0; i < 100; i++) {
-                    told = answer(
-                            observed.dispatch(DispatchRequest.get("/").build()).toCompletableFuture());
-                }
-                served.close();
-                return "client: " + told + "; log: " + log.lines.peek();
+        requesting.put(
+                "an observer that throws at the start",
+                () -> observed(new DispatcherObserver() {
+                    @Override
+                    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                        throw new IllegalStateException("cannot begin");
+                    }
+                }));
+        requesting.put(
+                "an observer that throws at the end",
+                () -> observed(new DispatcherObserver() {
+                    @Override
+                    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                        return end -> {
+                            throw new IllegalStateException("cannot count");
+                        };
+                    }
+                }));
+    }
+
+    private String observed(DispatcherObserver observer) throws Exception {
+        log.lines.clear();
+        try (Dispatcher observed = dispatcher(builder -> builder.observer(observer))) {
+            Worker served = worker(observed, (request, response) -> response.respond(200, "fine"));
+            String told = "";
+            for (int i = 0; i < 100; i++) {
+                told = answer(
+                        observed.dispatch(DispatchRequest.get("/").build()).toCompletableFuture());
             }
-        });
+            served.close();
+            return "client: " + told + "; log: " + log.lines.peek();
+        }
     }
 
     private String routed(io.lambdadispatcher.core.spi.RequestRouter router) throws Exception {

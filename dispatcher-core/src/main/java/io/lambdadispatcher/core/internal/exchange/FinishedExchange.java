@@ -32,8 +32,7 @@ record FinishedExchange(
         try {
             listener.accept(this);
         } catch (Throwable e) {
-            failures.warn(
-                    "the observer's listener {} failed", listener.getClass().getName(), e);
+            failures.warn("the observer failed at the end of {} {}", method, path, e);
         }
     }
 }
