@@ -5,21 +5,8 @@ import io.lambdadispatcher.worker.blocking.BlockingRequest;
 import io.lambdadispatcher.worker.blocking.BlockingResponse;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.handler.Request;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import org.slf4j.LoggerFactory;
 import org.slf4j.MDC;
-
-/** Stands for a service that gathers exceptions. */
-final class ErrorTracker {
-    static final BlockingQueue<String> reports = new LinkedBlockingQueue<>();
-
-    private ErrorTracker() {}
-
-    static void report(Throwable failure) {
-        reports.add(failure.getMessage() + " of " + MDC.get("request"));
-    }
-}
 
 // tag::orders
 public final class Orders implements BlockingHandler {
