@@ -63,8 +63,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes HTTP requests and gives each to a worker stream. Thread-safe. {@link Builder#start} opens the ports; {@link #close(Duration)}
- * ends it: no new request, those under way finish, workers are told goodbye.
+ * An HTTP server that passes each request to a worker, which has connected to it. {@link
+ * Builder#start} opens the ports. {@link #close(Duration)} refuses new requests, finishes those in
+ * flight, and ends the workers.
+ *
+ * <pre>{@code
+ * Dispatcher dispatcher = Dispatcher.builder()
+ *         .function(FunctionOptions.of("hello"))
+ *         .publicListener(ListenerOptions.plain("0.0.0.0", 8080))
+ *         .workerListener(ListenerOptions.plain("0.0.0.0", 8444))
+ *         .secret(secret)
+ *         .start();
+ * }</pre>
+ *
+ * <p><b>Threading.</b> Any thread.
  */
 public final class Dispatcher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
@@ -198,11 +210,12 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Serves the client of a channel that the embedding program has accepted: add it to the end of the channel's pipeline, behind TLS if there is
-     * any. It speaks HTTP/1.1 and, with prior knowledge, HTTP/2. The channel must be registered with an event loop given to
-     * {@link Builder#eventLoopGroup}. Sharable.
+     * Returns a handler that serves clients of channels that your program has accepted. Add it to
+     * the end of the pipeline, behind TLS if there is any. It speaks HTTP/1.1 and, with prior
+     * knowledge, HTTP/2. The channel must be registered with an event loop that was given to {@link
+     * Builder#eventLoopGroup}. Sharable.
      *
-     * @param secure the client came over TLS
+     * @param secure whether the client uses TLS
      */
     public ChannelHandler clientHandler(boolean secure) {
         return clients(null, secure ? "https" : "http");
@@ -214,13 +227,17 @@ public final class Dispatcher implements AutoCloseable {
         return new Builder();
     }
 
-    /** In the order of {@link Builder#publicListener}, with the ports really bound. */
+    /**
+     * Returns the addresses of the public ports that are bound, in the order of {@link
+     * Builder#publicListener}.
+     */
     public List<InetSocketAddress> publicAddresses() {
         return publicPorts.stream()
                 .map(port -> (InetSocketAddress) port.localAddress())
                 .toList();
     }
 
+    /** Returns the address of the worker port that is bound. */
     public InetSocketAddress workerAddress() {
         return (InetSocketAddress) workerPort.localAddress();
     }
@@ -268,9 +285,9 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * The kill switch: with {@code false} no worker of the function is launched until it is called with {@code true}; those that are there go on.
+     * Switches launching of a function's workers on or off. Workers that are running keep serving.
      *
-     * @throws IllegalArgumentException if its workers are not launched here
+     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
      */
     public void setLaunching(String function, boolean launching) {
         LaunchSupervisor supervisor = supervisors.get(function);
@@ -282,11 +299,13 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Sends a request of the embedding program. From one of this dispatcher's event loops it stays there. The stage fails with
-     * {@link DispatchException}, or with the error with which the request's body fails; cancelling its {@code toCompletableFuture()} cancels the
-     * request. A response whose body nobody subscribes to, discards or gathers within {@link HttpLimits#writeTimeout} is cancelled.
+     * Sends a request of the embedding program. If it is called on one of the dispatcher's event
+     * loops, the request stays on that loop.
      *
-     * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
+     * <p>The stage fails with {@link DispatchException}, or with the error with which the request's
+     * body fails. Cancelling its {@code toCompletableFuture()} cancels the request. A response
+     * whose body nobody subscribes to, discards or gathers within {@link HttpLimits#writeTimeout}
+     * is cancelled.
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
         Objects.requireNonNull(request, "request");
@@ -299,11 +318,20 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Stops listening, lets exchanges finish, those of {@link #dispatch} too, and clients go for up to half of {@code grace}, drains the workers, which tells handlers of long streams and
-     * tunnels to end them, for the rest of it, fails what is left, and closes launchers and invoker. Calling it again returns the same stage.
+     * Closes the dispatcher:
+     * <ol>
+     *   <li>It closes the public ports, and lets requests finish for up to half of {@code grace},
+     *       those of {@link #dispatch} included.
+     *   <li>It drains the workers for the rest of {@code grace}, which tells handlers to end long
+     *       streams and tunnels.
+     *   <li>It fails what is left, and closes launchers and invokers.
+     * </ol>
+     * Further calls return the same stage.
      *
-     * @param grace how long requests and workers may take, 0 or more; launchers and invokers have their own time, behind it
-     * @return completes when all is closed, never exceptionally: what a launcher or an invoker throws is logged
+     * @param grace time for requests and workers, 0 or more. Launchers and invokers take their own
+     *     time after it
+     * @return completes when everything is closed, never exceptionally. What a launcher or an
+     *     invoker throws is logged
      */
     public CompletionStage<Void> close(Duration grace) {
         if (Objects.requireNonNull(grace, "grace").isNegative()) {
@@ -370,7 +398,8 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * {@link #close(Duration)} with 10 s, awaited.
+     * Closes the dispatcher with a grace of 10 s, and waits until it is closed. See {@link
+     * #close(Duration)}.
      *
      * @throws IllegalStateException on an event loop of the dispatcher, which would wait for itself
      */
@@ -383,7 +412,7 @@ public final class Dispatcher implements AutoCloseable {
         close(Duration.ofSeconds(10)).toCompletableFuture().join();
     }
 
-    /** Not thread-safe. */
+    /** Collects the options of a dispatcher. Not thread-safe. {@link #start} validates. */
     public static final class Builder {
         final List<FunctionOptions> functions = new ArrayList<>();
         final List<ListenerOptions> publicListeners = new ArrayList<>();
@@ -425,25 +454,34 @@ public final class Dispatcher implements AutoCloseable {
 
         private Builder() {}
 
-        /** At least one; the first is where {@link #router} sends everything by default. */
+        /**
+         * Adds a function. At least one is required. Without a {@link #router}, the first function
+         * serves all requests.
+         */
         public Builder function(FunctionOptions function) {
             functions.add(Objects.requireNonNull(function, "function"));
             return this;
         }
 
-        /** Any number; none = embedded, requests come by other ways. */
+        /**
+         * Adds a port for clients. Without any, requests reach the dispatcher only through {@link
+         * Dispatcher#dispatch} and {@link Dispatcher#clientHandler}.
+         */
         public Builder publicListener(ListenerOptions listener) {
             publicListeners.add(Objects.requireNonNull(listener, "publicListener"));
             return this;
         }
 
-        /** Required: where workers dial in. */
+        /** Sets the port that workers dial. Required. */
         public Builder workerListener(ListenerOptions listener) {
             workerListener = Objects.requireNonNull(listener, "workerListener");
             return this;
         }
 
-        /** Where launched workers are told to dial, port 0 standing for the worker listener's; by default the worker listener's own address. */
+        /**
+         * Sets the addresses that launched workers dial. Port 0 stands for the worker listener's
+         * port. Default: the worker listener's own address.
+         */
         public Builder dialBack(List<InetSocketAddress> addresses) {
             dialBack = List.copyOf(addresses);
             return this;
@@ -467,36 +505,45 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Starts workers of all functions that have no launcher of their own; without one they come by themselves. Closed with the dispatcher. */
+        /**
+         * Sets the launcher of all functions that have no launcher of their own. Functions without
+         * a launcher have self-launched workers. The dispatcher closes the launcher.
+         */
         public Builder launcher(WorkerLauncher value) {
             launcher = Objects.requireNonNull(value, "launcher");
             return this;
         }
 
-        /** Starts this function's workers. Closed with the dispatcher; may be given for several functions. */
+        /**
+         * Sets the launcher of one function. One launcher may serve several functions. The
+         * dispatcher closes it.
+         */
         public Builder launcher(String function, WorkerLauncher value) {
             launchers.put(function, Objects.requireNonNull(value, "launcher"));
             return this;
         }
 
-        /** This function takes requests directly, all of them or those for which there is no worker; needs {@link #invoker}. */
+        /**
+         * Lets a function serve requests by direct invocations, either all of them or those that
+         * find no worker in time. It requires an {@link #invoker}.
+         */
         public Builder direct(String function, DirectOptions options) {
             direct.put(function, Objects.requireNonNull(options, "direct"));
             return this;
         }
 
-        /** Invokes the functions of {@link #direct}. Closed with the dispatcher. */
+        /** Sets what invokes the functions of {@link #direct}. The dispatcher closes it. */
         public Builder invoker(FunctionInvoker value) {
             invoker = Objects.requireNonNull(value, "invoker");
             return this;
         }
 
         /**
-         * Continues where an earlier dispatcher left off: launch rate, spending of the last hour, and kill switch. Default: all
-         * begin anew, and every function launches.
+         * Continues the launch rate, the spending of the last hour and the kill switches of a
+         * previous dispatcher. Default: everything starts from zero, and every function launches.
          *
          * @param taken when {@link Dispatcher#launchHistory} was called
-         * @param history what it returned; functions that are not launched here are ignored
+         * @param history its result. Functions whose workers are not launched here are ignored
          */
         public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
             historyTaken = Objects.requireNonNull(taken, "taken");
@@ -504,37 +551,53 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Default: error responses are one line of text. See {@link ErrorRenderer#problemJson} for JSON. */
+        /**
+         * Sets what makes the bodies of the dispatcher's own error responses. Default: one line of
+         * text. See {@link ErrorRenderer#problemJson} for JSON.
+         */
         public Builder errorRenderer(ErrorRenderer value) {
             errorRenderer = Objects.requireNonNull(value, "errorRenderer");
             return this;
         }
 
+        /**
+         * Sets what chooses the function of each request. Default: the first function serves all
+         * requests.
+         */
         public Builder router(RequestRouter value) {
             router = Objects.requireNonNull(value, "router");
             return this;
         }
 
+        /** Sets limits and timeouts of client connections. Default: {@link HttpLimits#defaults}. */
         public Builder limits(HttpLimits value) {
             limits = Objects.requireNonNull(value, "limits");
             return this;
         }
 
+        /**
+         * Sets what handlers are told about clients. Default: {@link ForwardingPolicy#defaults}.
+         */
         public Builder forwarding(ForwardingPolicy value) {
             forwarding = Objects.requireNonNull(value, "forwarding");
             return this;
         }
 
+        /**
+         * Sets what observes the dispatcher. For several observers, see {@link
+         * DispatcherObserver#of}. Default: {@link DispatcherObserver#NONE}.
+         */
         public Builder observer(DispatcherObserver value) {
             observer = Objects.requireNonNull(value, "observer");
             return this;
         }
 
         /**
-         * Sets when a silent worker is probed, and when it counts as lost after that. Default: 2 s and 3 s.
+         * Sets how lost workers are detected. A connection is pinged after {@code interval} without
+         * traffic, and closed if there is no answer within {@code timeout}. Default: 2 s and 3 s.
          *
-         * @param interval silence before the probe, 1 ms or more
-         * @param timeout silence after the probe, 1 ms or more
+         * @param interval 1 ms or more
+         * @param timeout 1 ms or more
          */
         public Builder liveness(Duration interval, Duration timeout) {
             requireMillis("liveness interval", interval);
@@ -551,32 +614,38 @@ public final class Dispatcher implements AutoCloseable {
             }
         }
 
-        /** Threads that do everything; by default as many as there are processors. */
+        /**
+         * Sets the number of event loops, each of which is a thread. Default: the number of
+         * processors.
+         */
         public Builder eventLoops(int count) {
             eventLoops = count;
             return this;
         }
 
         /**
-         * Event loops of the embedding program: all are used, none is shut down. Their I/O must be that of {@link #transport}. By default the
-         * dispatcher has its own, see {@link #eventLoops}.
+         * Uses all event loops of your program's group, and never shuts them down. Their I/O must
+         * be that of {@link #transport}. Default: the dispatcher has event loops of its own, see
+         * {@link #eventLoops}.
          */
         public Builder eventLoopGroup(EventLoopGroup value) {
             eventLoopGroup = Objects.requireNonNull(value, "eventLoopGroup");
             return this;
         }
 
-        /** NIO by default. */
+        /** Sets how sockets are served. Default: NIO. */
         public Builder transport(Transport value) {
             transport = Objects.requireNonNull(value, "transport");
             return this;
         }
 
         /**
-         * Opens the ports, starts launching workers and returns; {@link Dispatcher#isReady} says when {@code minWorkers} are there.
+         * Opens the ports and begins to launch workers. {@link Dispatcher#isReady} tells when
+         * enough of them are ready.
          *
          * @throws IllegalArgumentException if an option is missing or contradicts another
-         * @throws java.io.UncheckedIOException if a port cannot be bound or a certificate cannot be read
+         * @throws java.io.UncheckedIOException if a port cannot be bound or a certificate cannot be
+         *     read
          */
         public Dispatcher start() {
             ListenerOptions workers = workerListener;

@@ -31,9 +31,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One worker, from dialling in to the last goodbye. It ends when it is drained, by {@link #drain}, by the dispatcher, near its deadline or after an
- * idle time; when no dispatcher lets it in; or when it has been without any connection for too long. Its threads are no daemons, so that the
- * JVM stays alive until it has ended. The methods may be called from any thread; the state is confined to the first event loop.
+ * One worker. It dials the dispatcher, serves requests with a {@link Handler}, and ends when
+ * <ul>
+ *   <li>it is drained by {@link #drain}, by {@link #close}, by the dispatcher, near its deadline,
+ *       or after its idle timeout,
+ *   <li>no dispatcher admits it, or
+ *   <li>it has been without any connection for too long.
+ * </ul>
+ *
+ * <p><b>Threading.</b> Any thread. The threads of a worker are not daemons, so the JVM stays alive
+ * until the worker has ended.
  */
 public final class Worker implements AutoCloseable {
     private static final int MOST_LOOPS = 2;
@@ -64,10 +71,10 @@ public final class Worker implements AutoCloseable {
     private volatile String reason = "";
 
     /**
-     * Prepares threads and TLS; dials nothing yet. The deadline counts from here.
+     * Prepares threads and TLS, but dials nothing yet. The deadline counts from here.
      *
      * @throws IllegalArgumentException if TLS cannot be set up as configured
-     * @throws IllegalStateException if the program runs with another Netty than 4.2
+     * @throws IllegalStateException if the program runs with another Netty version than 4.2
      */
     public Worker(WorkerConfig config, Handler handler) {
         NettyRequirement.verify();
@@ -91,9 +98,10 @@ public final class Worker implements AutoCloseable {
     }
 
     /**
-     * Starts the handler if it is a {@link Lifecycle}, then dials in. Whoever ends the process stops the handler.
+     * Starts the handler if it is a {@link Lifecycle}, then dials in. The worker does not stop the
+     * handler when it ends.
      *
-     * @throws IllegalStateException if it was called before, or the worker has ended: each needs a new worker
+     * @throws IllegalStateException if it was called before, or if the worker has ended
      */
     public Worker start() {
         if (!started.compareAndSet(false, true)) {
@@ -106,25 +114,35 @@ public final class Worker implements AutoCloseable {
         return this;
     }
 
-    /** Completes with the first connection that can take requests; exceptionally if the worker ends before, or has ended. */
+    /**
+     * Completes when the first connection can take requests. Fails if the worker ends before, or
+     * has ended.
+     */
     public CompletionStage<Worker> ready() {
         return done.isDone() && !ready.isCompletedExceptionally()
                 ? CompletableFuture.failedFuture(new IllegalStateException("the worker has ended: " + reason))
                 : ready.copy();
     }
 
-    /** Completes, never exceptionally, when all connections are closed, the threads are ending, and the handler has passed on that the worker drains. */
+    /**
+     * Completes when all connections are closed, the threads are ending, and {@link
+     * Lifecycle#onDrain} has completed. Never fails.
+     */
     public CompletionStage<WorkerSummary> done() {
         return done.copy();
     }
 
-    /** Takes no more requests, finishes those under way, and ends. Harmless when called again. */
+    /**
+     * Takes no more requests, finishes those in flight, and ends the worker. Further calls have no
+     * effect.
+     */
     public void drain(DrainReason why) {
         onHome(() -> onDrain(why));
     }
 
     /**
-     * {@link #drain}, awaited: at most {@link WorkerConfig#drainGrace} and a few seconds, if {@link Lifecycle#onDrain} keeps to it.
+     * Drains the worker and waits until it has ended: at most {@link WorkerConfig#drainGrace} and a
+     * few seconds, if {@link Lifecycle#onDrain} completes in time.
      *
      * @throws IllegalStateException on an event loop of the worker, which would wait for itself
      */

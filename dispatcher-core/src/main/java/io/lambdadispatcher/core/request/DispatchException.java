@@ -1,24 +1,32 @@
 package io.lambdadispatcher.core.request;
 
-/** There is no (whole) response: what an HTTP client would get as {@link #status()}, or as a stream cut short. */
+/**
+ * Why there is no complete response. An HTTP client would receive {@link #status()}, or an
+ * incomplete response.
+ */
 public final class DispatchException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private final String kind;
     private final int status;
 
-    /** @param kind a stable name, e.g. {@code QUEUE_FULL} */
+    /**
+     * For the dispatcher, and for tests of programs that embed it.
+     *
+     * @param kind a stable name, for example {@code QUEUE_FULL}
+     */
     public DispatchException(String kind, int status, String detail) {
         super(kind + ": " + detail);
         this.kind = kind;
         this.status = status;
     }
 
+    /** Returns the stable name of the failure, for example {@code QUEUE_FULL}. */
     public String kind() {
         return kind;
     }
 
-    /** The HTTP status that says the same. */
+    /** Returns the HTTP status that means the same. */
     public int status() {
         return status;
     }

@@ -15,15 +15,15 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an embedding program. Immutable, and can be dispatched any number of times if its body can be subscribed to as often.
+ * A request of an embedding program. Immutable. It can be dispatched repeatedly if its body can be subscribed to repeatedly.
  *
  * <pre>{@code
  * DispatchRequest.post("/orders").header("content-type", "application/json").body("{}").build()
  * }</pre>
  *
- * <p>The rules that hold for clients' requests hold here, too: hop-by-hop headers, {@code host} and {@code expect} are not passed on. The
- * body must be as long as its {@code content-length} says, or the response fails with {@code BAD_REQUEST}. Forwarding headers are the
- * embedding program's business.
+ * <p>The rules for clients' requests apply here, too: hop-by-hop headers, {@code host} and {@code expect} are not passed on. The body
+ * must be as long as its {@code content-length} says, otherwise the response fails with {@code BAD_REQUEST}. Forwarding headers are not
+ * added.
  */
 public final class DispatchRequest {
     private final Http2Headers headers;
@@ -84,7 +84,7 @@ public final class DispatchRequest {
         return client;
     }
 
-    /** Not thread-safe. Setters validate at once. */
+    /** Not thread-safe. Setters validate their arguments. */
     public static final class Builder {
         private final String method;
         private final String path;
@@ -110,7 +110,7 @@ public final class DispatchRequest {
             }
         }
 
-        /** Sets host and port that the request is for. Default: {@code localhost}. */
+        /** Sets the host and port of the request. Default: {@code localhost}. */
         public Builder authority(String hostAndPort) {
             verify(
                     HeaderSyntax.isAuthority(hostAndPort),
@@ -154,10 +154,10 @@ public final class DispatchRequest {
         }
 
         /**
-         * Sets a body that is sent as it comes.
+         * Sets a body that is sent as it is published.
          *
-         * @param publisher subscribed to when the request is dispatched; asked for more as the worker takes what came. The dispatcher owns
-         *     each buffer from {@code onNext} on: the publisher must neither release nor change it. {@code onError} breaks the request off
+         * @param publisher subscribed to when the request is dispatched, and asked for more as the worker receives the body. The dispatcher
+         *     owns each buffer from {@code onNext} on, so the publisher must neither release nor change it. {@code onError} cancels the request
          */
         public Builder body(Flow.Publisher<ByteBuf> publisher) {
             body = Objects.requireNonNull(publisher, "body");
@@ -171,8 +171,8 @@ public final class DispatchRequest {
         }
 
         /**
-         * Names the client for whom the request is made, for fairness between clients. Default: none. The request is made for the embedding
-         * program itself then, which is trusted: its requests take turns with those of other clients, and no share limits them.
+         * Names the client for whom the request is made, for fairness between clients. Default: the embedding program itself, which is trusted:
+         * its requests take turns with those of other clients, but no share limits them.
          */
         public Builder client(String name) {
             client = Objects.requireNonNull(name, "client");

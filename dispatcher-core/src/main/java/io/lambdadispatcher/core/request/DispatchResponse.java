@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * busy, and after {@link io.lambdadispatcher.core.options.HttpLimits#writeTimeout} it is cancelled. Any thread.
  */
 public final class DispatchResponse {
-    /** The most that {@link #bodyAsBytes()} and {@link #bodyAsString()} gather. */
+    /** The maximum that {@link #bodyAsBytes()} and {@link #bodyAsString()} gather, in bytes. */
     public static final int DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024;
 
     private final int status;
@@ -59,8 +59,9 @@ public final class DispatchResponse {
     }
 
     /**
-     * Returns the body as it comes. The subscriber is called on an event loop, which it must not block, and releases each buffer. What is
-     * not asked for waits in the worker. {@code onError} has a {@link DispatchException} if the response is cut short.
+     * Returns the body as it arrives. The subscriber is called on an event loop, which it must not
+     * block, and must release each buffer. What it does not request waits in the worker. {@code
+     * onError} receives a {@link DispatchException} if the response breaks off.
      */
     public Flow.Publisher<ByteBuf> body() {
         return body;
@@ -74,8 +75,8 @@ public final class DispatchResponse {
     /**
      * Gathers the body.
      *
-     * @return fails with {@link DispatchException} if the response is cut short, or if it is longer than {@code maxBytes}. It is
-     *     cancelled then
+     * @return fails with {@link DispatchException} if the response breaks off, or if the body is
+     *     longer than {@code maxBytes}, which cancels it
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
         GatheredBody gathered = new GatheredBody(maxBytes);
@@ -95,12 +96,18 @@ public final class DispatchResponse {
         return bodyAsBytes(maxBytes).thenApply(bytes -> new String(bytes, charset));
     }
 
-    /** Says that nobody will read the body: what has come is released, and what has not is cancelled. Does nothing if somebody reads it. */
+    /**
+     * Discards the body: what has arrived is released, and the rest is cancelled. Has no effect if
+     * somebody reads the body.
+     */
     public void discard() {
         discard.run();
     }
 
-    /** Completes when the body has ended, without fields if there are no trailers; exceptionally if the response is cut short. */
+    /**
+     * Completes when the body has ended, with empty headers if there are no trailers. Fails if the
+     * response breaks off.
+     */
     public CompletionStage<Http2Headers> trailers() {
         return trailers;
     }

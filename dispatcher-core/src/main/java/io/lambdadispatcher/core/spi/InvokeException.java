@@ -2,21 +2,24 @@ package io.lambdadispatcher.core.spi;
 
 import org.jspecify.annotations.Nullable;
 
-/** Why there is no result of an invocation. Its message is for logs, not for clients. */
+/** Why an invocation has no result. The message is for logs, not for clients. */
 public final class InvokeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /** What went wrong, by what can be done about it. */
     public enum Reason {
-        /** {@code TooManyRequestsException}: too many at once. The function has not begun. */
+        /**
+         * {@code TooManyRequestsException}: too many invocations run concurrently. The function has
+         * not begun.
+         */
         THROTTLED,
-        /** No such function, alias or version. */
+        /** There is no such function, alias or version. */
         NOT_FOUND,
-        /** We may not invoke it, or it cannot be invoked as it is. */
+        /** There is no permission to invoke it, or its state does not allow it. */
         REFUSED,
-        /** {@code RequestTooLargeException}: the event. */
+        /** {@code RequestTooLargeException}: the event is too large. */
         TOO_LARGE,
-        /** No answer in time. The function may go on. */
+        /** There was no answer in time. The function may still be running. */
         TIMED_OUT,
         /** AWS could not be reached, or failed. */
         UNAVAILABLE

@@ -3,10 +3,17 @@ package io.lambdadispatcher.core.spi;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses the function for a request. Called on event loops, for every request: must not block. */
+/**
+ * Chooses the function that serves a request.
+ *
+ * <p><b>Threading.</b> Called on event loops, for every request. Must not block.
+ */
 @FunctionalInterface
 public interface RequestRouter {
-    /** @return the name of a configured function, or {@code null}: the client gets 404. If it throws: 500 */
+    /**
+     * @return the name of a configured function, or {@code null} to send 404. If it throws, the
+     *     client receives 500
+     */
     @Nullable
     String route(Http2Headers head);
 }

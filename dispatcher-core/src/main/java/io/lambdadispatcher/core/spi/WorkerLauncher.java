@@ -5,20 +5,25 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 
-/** A place where workers can live. Called on any thread; must not block. */
+/**
+ * Starts workers, for example as invocations of a Lambda function or as processes.
+ *
+ * <p><b>Threading.</b> Called on any thread. Must not block, except in {@link #close}.
+ */
 public interface WorkerLauncher extends AutoCloseable {
 
     /**
-     * What a new worker has to know.
+     * What a new worker has to know. Components may be added in later versions.
      *
-     * @param function the pool it will belong to
-     * @param workerId its id, also inside the token
-     * @param token the signed launch token, good for this worker only
-     * @param dialBack where it dials; all of them, connections spread
-     * @param connections how many it opens in all
-     * @param streamsPerConnection worker streams on each
-     * @param tls the worker port speaks TLS
-     * @param maxLife it ends by itself before it is older; zero = as the place it lives in has it
+     * @param function the function that it serves
+     * @param workerId its id, which is also part of the token
+     * @param token the signed launch token, valid for this worker only
+     * @param dialBack the addresses that it dials. It spreads its connections over all of them
+     * @param connections the number of its connections
+     * @param streamsPerConnection the number of worker streams on each connection
+     * @param tls whether the worker port has TLS
+     * @param maxLife the worker drains before this time has passed. Zero: there is no limit except
+     *     that of the place where it runs
      */
     record LaunchRequest(
             String function,
@@ -30,15 +35,21 @@ public interface WorkerLauncher extends AutoCloseable {
             boolean tls,
             Duration maxLife) {}
 
-    /** Why a worker is no more. */
+    /** Why a worker ended. */
     enum Cause {
-        /** It came to the end it was to come to. */
+        /** It ended as intended. */
         ENDED,
-        /** It, or its launch, failed: the function threw, the process crashed, the network broke. */
+        /**
+         * It or its launch failed: the function threw an exception, the process crashed, or the
+         * network failed.
+         */
         FAILED,
-        /** There is no room for another one now. */
+        /** There is no capacity for another worker at present. */
         THROTTLED,
-        /** It will not work until somebody changes something: no such function, no permission. */
+        /**
+         * It will not work until somebody changes something, for example because there is no such
+         * function or no permission.
+         */
         REFUSED
     }
 
@@ -49,24 +60,25 @@ public interface WorkerLauncher extends AutoCloseable {
         }
     }
 
-    /** A worker that has been asked for. */
+    /** A worker that has been launched. */
     interface LaunchedWorker {
-        /** Completes, never exceptionally, when the worker is gone or could not be started. */
+        /** Completes when the worker has ended or could not be started. Never fails. */
         CompletionStage<WorkerExit> exit();
 
-        /** Ends it by force, for it does not answer any more. Harmless when it is gone. */
+        /** Ends the worker by force, because it does not respond. Has no effect if it has ended. */
         void kill();
     }
 
+    /** Starts a worker. Returns before it runs. */
     LaunchedWorker launch(LaunchRequest request);
 
     /**
-     * Has the environments of {@code count} workers made ready, so that the next launches start fast; those workers do not dial in. Called now and then. Does nothing where there is nothing to
-     * gain.
+     * Prepares the environments of {@code count} workers, so that the next launches are fast. These
+     * workers do not dial in. Called from time to time. Default: does nothing.
      */
     default void warmUp(String function, int count) {}
 
-    /** Ends all workers that are left; waits for them up to {@code grace}. */
+    /** Ends all workers that are left, and waits for them for up to {@code grace}. */
     void close(Duration grace);
 
     @Override

@@ -5,13 +5,18 @@ import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import java.util.concurrent.Executor;
 
-/** Serves a request on a thread of its own, and may block. One instance serves all requests, many at once. */
+/**
+ * Serves requests on threads that may block. One instance serves all requests concurrently, each on
+ * a thread of its own.
+ */
 @FunctionalInterface
 public interface BlockingHandler {
     /**
-     * Serves one request; the response ends when it returns. The thread is interrupted when nobody wants the response any more.
+     * Serves one request. The response ends when this method returns. The thread is interrupted if
+     * nobody wants the response any more.
      *
-     * @throws Exception fails this request only
+     * @throws Exception fails this request only: the client receives 500 if no head has been sent,
+     *     and an incomplete response otherwise
      */
     void handle(BlockingRequest request, BlockingResponse response) throws Exception;
 
@@ -22,12 +27,19 @@ public interface BlockingHandler {
         return HandlerInterceptor.NONE;
     }
 
-    /** On virtual threads, or on a bounded pool where the JVM has none. */
+    /**
+     * Returns a handler that calls this one on virtual threads, or on a bounded pool if the JVM has
+     * none.
+     */
     default Handler asHandler() {
         return asHandler(HandlerThreads.shared());
     }
 
-    /** @param threads must run what it is given on another thread than the caller's */
+    /**
+     * Returns a handler that calls this one on the threads of an executor.
+     *
+     * @param threads must run tasks on another thread than the caller's
+     */
     default Handler asHandler(Executor threads) {
         return (request, response) -> new BlockingCall(this, request, response).start(threads);
     }

@@ -8,17 +8,22 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A request for a handler that may block. Of the handler's thread, except {@link #isCancelled}, which any thread may ask. */
+/**
+ * A request for a handler that may block. Its methods must be called on the handler's thread,
+ * except {@link #isCancelled}, which is for any thread.
+ */
 public interface BlockingRequest {
     String method();
 
     /** Returns the path with the query, as the client sent it; {@code *} for OPTIONS of the server. */
     String path();
 
-    /** Returns {@code http} or {@code https}: how the client came to the dispatcher. */
+    /** Returns {@code http} or {@code https}, by which the client reached the dispatcher. */
     String scheme();
 
-    /** Returns host and port that the client asked for. HTTP/1.1 has them in {@code host}. */
+    /**
+     * Returns the host and port that the client asked for, which HTTP/1.1 sends as {@code host}.
+     */
     String authority();
 
     /** Returns the first value of a header, or {@code null} if there is none. @param name in any case */
@@ -29,27 +34,33 @@ public interface BlockingRequest {
     Map<String, List<String>> headers();
 
     /**
-     * Returns the body, whose methods block until bytes arrive. They throw {@link java.io.IOException} when the body broke off, and
-     * {@link java.io.InterruptedIOException} when the thread was interrupted. {@code transferTo} the response's stream passes bytes on without
-     * a copy.
+     * Returns the body. Its methods block until bytes arrive. They throw {@link
+     * java.io.IOException} if the body broke off, and {@link java.io.InterruptedIOException} if the
+     * thread was interrupted. {@code transferTo} the response's stream passes bytes on without a
+     * copy.
      */
     InputStream body();
 
     /** Returns the trailers by name, as {@link #headers} does. Empty until the body has been read to its end. */
     Map<String, List<String>> trailers();
 
-    /** Returns the time until the dispatcher gives up on the response, zero at least; empty if there is no limit. */
+    /**
+     * Returns the time that is left until the dispatcher ends the request, zero or more. Empty if
+     * there is no limit.
+     */
     Optional<Duration> remaining();
 
     /**
-     * Returns what is left until the worker must go; empty while it need not. A handler of a stream without end looks now and then, and ends it
-     * in time.
+     * Returns the time that is left until the worker breaks the response off because it drains.
+     * Empty if the worker does not drain. A handler whose stream never ends checks this from time
+     * to time, and ends the stream in time.
      */
     Optional<Duration> grace();
 
     /**
-     * Calls {@code listener}, once, when the worker begins to drain, with what {@link #grace} has left; immediately if it already drains. On an
-     * event loop, which the listener must not block: it sets a flag, or interrupts whoever waits.
+     * Sets a listener that is called once when the worker begins to drain, with the time that
+     * {@link #grace} returns. It is called immediately if the worker already drains. It runs on an
+     * event loop, which it must not block: set a flag, or interrupt the thread that waits.
      */
     void onDrain(Consumer<Duration> listener);
 

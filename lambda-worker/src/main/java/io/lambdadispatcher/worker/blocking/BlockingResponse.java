@@ -5,8 +5,8 @@ import java.io.OutputStream;
 import java.util.Map;
 
 /**
- * The response of a handler that may block: status and headers, the body, perhaps trailers. It ends when the handler returns. Of the handler's
- * thread.
+ * The response of a handler that may block: status and headers, body, trailers. It ends when the
+ * handler returns. Its methods must be called on the handler's thread.
  */
 public interface BlockingResponse {
     /**

@@ -1,22 +1,36 @@
 package io.lambdadispatcher.worker.handler;
 
 /**
- * Serves requests, many at once. One instance serves all connections of the worker, so it is called on several event loops.
+ * Serves requests. One instance serves all requests of the worker concurrently, on several event
+ * loops.
+ *
+ * <pre>{@code
+ * Handler handler = (request, response) -> response.respond(200, "hello");
+ * }</pre>
+ *
+ * <p>To serve on threads that may block, implement {@link
+ * io.lambdadispatcher.worker.blocking.BlockingHandler}.
  */
 @FunctionalInterface
 public interface Handler {
     /**
-     * Starts to serve one request; need not have finished when it returns. Called on the event loop of the connection: must not
-     * block.
+     * Starts to serve one request. The response may end later, from any thread.
      *
-     * @throws Exception fails this request only: 500 to the client if no head was sent, a broken response otherwise
+     * <p><b>Threading.</b> Called on the event loop of the connection, which it must not block.
+     *
+     * @throws Exception fails this request only: the client receives 500 if no head has been sent,
+     *     and an incomplete response otherwise
      */
     void handle(Request request, Response response) throws Exception;
 
     /**
-     * Whether requests for a tunnel come here as well: extended CONNECT, which is how a WebSocket arrives whatever HTTP the client speaks (RFC 8441; {@code :protocol}
-     * names it). A response of 2xx opens the tunnel, {@link Response#write} and {@link RequestBody} carry its octets, as they are, and each direction ends by
-     * itself; any other status is an ordinary response. Handlers that say false never see one: the client is told 501.
+     * Returns whether this handler serves tunnels, too. A tunnel is an extended CONNECT, which is
+     * how a WebSocket arrives, whichever HTTP version the client speaks (RFC 8441). {@code
+     * :protocol} names it. A response of 2xx opens the tunnel: {@link Response#write} and {@link
+     * RequestBody} carry its bytes unchanged, and each direction ends by itself. Any other status
+     * is an ordinary response.
+     *
+     * <p>Default: false. Clients that ask for a tunnel receive 501.
      */
     default boolean servesTunnels() {
         return false;
@@ -27,7 +41,7 @@ public interface Handler {
         return HandlerInterceptor.NONE;
     }
 
-    /** A handler that is a lambda and serves tunnels; any other says so itself. */
+    /** Returns a handler that serves tunnels, for use with a lambda expression. */
     static Handler withTunnels(Handler handler) {
         return new Handler() {
             @Override

@@ -4,8 +4,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Passes a request's body on to a response whose head has been sent, by reference, trailers included; pauses the one while the other is not
- * writable. Subclasses change what is passed on. Event loop only.
+ * Passes a request's body and trailers on to a response whose head has been sent, without a copy.
+ * It pauses the request while the response is not writable. Subclasses can change what is passed
+ * on. Event loop only.
  */
 public class Pipe implements BodyReader {
     private final RequestBody from;
@@ -16,6 +17,7 @@ public class Pipe implements BodyReader {
         this.to = to;
     }
 
+    /** Starts to pass the body on. */
     public static void connect(RequestBody from, Response to) {
         new Pipe(from, to).start();
     }
@@ -26,15 +28,15 @@ public class Pipe implements BodyReader {
     }
 
     /** Passes on; pauses the request if need be. */
-    protected final void pass(ByteBuf octets) {
-        if (!to.write(octets)) {
+    protected final void pass(ByteBuf data) {
+        if (!to.write(data)) {
             from.pause();
         }
     }
 
     @Override
-    public void onData(ByteBuf octets) throws Exception {
-        pass(octets);
+    public void onData(ByteBuf data) throws Exception {
+        pass(data);
     }
 
     @Override

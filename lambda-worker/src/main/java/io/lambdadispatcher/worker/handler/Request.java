@@ -8,17 +8,29 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A request as it arrives. All methods but {@link #remaining} and {@link #cancellation} belong on {@link #eventLoop}. */
+/**
+ * A request as it arrives. Its body may still be on its way.
+ *
+ * <p><b>Threading.</b> All methods must be called on {@link #eventLoop}, except {@link #remaining}
+ * and {@link #cancellation}.
+ */
 public interface Request {
-    /** With the pseudo header fields of HTTP/2; HTTP/1.1 has been translated. The handler may keep it. */
+    /**
+     * Returns the headers and HTTP/2's pseudo-headers, whichever HTTP version the client speaks.
+     * The handler may keep them.
+     */
     Http2Headers headers();
 
+    /** Returns the method, for example {@code GET}. */
     default CharSequence method() {
         CharSequence method = headers().method();
         return method == null ? "" : method;
     }
 
-    /** With the query, as the client sent it; {@code *} for OPTIONS of the server. */
+    /**
+     * Returns the path with the query, as the client sent it. It is {@code *} for OPTIONS of the
+     * whole server.
+     */
     default String path() {
         CharSequence path = headers().path();
         return path == null ? "" : path.toString();
@@ -34,30 +46,46 @@ public interface Request {
         return value == null ? null : value.toString();
     }
 
+    /**
+     * Returns the body, which nothing is read of until {@link RequestBody#read} or {@link
+     * RequestBody#readAll}.
+     */
     RequestBody body();
 
-    /** Until the dispatcher gives up on the response, zero at least; empty where there is no limit, as in an open tunnel. Any thread. */
+    /**
+     * Returns the time that is left until the dispatcher ends the request, zero or more. Empty if
+     * there is no limit, as in an open tunnel. Any thread.
+     */
     Optional<Duration> remaining();
 
     /**
-     * Calls {@code listener} on the event loop, once, when the worker begins to drain: its deadline is near, the dispatcher wants it to go or goes itself, or its
-     * process is told to end. At once if it drains already; never after the response has ended. The response still goes on, for as long as the listener is given; what
-     * is left of it then is broken off. So this is when a stream that would go on for ever says goodbye: a last event, a WebSocket's close frame. Replaces the listener
-     * before.
+     * Sets a listener that is called once when the worker begins to drain: its deadline is near,
+     * the dispatcher shuts down or needs fewer workers, or the process is told to end. It is called
+     * immediately if the worker already drains, and never after the response has ended.
+     *
+     * <p>The response may continue for the duration that the listener receives. After that, it is
+     * broken off. Use it to end streams that would otherwise never end, for example with a last
+     * event or a WebSocket's close frame. Replaces the previous listener.
      */
     void onDrain(Consumer<Duration> listener);
 
     /**
-     * Calls {@code listener} on the event loop, once, when nobody wants the response any more: the client has gone, the deadline has passed or
-     * the connection is lost. At once if that is so already; never after the response has ended. By then the response is closed, and what is
-     * written to it is dropped.
+     * Sets a listener that is called once when nobody wants the response any more: the client has
+     * disconnected, the deadline has passed, or the connection is lost. It is called immediately if
+     * that has already happened, and never after the response has ended. By then the response is
+     * closed, and what is written to it is dropped. Replaces the previous listener.
      */
     void onCancel(Consumer<FailureReason> listener);
 
-    /** Why nobody wants the response any more; {@code null} while somebody does. Any thread. */
+    /**
+     * Returns why nobody wants the response any more, or {@code null} if somebody does. Any thread.
+     */
     @Nullable
     FailureReason cancellation();
 
-    /** Of the connection; for timers and for going back to the loop. */
+    /**
+     * Returns the event loop of the connection, for timers and for returning to it from other
+     * threads.
+     */
     ScheduledExecutorService eventLoop();
 }

@@ -1,32 +1,41 @@
 package io.lambdadispatcher.worker.handler;
 
 /**
- * The octets of a request, pushed to a reader as they arrive. Back-pressure: octets go back to the client's window when they are
- * handed to the reader, and a paused reader is handed nothing, so that no more than a window waits in memory.
+ * The body of a request, which is pushed to a reader as it arrives.
  *
- * <p>A handler that does not read leaves the client stuck at that window until the response has ended; then the rest is dropped.
+ * <p><b>Back-pressure.</b> The client may send more as the reader receives bytes. A paused reader
+ * receives nothing, so at most a window waits in memory. If a handler never reads, the client is
+ * stopped at that window until the response ends, and the rest is dropped.
  */
 public interface RequestBody {
-    /** The request has ended with its head; {@link BodyReader#onEnd} is all that a reader will get. */
+    /**
+     * Returns whether the request has no body and no trailers. A reader gets only {@link
+     * BodyReader#onEnd}.
+     */
     boolean isEmpty();
 
     /**
-     * Starts to read; what is there already is handed over before this returns. Event loop only.
+     * Starts to read. The reader receives what has already arrived before this method returns.
+     * Event loop only.
      *
      * @throws IllegalStateException if there is a reader already
      */
     void read(BodyReader reader);
 
     /**
-     * Gathers the whole body, then calls {@code then} on the event loop. A longer body is answered with 413, and one that breaks off with
-     * nothing, because nobody is left to be answered. Event loop only.
+     * Gathers the whole body, then calls {@code then} on the event loop. A longer body is answered
+     * with 413. If the body breaks off, {@code then} is not called, because nobody waits for the
+     * response. Event loop only.
      *
-     * @param maxBytes 0 or more; so much memory this request may take
+     * @param maxBytes maximum size of the body and of the memory that it takes, 0 or more
      * @throws IllegalStateException if there is a reader already
      */
     void readAll(int maxBytes, WholeBody then);
 
-    /** Hands over nothing more, {@link BodyReader#onEnd} included, until {@link #resume}. Takes effect at once on the event loop, else soon. */
+    /**
+     * Stops calls to the reader, {@link BodyReader#onEnd} included, until {@link #resume}. It takes
+     * effect immediately on the event loop, and soon from another thread.
+     */
     void pause();
 
     /** Undoes {@link #pause}. Any thread. */

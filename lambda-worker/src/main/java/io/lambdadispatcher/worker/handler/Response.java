@@ -10,55 +10,72 @@ import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The response to one request: {@link #interim} any number of times, {@link #head}, {@link #write} any number of times, {@link #end};
- * or {@link #respond}, which is all of it; or {@link #fail} at any point. Calls may come from any thread, but one after the other. After a
- * cancellation all of them do nothing.
+ * The response to one request. Send it with {@link #respond}, or in parts: {@link #interim} any
+ * number of times, {@link #head}, {@link #write} any number of times, {@link #end}. {@link #fail}
+ * breaks it off at any point.
  *
- * <p>Wrong calls throw, and release the buffer they were given. {@link IllegalStateException}: a call out of order, or a body that is not as long
- * as {@code content-length} says, which fails the response. {@link IllegalArgumentException}: a status, a header name or a value that cannot be
- * sent, or a buffer that has been released. Header names are sent in lower case.
+ * <p><b>Threading.</b> Any thread, but one call after the other. After a cancellation, all methods
+ * do nothing.
  *
- * <p>A handler need not know of HEAD: what it writes to such a request is not sent.
+ * <p><b>Errors.</b> Wrong calls throw, and release the buffer that they were given:
+ * <ul>
+ *   <li>{@link IllegalStateException}: the call is out of order, or the body is not as long as
+ *       {@code content-length} says. The latter fails the response.
+ *   <li>{@link IllegalArgumentException}: the status, a header's name or its value cannot be sent,
+ *       or the buffer has been released.
+ * </ul>
+ *
+ * <p>Header names are sent in lower case. The body that is written to a HEAD request is not sent.
  */
 public interface Response {
-    /** @param head with a {@code :status} of 100 to 199, 101 excepted; not to be changed afterwards */
+    /**
+     * Sends an interim response, such as 103 (Early Hints).
+     *
+     * @param head with a {@code :status} of 100 to 199 except 101, not to be changed afterwards
+     */
     void interim(Http2Headers head);
 
-    /** @param head with a {@code :status} of 200 to 999; not to be changed afterwards */
+    /**
+     * Sends the status and the headers.
+     *
+     * @param head with a {@code :status} of 200 to 999, not to be changed afterwards
+     */
     void head(Http2Headers head);
 
-    /** {@link #head(Http2Headers)} without headers. */
+    /** Sends the status without headers. See {@link #head(Http2Headers)}. */
     default void head(int status) {
         head(new FlatHeaders().status(HttpResponseStatus.valueOf(status).codeAsText()));
     }
 
     /**
-     * Appends to the body, by reference.
+     * Appends to the body, without a copy.
      *
-     * @param octets the response's from now on, even where this throws: it must neither be released nor changed any more, or the response breaks
-     *     off
-     * @return {@link #isWritable}; false asks the writer to wait, and what it writes all the same is kept in memory
+     * @param data belongs to the response from now on, even if this method throws. It must be
+     *     neither released nor changed, or the response breaks off
+     * @return {@link #isWritable}. If it is false, the writer should wait, because further data is
+     *     kept in memory
      */
-    boolean write(ByteBuf octets);
+    boolean write(ByteBuf data);
 
-    /** Less than a bounded amount waits to be sent. Always false after the end. Any thread. */
+    /** Returns whether little enough waits to be sent. Always false after the end. Any thread. */
     boolean isWritable();
 
     /**
-     * Calls {@code listener} on the event loop each time the response becomes writable again after it was not. Replaces the
-     * listener before.
+     * Sets a listener that is called on the event loop each time the response becomes writable
+     * again. Replaces the previous listener.
      */
     void onWritable(Runnable listener);
 
+    /** Ends the response without trailers. */
     void end();
 
-    /** Ends the response with trailer fields. */
+    /** Ends the response with trailers. */
     void end(Http2Headers trailers);
 
-    /** {@link #head}, {@link #write} and {@link #end} in one. */
+    /** Sends a whole response: {@link #head}, {@link #write} and {@link #end} in one call. */
     void respond(Http2Headers head, ByteBuf body);
 
-    /** {@link #head} and {@link #end} in one: a response without a body. */
+    /** Sends a whole response without a body: {@link #head} and {@link #end} in one call. */
     void respond(Http2Headers head);
 
     /** Responds with a text in UTF-8 and its {@code content-length}. */
@@ -81,10 +98,10 @@ public interface Response {
     }
 
     /**
-     * Breaks the response off: the client sees an error instead of a head, or a broken response, never a clean end. Does nothing
-     * after the end.
+     * Breaks the response off. The client receives an error if no head has been sent, and an
+     * incomplete response otherwise. Does nothing after the end.
      *
-     * @param text seen by the client where no head has been sent: nothing secret
+     * @param text sent to the client if no head has been sent, so it must contain nothing secret
      */
     void fail(FailureReason code, String text);
 }

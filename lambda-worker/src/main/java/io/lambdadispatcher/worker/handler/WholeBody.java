@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.handler;
 
-/** Takes a whole body. Called on the event loop, which it must not block. */
+/** Receives a whole body. Called on the event loop, which it must not block. */
 @FunctionalInterface
 public interface WholeBody {
     /**
