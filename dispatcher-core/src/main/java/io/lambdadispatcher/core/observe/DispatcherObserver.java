@@ -6,9 +6,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observes what the dispatcher does, for metrics, access logs and traces. Every method does nothing by default.
+ * Observes what the dispatcher does, for metrics, access logs and traces. Every method does nothing
+ * by default.
  *
- * <p><b>Threading.</b> Called on event loops. Implementations must return quickly and must not block. What they throw is logged.
+ * <p><b>Threading.</b> Called on event loops. Implementations must return quickly and must not
+ * block. What they throw is logged.
  */
 public interface DispatcherObserver {
     DispatcherObserver NONE = new DispatcherObserver() {};
@@ -19,7 +21,8 @@ public interface DispatcherObserver {
     }
 
     /**
-     * A request has arrived. Called once for each request, including those that the dispatcher refuses, except those that break rules of HTTP.
+     * A request has arrived. Called once for each request, including those that the dispatcher
+     * refuses, except those that break rules of HTTP.
      *
      * <pre>{@code
      * public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
@@ -28,8 +31,9 @@ public interface DispatcherObserver {
      * }
      * }</pre>
      *
-     * @return called once, on the same event loop, when the exchange ends; {@code null} if the observer need not know. Return the same object for
-     *     all exchanges if it keeps no state of one
+     * @return called once, on the same event loop, when the exchange ends; {@code null} if the
+     *     observer need not know. Return the same object for all exchanges if it keeps no state of
+     *     one
      */
     default @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
         return null;
@@ -47,7 +51,10 @@ public interface DispatcherObserver {
     /** @param reason in one line; {@code clean} = after drain and goodbye */
     default void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {}
 
-    /** A dial-in was rejected, for example because of a wrong or expired token or an unknown function. */
+    /**
+     * A dial-in was rejected, for example because of a wrong or expired token or an unknown
+     * function.
+     */
     default void onWorkerRejected(SocketAddress remote, String reason) {}
 
     default void onWorkerLoad(
@@ -55,7 +62,10 @@ public interface DispatcherObserver {
 
     default void onLaunch(String function, String workerId) {}
 
-    /** The dispatcher has limited a client or a worker. Called on an event loop, once for each request, stream or connection concerned. */
+    /**
+     * The dispatcher has limited a client or a worker. Called on an event loop, once for each
+     * request, stream or connection concerned.
+     */
     default void onProtection(Protection protection) {}
 
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}

@@ -3,8 +3,8 @@ package io.lambdadispatcher.core.observe;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request and its response after the end. A WebSocket is a CONNECT with status 200 if it was opened, whichever HTTP version its client speaks.
- * Immutable; may be kept.
+ * A request and its response after the end. A WebSocket is a CONNECT with status 200 if it was
+ * opened, whichever HTTP version its client speaks. Immutable; may be kept.
  */
 public interface ExchangeEnd {
     /** Returns the function, or {@code null} if no route matched. */
@@ -26,7 +26,10 @@ public interface ExchangeEnd {
 
     Outcome outcome();
 
-    /** Returns the name of the failure, for example {@code QUEUE_FULL}, or {@code null} unless the outcome is {@link Outcome#FAILED}. */
+    /**
+     * Returns the name of the failure, for example {@code QUEUE_FULL}, or {@code null} unless the
+     * outcome is {@link Outcome#FAILED}.
+     */
     @Nullable
     String failure();
 
@@ -36,16 +39,25 @@ public interface ExchangeEnd {
     /** Returns the bytes of the response's body that were passed on to the client's connection. */
     long responseBytes();
 
-    /** Returns the nanoseconds from the request's arrival until a worker stream took it, or until its end if none did. */
+    /**
+     * Returns the nanoseconds from the request's arrival until a worker stream took it, or until
+     * its end if none did.
+     */
     long queueNanos();
 
-    /** Returns the nanoseconds from the request's arrival until the last byte of the response was passed on. */
+    /**
+     * Returns the nanoseconds from the request's arrival until the last byte of the response was
+     * passed on.
+     */
     long totalNanos();
 
     /** Returns how many worker streams were tried. */
     int attempts();
 
-    /** Returns whether this was a tunnel, whose duration says nothing about how fast a worker responds. */
+    /**
+     * Returns whether this was a tunnel, whose duration says nothing about how fast a worker
+     * responds.
+     */
     default boolean isTunnel() {
         return status() / 100 == 2 && "CONNECT".contentEquals(method());
     }

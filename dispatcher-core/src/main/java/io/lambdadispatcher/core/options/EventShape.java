@@ -1,14 +1,26 @@
 package io.lambdadispatcher.core.options;
 
-/** The JSON event that a function receives for a direct request. {@code docs/DIRECT.md} describes each shape. */
+/**
+ * The JSON event that a function receives for a direct request. {@code docs/DIRECT.md} describes
+ * each shape.
+ */
 public enum EventShape {
-    /** The event of an Application Load Balancer, with one value for each header and query parameter. */
+    /**
+     * The event of an Application Load Balancer, with one value for each header and query
+     * parameter.
+     */
     ALB,
-    /** The event of an Application Load Balancer whose target group has {@code lambda.multi_value_headers.enabled}. */
+    /**
+     * The event of an Application Load Balancer whose target group has {@code
+     * lambda.multi_value_headers.enabled}.
+     */
     ALB_MULTI_VALUE,
     /** The event of API Gateway's HTTP API, payload format 2.0. */
     HTTP_API_V2,
-    /** The event of API Gateway's REST API with Lambda proxy integration. HTTP APIs call it payload format 1.0. */
+    /**
+     * The event of API Gateway's REST API with Lambda proxy integration. HTTP APIs call it payload
+     * format 1.0.
+     */
     REST_API,
     /** The event of a Lambda function URL: payload format 2.0 with a context of its own. */
     FUNCTION_URL

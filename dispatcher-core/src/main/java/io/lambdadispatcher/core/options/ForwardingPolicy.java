@@ -5,7 +5,8 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * What the dispatcher tells handlers about a request's client, and what it adds to messages. Immutable. {@link Builder} states the defaults.
+ * What the dispatcher tells handlers about a request's client, and what it adds to messages.
+ * Immutable. {@link Builder} states the defaults.
  */
 public final class ForwardingPolicy {
     private final Trust trust;
@@ -35,9 +36,15 @@ public final class ForwardingPolicy {
 
     /** Which forwarding headers of a request are believed. */
     public enum Trust {
-        /** No proxy is in front of the dispatcher: {@code forwarded} and {@code x-forwarded-*} headers of a request are removed. */
+        /**
+         * No proxy is in front of the dispatcher: {@code forwarded} and {@code x-forwarded-*}
+         * headers of a request are removed.
+         */
         REPLACE,
-        /** A trusted proxy is in front of the dispatcher: its forwarding headers are kept and appended to. */
+        /**
+         * A trusted proxy is in front of the dispatcher: its forwarding headers are kept and
+         * appended to.
+         */
         APPEND
     }
 
@@ -103,15 +110,19 @@ public final class ForwardingPolicy {
             return this;
         }
 
-        /** Sets whether {@code via} is added to requests and responses (RFC 9110 section 7.6.3). Default: true. */
+        /**
+         * Sets whether {@code via} is added to requests and responses (RFC 9110 section 7.6.3).
+         * Default: true.
+         */
         public Builder via(boolean value) {
             via = value;
             return this;
         }
 
         /**
-         * Tells clients apart by the value of this header, for fairness between clients. It requires {@link Trust#APPEND}, because a client that
-         * sets the header itself could be a new client with each request. Default: clients are told apart by address.
+         * Tells clients apart by the value of this header, for fairness between clients. It
+         * requires {@link Trust#APPEND}, because a client that sets the header itself could be a
+         * new client with each request. Default: clients are told apart by address.
          *
          * @param name in lower case, or empty
          */
@@ -121,8 +132,9 @@ public final class ForwardingPolicy {
         }
 
         /**
-         * Gives each client request that has no such header one with a random id of 32 hexadecimal digits. Error responses of the dispatcher
-         * have the request's id in the same header. Default: requests get no id.
+         * Gives each client request that has no such header one with a random id of 32 hexadecimal
+         * digits. Error responses of the dispatcher have the request's id in the same header.
+         * Default: requests get no id.
          *
          * @param name in lower case, for example {@code x-request-id}, or empty
          */
@@ -131,7 +143,10 @@ public final class ForwardingPolicy {
             return this;
         }
 
-        /** @throws IllegalArgumentException if a name is malformed, or if there is a client header without {@link Trust#APPEND} */
+        /**
+         * @throws IllegalArgumentException if a name is malformed, or if there is a client header
+         *     without {@link Trust#APPEND}
+         */
         public ForwardingPolicy build() {
             return new ForwardingPolicy(this);
         }

@@ -5,8 +5,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port that the dispatcher listens on. With TLS, ALPN chooses between HTTP/2 and HTTP/1.1 on a public port, and the worker port requires HTTP/2.
- * Without TLS, a connection that starts with the preface of HTTP/2 speaks h2c (RFC 9113 section 3.3), and any other speaks HTTP/1.1. Immutable.
+ * A port that the dispatcher listens on. With TLS, ALPN chooses between HTTP/2 and HTTP/1.1 on a
+ * public port, and the worker port requires HTTP/2. Without TLS, a connection that starts with the
+ * preface of HTTP/2 speaks h2c (RFC 9113 section 3.3), and any other speaks HTTP/1.1. Immutable.
  */
 public final class ListenerOptions {
     private final InetSocketAddress address;

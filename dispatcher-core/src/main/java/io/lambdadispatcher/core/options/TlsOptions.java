@@ -4,7 +4,10 @@ import java.nio.file.Path;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** TLS of a listener. OpenSSL serves it if netty-tcnative is on the class path, otherwise the JDK does. Immutable. */
+/**
+ * TLS of a listener. OpenSSL serves it if netty-tcnative is on the class path, otherwise the JDK
+ * does. Immutable.
+ */
 public final class TlsOptions {
     private final Path certificateChain;
     private final Path privateKey;
@@ -26,7 +29,11 @@ public final class TlsOptions {
         return new TlsOptions(certificateChain, privateKey, null);
     }
 
-    /** Requires a client certificate (mTLS). @param authorities PEM file of the authorities that may have issued it */
+    /**
+     * Requires a client certificate (mTLS).
+     *
+     * @param authorities PEM file of the authorities that may have issued it
+     */
     public TlsOptions withClientCertificates(Path authorities) {
         return new TlsOptions(certificateChain, privateKey, Objects.requireNonNull(authorities, "authorities"));
     }
@@ -39,7 +46,10 @@ public final class TlsOptions {
         return privateKey;
     }
 
-    /** Returns the PEM file of the authorities, or {@code null} if no client certificates are required. */
+    /**
+     * Returns the PEM file of the authorities, or {@code null} if no client certificates are
+     * required.
+     */
     public @Nullable Path clientCertificates() {
         return clientCertificates;
     }

@@ -15,15 +15,16 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an embedding program. Immutable. It can be dispatched repeatedly if its body can be subscribed to repeatedly.
+ * A request of an embedding program. Immutable. It can be dispatched repeatedly if its body can be
+ * subscribed to repeatedly.
  *
  * <pre>{@code
  * DispatchRequest.post("/orders").header("content-type", "application/json").body("{}").build()
  * }</pre>
  *
- * <p>The rules for clients' requests apply here, too: hop-by-hop headers, {@code host} and {@code expect} are not passed on. The body
- * must be as long as its {@code content-length} says, otherwise the response fails with {@code BAD_REQUEST}. Forwarding headers are not
- * added.
+ * <p>The rules for clients' requests apply here, too: hop-by-hop headers, {@code host} and {@code
+ * expect} are not passed on. The body must be as long as its {@code content-length} says, otherwise
+ * the response fails with {@code BAD_REQUEST}. Forwarding headers are not added.
  */
 public final class DispatchRequest {
     private final Http2Headers headers;
@@ -57,14 +58,18 @@ public final class DispatchRequest {
      * Begins a request.
      *
      * @param method any but CONNECT
-     * @param path with the query, beginning with {@code /}, visible ASCII characters only; or {@code *}
+     * @param path with the query, beginning with {@code /}, visible ASCII characters only; or
+     *     {@code *}
      * @throws IllegalArgumentException if no HTTP request can have this method or path
      */
     public static Builder builder(String method, String path) {
         return new Builder(method, path);
     }
 
-    /** Returns all headers with {@code :method}, {@code :scheme}, {@code :authority} and {@code :path}. Not to be changed. */
+    /**
+     * Returns all headers with {@code :method}, {@code :scheme}, {@code :authority} and {@code
+     * :path}. Not to be changed.
+     */
     public Http2Headers headers() {
         return headers;
     }
@@ -142,7 +147,10 @@ public final class DispatchRequest {
             return this;
         }
 
-        /** Sets the body, with its length as {@code content-length}. The array must not be changed afterwards. */
+        /**
+         * Sets the body, with its length as {@code content-length}. The array must not be changed
+         * afterwards.
+         */
         public Builder body(byte[] bytes) {
             headers.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(bytes.length)));
             return body(subscriber -> subscriber.onSubscribe(new OneBuffer(subscriber, Unpooled.wrappedBuffer(bytes))));
@@ -156,23 +164,28 @@ public final class DispatchRequest {
         /**
          * Sets a body that is sent as it is published.
          *
-         * @param publisher subscribed to when the request is dispatched, and asked for more as the worker receives the body. The dispatcher
-         *     owns each buffer from {@code onNext} on, so the publisher must neither release nor change it. {@code onError} cancels the request
+         * @param publisher subscribed to when the request is dispatched, and asked for more as the
+         *     worker receives the body. The dispatcher owns each buffer from {@code onNext} on, so
+         *     the publisher must neither release nor change it. {@code onError} cancels the request
          */
         public Builder body(Flow.Publisher<ByteBuf> publisher) {
             body = Objects.requireNonNull(publisher, "body");
             return this;
         }
 
-        /** Sets trailers that are sent after the body, if the stage is complete by then. Ignored without a body. */
+        /**
+         * Sets trailers that are sent after the body, if the stage is complete by then. Ignored
+         * without a body.
+         */
         public Builder trailers(CompletionStage<Http2Headers> value) {
             trailers = Objects.requireNonNull(value, "trailers");
             return this;
         }
 
         /**
-         * Names the client for whom the request is made, for fairness between clients. Default: the embedding program itself, which is trusted:
-         * its requests take turns with those of other clients, but no share limits them.
+         * Names the client for whom the request is made, for fairness between clients. Default: the
+         * embedding program itself, which is trusted: its requests take turns with those of other
+         * clients, but no share limits them.
          */
         public Builder client(String name) {
             client = Objects.requireNonNull(name, "client");

@@ -11,8 +11,9 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A response to an embedding program. Its body must be subscribed to, gathered or discarded, once. Until then it keeps its worker stream
- * busy, and after {@link io.lambdadispatcher.core.options.HttpLimits#writeTimeout} it is cancelled. Any thread.
+ * A response to an embedding program. Its body must be subscribed to, gathered or discarded, once.
+ * Until then it keeps its worker stream busy, and after {@link
+ * io.lambdadispatcher.core.options.HttpLimits#writeTimeout} it is cancelled. Any thread.
  */
 public final class DispatchResponse {
     /** The maximum that {@link #bodyAsBytes()} and {@link #bodyAsString()} gather, in bytes. */
@@ -24,7 +25,11 @@ public final class DispatchResponse {
     private final Runnable discard;
     private final CompletionStage<Http2Headers> trailers;
 
-    /** For the dispatcher, and for tests of programs that embed it. @param discard what {@link #discard} does */
+    /**
+     * For the dispatcher, and for tests of programs that embed it.
+     *
+     * @param discard what {@link #discard} does
+     */
     public DispatchResponse(
             int status,
             Http2Headers headers,
@@ -43,7 +48,10 @@ public final class DispatchResponse {
         return status;
     }
 
-    /** Returns all headers, {@code :status} included. They are the embedding program's to change, on one thread. */
+    /**
+     * Returns all headers, {@code :status} included. They are the embedding program's to change, on
+     * one thread.
+     */
     public Http2Headers headers() {
         return headers;
     }
@@ -89,7 +97,10 @@ public final class DispatchResponse {
         return bodyAsString(DEFAULT_MAX_BODY_BYTES);
     }
 
-    /** Gathers the body as {@link #bodyAsBytes(int)} does, and decodes it as {@code content-type} says. Default: UTF-8. */
+    /**
+     * Gathers the body as {@link #bodyAsBytes(int)} does, and decodes it as {@code content-type}
+     * says. Default: UTF-8.
+     */
     public CompletionStage<String> bodyAsString(int maxBytes) {
         String type = header(HttpHeaderNames.CONTENT_TYPE);
         Charset charset = type == null ? StandardCharsets.UTF_8 : HttpUtil.getCharset(type, StandardCharsets.UTF_8);

@@ -10,10 +10,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the bodies of the error responses that the dispatcher itself sends to HTTP clients, for example when the queue is full. Responses of workers
- * are never changed.
+ * Makes the bodies of the error responses that the dispatcher itself sends to HTTP clients, for
+ * example when the queue is full. Responses of workers are never changed.
  *
- * <p><b>Threading.</b> Called on event loops, so it must not block. If it throws, the client gets the default text.
+ * <p><b>Threading.</b> Called on event loops, so it must not block. If it throws, the client gets
+ * the default text.
  */
 @FunctionalInterface
 public interface ErrorRenderer {
@@ -24,17 +25,29 @@ public interface ErrorRenderer {
         /** Returns the status of the response. The renderer cannot change it. */
         int status();
 
-        /** Returns the name of the failure, for example {@code QUEUE_FULL}. Requests that break rules of HTTP have {@code BAD_REQUEST}. */
+        /**
+         * Returns the name of the failure, for example {@code QUEUE_FULL}. Requests that break
+         * rules of HTTP have {@code BAD_REQUEST}.
+         */
         String failure();
 
-        /** Returns a description in one line. It may contain parts of the request, so it must be escaped in HTML. */
+        /**
+         * Returns a description in one line. It may contain parts of the request, so it must be
+         * escaped in HTML.
+         */
         String detail();
 
-        /** Returns the request's headers, which must not be changed, or {@code null} if they could not be read. */
+        /**
+         * Returns the request's headers, which must not be changed, or {@code null} if they could
+         * not be read.
+         */
         @Nullable
         Http2Headers request();
 
-        /** Returns the id of the request, or {@code null} if requests get no id or its headers could not be read. */
+        /**
+         * Returns the id of the request, or {@code null} if requests get no id or its headers could
+         * not be read.
+         */
         @Nullable
         String requestId();
     }
@@ -46,7 +59,9 @@ public interface ErrorRenderer {
      * @param body not to be changed afterwards
      */
     record ErrorPage(String contentType, byte[] body) {
-        /** @throws IllegalArgumentException if {@code contentType} cannot be the value of a header */
+        /**
+         * @throws IllegalArgumentException if {@code contentType} cannot be the value of a header
+         */
         public ErrorPage {
             Objects.requireNonNull(body, "body");
             if (contentType.isEmpty() || !HeaderSyntax.isValue(contentType)) {
@@ -57,8 +72,8 @@ public interface ErrorRenderer {
     }
 
     /**
-     * Returns a renderer of problem details in JSON (RFC 9457): {@code title}, {@code status}, {@code detail}, and the members {@code failure} and, if
-     * there is one, {@code requestId}.
+     * Returns a renderer of problem details in JSON (RFC 9457): {@code title}, {@code status},
+     * {@code detail}, and the members {@code failure} and, if there is one, {@code requestId}.
      */
     static ErrorRenderer problemJson() {
         return error -> {

@@ -21,7 +21,8 @@ public interface BlockingHandler {
     void handle(BlockingRequest request, BlockingResponse response) throws Exception;
 
     /**
-     * Returns what surrounds this handler's code on its thread. Called for each request, so it should return the same object. Default: nothing.
+     * Returns what surrounds this handler's code on its thread. Called for each request, so it
+     * should return the same object. Default: nothing.
      */
     default HandlerInterceptor interceptor() {
         return HandlerInterceptor.NONE;

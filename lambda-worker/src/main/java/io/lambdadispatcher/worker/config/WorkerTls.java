@@ -5,7 +5,10 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** How a worker verifies the certificate of the worker port, and which certificate it presents itself. Immutable. */
+/**
+ * How a worker verifies the certificate of the worker port, and which certificate it presents
+ * itself. Immutable.
+ */
 public final class WorkerTls {
     private static final String PEM_BEGINS = "-----BEGIN CERTIFICATE-----";
     private static final Pattern SHA_256 = Pattern.compile("[0-9a-fA-F]{64}");
@@ -75,7 +78,10 @@ public final class WorkerTls {
         return trust;
     }
 
-    /** Returns the PEM file for PEM, the certificates for PEM_TEXT, the SHA-256 in hexadecimal for FINGERPRINT, an empty string for SYSTEM. */
+    /**
+     * Returns the PEM file for PEM, the certificates for PEM_TEXT, the SHA-256 in hexadecimal for
+     * FINGERPRINT, an empty string for SYSTEM.
+     */
     public String trustDetail() {
         return trustDetail;
     }
@@ -85,7 +91,10 @@ public final class WorkerTls {
         return certificate;
     }
 
-    /** Returns the PEM file of the private key (PKCS #8), or {@code null} if there is no certificate. */
+    /**
+     * Returns the PEM file of the private key (PKCS #8), or {@code null} if there is no
+     * certificate.
+     */
     public @Nullable Path key() {
         return key;
     }

@@ -10,6 +10,9 @@ public enum DrainReason {
     DEADLINE,
     /** The worker has had no request for its idle timeout. */
     IDLE,
-    /** The process was asked to end, or the dispatcher gave a reason that this version does not know. */
+    /**
+     * The process was asked to end, or the dispatcher gave a reason that this version does not
+     * know.
+     */
     REQUESTED
 }

@@ -3,8 +3,9 @@ package io.lambdadispatcher.worker.handler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Surrounds the code that a handler runs for a request: {@code handle}, body readers and listeners, on whichever thread they run. Use it to set a
- * logging context or a trace for that code, and to report failures.
+ * Surrounds the code that a handler runs for a request: {@code handle}, body readers and listeners,
+ * on whichever thread they run. Use it to set a logging context or a trace for that code, and to
+ * report failures.
  *
  * <pre>{@code
  * public Scope enter(Request request) {
@@ -12,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p><b>Threading.</b> Called concurrently, on event loops and on the threads of blocking handlers. Must not block.
+ * <p><b>Threading.</b> Called concurrently, on event loops and on the threads of blocking handlers.
+ * Must not block.
  */
 public interface HandlerInterceptor {
     HandlerInterceptor NONE = new HandlerInterceptor() {};
@@ -26,8 +28,9 @@ public interface HandlerInterceptor {
     }
 
     /**
-     * Called before code of the handler runs for this request. There are several calls for one request if it has a body or listeners, but never one
-     * within the scope of another of the same request.
+     * Called before code of the handler runs for this request. There are several calls for one
+     * request if it has a body or listeners, but never one within the scope of another of the same
+     * request.
      *
      * @return closed as soon as that code returns; {@code null} if there is nothing to undo
      */
@@ -36,8 +39,8 @@ public interface HandlerInterceptor {
     }
 
     /**
-     * Called if code of the handler throws an exception, within the scope of {@link #enter}. The worker also logs it. An exception from here is
-     * only logged.
+     * Called if code of the handler throws an exception, within the scope of {@link #enter}. The
+     * worker also logs it. An exception from here is only logged.
      */
     default void onFailure(Request request, Throwable failure) {}
 }

@@ -3,12 +3,15 @@ package io.lambdadispatcher.worker.websocket;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 
-/** Serves WebSockets, many at once. One instance serves all connections of the worker, so it is called on several event loops. */
+/**
+ * Serves WebSockets, many at once. One instance serves all connections of the worker, so it is
+ * called on several event loops.
+ */
 @FunctionalInterface
 public interface WebSocketHandler {
     /**
-     * A client has been let in; to let in only some, put a {@link Handler} before that answers the others with a status. Called on the event loop:
-     * must not block.
+     * A client has been let in; to let in only some, put a {@link Handler} before that answers the
+     * others with a status. Called on the event loop: must not block.
      *
      * @param session may be written to at once
      * @return hears what comes; may be one for all sessions
@@ -17,8 +20,8 @@ public interface WebSocketHandler {
     WebSocketListener onOpen(WebSocketSession session) throws Exception;
 
     /**
-     * Returns what surrounds the code of this handler and its listeners. Called for each session, so it should return the same object. Default:
-     * nothing.
+     * Returns what surrounds the code of this handler and its listeners. Called for each session,
+     * so it should return the same object. Default: nothing.
      */
     default HandlerInterceptor interceptor() {
         return HandlerInterceptor.NONE;

@@ -31,17 +31,25 @@ public final class WebSocketOptions {
         this.subprotocols = List.copyOf(subprotocols);
     }
 
-    /** Returns the defaults: messages of 1 MiB, a ping after 30 s, 10 s to close, no subprotocol. */
+    /**
+     * Returns the defaults: messages of 1 MiB, a ping after 30 s, 10 s to close, no subprotocol.
+     */
     public static WebSocketOptions usual() {
         return new WebSocketOptions(DEFAULT_MESSAGE_BYTES, DEFAULT_PING, DEFAULT_CLOSE, List.of());
     }
 
-    /** Sets the maximum size of a message, in bytes, with all of its fragments. A longer one closes the session with 1009. */
+    /**
+     * Sets the maximum size of a message, in bytes, with all of its fragments. A longer one closes
+     * the session with 1009.
+     */
     public WebSocketOptions withMostMessageBytes(int bytes) {
         return new WebSocketOptions(bytes, pingEvery, closeWithin, subprotocols);
     }
 
-    /** Pings a client after this time without traffic, and closes the session if there is no answer within the same time. Zero: never. */
+    /**
+     * Pings a client after this time without traffic, and closes the session if there is no answer
+     * within the same time. Zero: never.
+     */
     public WebSocketOptions withPingEvery(Duration silence) {
         return new WebSocketOptions(mostMessageBytes, silence, closeWithin, subprotocols);
     }

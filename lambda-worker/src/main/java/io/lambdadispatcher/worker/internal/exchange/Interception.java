@@ -6,8 +6,9 @@ import io.lambdadispatcher.worker.handler.Request;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls the interceptor of one request's handler. Code of the handler that is called from within other code of it, such as a reader from within
- * {@code handle}, is in the same scope. Confined to one thread: the event loop, or that of a blocking handler.
+ * Calls the interceptor of one request's handler. Code of the handler that is called from within
+ * other code of it, such as a reader from within {@code handle}, is in the same scope. Confined to
+ * one thread: the event loop, or that of a blocking handler.
  */
 public final class Interception {
     private final HandlerInterceptor interceptor;
@@ -24,7 +25,10 @@ public final class Interception {
         return interceptor == HandlerInterceptor.NONE ? null : new Interception(interceptor, request);
     }
 
-    /** @return for try-with-resources, around code of the handler; what it throws fails the request as that code would */
+    /**
+     * @return for try-with-resources, around code of the handler; what it throws fails the request
+     *     as that code would
+     */
     public static @Nullable Scope enter(@Nullable Interception interception) {
         return interception == null || interception.entered ? null : interception.begin();
     }
