@@ -7,6 +7,8 @@ import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.Response;
@@ -132,6 +134,8 @@ public final class HandlerProbe {
         private @Nullable BodyReader reader;
         private @Nullable Consumer<FailureReason> cancelListener;
         private volatile @Nullable FailureReason cancellation;
+        private HandlerInterceptor interceptor = HandlerInterceptor.NONE;
+        private boolean entered;
         private boolean paused;
         private boolean dataGiven;
         private boolean endGiven;
@@ -141,6 +145,7 @@ public final class HandlerProbe {
         }
 
         void handle(Handler handler) {
+            interceptor = handler.interceptor();
             guarded(() -> {
                 handler.handle(this, this);
                 if (cancelWith != null && !answer.isDone()) {
@@ -155,9 +160,32 @@ public final class HandlerProbe {
 
         private void guarded(Step step) {
             try {
-                step.run();
+                intercepted(step);
             } catch (Throwable e) {
+                tellFailure(e);
                 answer.completeExceptionally(e);
+            }
+        }
+
+        /** What is called from within code of the handler is in the same scope. */
+        private void intercepted(Step step) throws Exception {
+            if (entered) {
+                step.run();
+                return;
+            }
+            try (Scope scope = interceptor.enter(this)) {
+                entered = true;
+                step.run();
+            } finally {
+                entered = false;
+            }
+        }
+
+        private void tellFailure(Throwable failure) {
+            try {
+                intercepted(() -> interceptor.onFailure(this, failure));
+            } catch (Throwable e) {
+                failure.addSuppressed(e);
             }
         }
 

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.handler.Pipe;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -90,5 +95,38 @@ class TestKitTest {
                         .call((request, response) -> request.onCancel(told::set)))
                 .hasMessageContaining("the client has disconnected");
         assertThat(told.get()).hasToString("CANCELLED");
+    }
+
+    @Test
+    void should_probe_a_handler_within_the_scope_of_its_interceptor() {
+        List<String> seen = new ArrayList<>();
+        ThreadLocal<String> context = new ThreadLocal<>();
+        Handler handler = new Handler() {
+            @Override
+            public void handle(Request request, Response response) {
+                request.body().readAll(100, body -> seen.add("body in " + context.get()));
+                seen.add("handle in " + context.get());
+                throw new IllegalStateException("broken");
+            }
+
+            @Override
+            public HandlerInterceptor interceptor() {
+                return new HandlerInterceptor() {
+                    @Override
+                    public Scope enter(Request request) {
+                        context.set("r-1");
+                        return context::remove;
+                    }
+
+                    @Override
+                    public void onFailure(Request request, Throwable failure) {
+                        seen.add(failure.getMessage() + " in " + context.get());
+                    }
+                };
+            }
+        };
+        assertThatThrownBy(() -> HandlerProbe.post("/").body("{}").call(handler))
+                .hasMessageContaining("broken");
+        assertThat(seen).containsExactly("body in r-1", "handle in r-1", "broken in r-1");
     }
 }
