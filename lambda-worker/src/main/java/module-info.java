@@ -14,6 +14,7 @@ module io.lambdadispatcher.worker {
     requires static software.amazon.awssdk.http.nio.netty;
 
     exports io.lambdadispatcher.worker;
+    exports io.lambdadispatcher.worker.adapter.web;
     exports io.lambdadispatcher.worker.aws;
     exports io.lambdadispatcher.worker.blocking;
     exports io.lambdadispatcher.worker.config;

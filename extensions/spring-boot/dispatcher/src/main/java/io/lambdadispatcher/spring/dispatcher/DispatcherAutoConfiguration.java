@@ -1,0 +1,122 @@
+package io.lambdadispatcher.spring.dispatcher;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+
+/**
+ * Runs a {@link Dispatcher}, which is a bean. It uses these beans of the application: {@link
+ * FunctionOptions}, {@link RequestRouter}, {@link WorkerLauncher}, {@link FunctionInvoker}, all
+ * {@link DispatcherObserver}s, and all {@link DispatcherCustomizer}s.
+ *
+ * <p>The dispatcher starts when all beans exist, or when the first bean that needs it is created.
+ */
+// The class of the meter registry's configuration is that of Spring Boot 4, or that of 3.
+@AutoConfiguration(
+        afterName = {
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration"
+        })
+@ConditionalOnProperty(name = "lambda-dispatcher.enabled", matchIfMissing = true)
+@EnableConfigurationProperties(DispatcherProperties.class)
+public class DispatcherAutoConfiguration {
+
+    /** Lazy, so that the application's other beans exist when its ports open. */
+    @Bean
+    @Lazy
+    @ConditionalOnMissingBean
+    Dispatcher dispatcher(
+            DispatcherProperties properties,
+            ObjectProvider<FunctionOptions> functions,
+            ObjectProvider<RequestRouter> router,
+            ObjectProvider<WorkerLauncher> launcher,
+            ObjectProvider<FunctionInvoker> invoker,
+            ObjectProvider<DispatcherObserver> observers,
+            ObjectProvider<DispatcherCustomizer> customizers) {
+        List<DispatcherCustomizer> changes = customizers.orderedStream().toList();
+        Dispatcher.Builder builder = new DispatcherStarter(properties)
+                .apply(functions.orderedStream().toList(), !changes.isEmpty());
+        router.ifAvailable(builder::router);
+        launcher.ifAvailable(builder::launcher);
+        invoker.ifAvailable(builder::invoker);
+        List<DispatcherObserver> all = observers.orderedStream().toList();
+        if (!all.isEmpty()) {
+            builder.observer(DispatcherObserver.of(all.toArray(DispatcherObserver[]::new)));
+        }
+        changes.forEach(customizer -> customizer.customize(builder));
+        return builder.start();
+    }
+
+    @Bean
+    DispatcherLifecycle dispatcherLifecycle(ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
+        return new DispatcherLifecycle(dispatcher, properties.shutdown().grace());
+    }
+
+    /** Metrics, with {@code dispatcher-micrometer} and a meter registry. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass({DispatcherMetrics.class, MeterRegistry.class})
+    @ConditionalOnBean(MeterRegistry.class)
+    static class Metrics {
+        @Bean
+        @ConditionalOnMissingBean
+        DispatcherMetrics dispatcherMetrics(MeterRegistry registry) {
+            return new DispatcherMetrics(registry);
+        }
+
+        @Bean
+        static BeanPostProcessor dispatcherMetricsWatch(ObjectProvider<DispatcherMetrics> metrics) {
+            return new BeanPostProcessor() {
+                @Override
+                public Object postProcessAfterInitialization(Object bean, String name) {
+                    if (bean instanceof Dispatcher dispatcher) {
+                        metrics.getObject().watch(dispatcher);
+                    }
+                    return bean;
+                }
+            };
+        }
+    }
+
+    /** The actuator endpoint {@code dispatcher}. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
+    static class Actuator {
+        @Bean
+        @ConditionalOnAvailableEndpoint
+        DispatcherEndpoint dispatcherEndpoint(DispatcherLifecycle lifecycle) {
+            return new DispatcherEndpoint(lifecycle);
+        }
+    }
+
+    /** The health contributor {@code dispatcher}, with Spring Boot 4. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
+    static class HealthConfiguration {
+        @Bean
+        @ConditionalOnEnabledHealthIndicator("dispatcher")
+        DispatcherHealthIndicator dispatcherHealthIndicator(DispatcherLifecycle lifecycle) {
+            return new DispatcherHealthIndicator(lifecycle);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package io.lambdadispatcher.spring.dispatcher;
+
+import io.lambdadispatcher.core.Dispatcher;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Starts the dispatcher when all beans exist, and closes it when the application ends.
+ *
+ * <p>Its phase is below those of the embedded web server. A controller that sends requests through
+ * the dispatcher therefore has one as long as it is called: the dispatcher starts before the web
+ * server, and closes after the web server has finished its requests.
+ */
+final class DispatcherLifecycle implements SmartLifecycle {
+    /**
+     * Spring Boot stops the web server gracefully in phase {@code DEFAULT_PHASE - 1024}, and starts
+     * it in {@code DEFAULT_PHASE - 2048} (WebServerApplicationContext, whose package depends on
+     * Boot's version).
+     */
+    static final int PHASE = DEFAULT_PHASE - 3 * 1024;
+
+    private final ObjectProvider<Dispatcher> source;
+    private final Duration grace;
+    private volatile @Nullable Dispatcher running;
+
+    DispatcherLifecycle(ObjectProvider<Dispatcher> source, Duration grace) {
+        this.source = source;
+        this.grace = grace;
+    }
+
+    /** Returns the dispatcher; {@code null} if it is not started, or has begun to close. */
+    @Nullable
+    Dispatcher running() {
+        return running;
+    }
+
+    @Override
+    public int getPhase() {
+        return PHASE;
+    }
+
+    /** A closed dispatcher cannot be started again, so a paused context must not close it. */
+    @Override
+    public boolean isPauseable() {
+        return false;
+    }
+
+    @Override
+    public boolean isRunning() {
+        return running != null;
+    }
+
+    /** The bean is lazy: it starts here, unless another bean has needed it before. */
+    @Override
+    public void start() {
+        running = source.getObject();
+    }
+
+    @Override
+    public void stop() {
+        Dispatcher dispatcher = running;
+        running = null;
+        if (dispatcher != null) {
+            dispatcher.close(grace).toCompletableFuture().join();
+        }
+    }
+
+    @Override
+    public void stop(Runnable callback) {
+        Dispatcher dispatcher = running;
+        running = null;
+        if (dispatcher == null) {
+            callback.run();
+        } else {
+            dispatcher.close(grace).thenRun(callback);
+        }
+    }
+}

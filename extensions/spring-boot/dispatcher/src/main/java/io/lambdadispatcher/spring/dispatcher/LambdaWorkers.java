@@ -1,0 +1,41 @@
+package io.lambdadispatcher.spring.dispatcher;
+
+import io.lambdadispatcher.aws.DialBackAddress;
+import io.lambdadispatcher.aws.LambdaLauncher;
+import io.lambdadispatcher.core.Dispatcher;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** Launches workers on AWS Lambda. Loaded only if {@code dispatcher-aws} is on the class path. */
+final class LambdaWorkers {
+    private LambdaWorkers() {}
+
+    /** @param lambdas the Lambda function of each function */
+    static void launch(Dispatcher.Builder builder, Map<String, String> lambdas, DispatcherProperties.Workers workers) {
+        LambdaLauncher.Builder launcher = LambdaLauncher.builder();
+        lambdas.forEach(launcher::function);
+        Path certificate = workers.tls().certificate();
+        if (certificate != null) {
+            launcher.certificate(read(certificate));
+        }
+        if (workers.dialBack().isEmpty()) {
+            String host = DialBackAddress.find().host();
+            builder.dialBack(List.of(InetSocketAddress.createUnresolved(host, 0)));
+        }
+        LambdaLauncher built = launcher.build();
+        lambdas.keySet().forEach(function -> builder.launcher(function, built));
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException("lambda-dispatcher.workers.tls.certificate: " + file, e);
+        }
+    }
+}

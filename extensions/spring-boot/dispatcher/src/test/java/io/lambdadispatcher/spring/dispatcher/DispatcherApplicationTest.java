@@ -1,0 +1,170 @@
+package io.lambdadispatcher.spring.dispatcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** An application with the starter, and workers that dial in over HTTP/2. */
+class DispatcherApplicationTest {
+    private static final String SECRET = "a secret for tests only";
+
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Edge {
+        final Queue<String> seen = new ConcurrentLinkedQueue<>();
+
+        @Bean
+        RequestRouter router() {
+            return head -> head.path().toString().startsWith("/images") ? "images" : "shop";
+        }
+
+        @Bean
+        FunctionOptions images() {
+            return FunctionOptions.of("images");
+        }
+
+        @Bean
+        DispatcherObserver seen() {
+            return new DispatcherObserver() {
+                @Override
+                public void onExchangeEnd(ExchangeEnd end) {
+                    seen.add("first " + end.function());
+                }
+            };
+        }
+
+        @Bean
+        DispatcherObserver seenToo() {
+            return new DispatcherObserver() {
+                @Override
+                public void onExchangeEnd(ExchangeEnd end) {
+                    seen.add("second " + end.function());
+                }
+            };
+        }
+    }
+
+    private static ConfigurableApplicationContext run() {
+        return new SpringApplicationBuilder(Edge.class)
+                .properties(
+                        "lambda-dispatcher.function.name=shop",
+                        "lambda-dispatcher.public.plain.host=127.0.0.1",
+                        "lambda-dispatcher.public.plain.port=0",
+                        "lambda-dispatcher.workers.host=127.0.0.1",
+                        "lambda-dispatcher.workers.port=0",
+                        "lambda-dispatcher.workers.secret=" + SECRET)
+                .run();
+    }
+
+    private static Worker worker(Dispatcher dispatcher, String function, BlockingHandler handler) {
+        WorkerConfig config = WorkerConfig.builder(
+                        function,
+                        "worker of " + function,
+                        new Credential.Secret(SECRET),
+                        List.of(dispatcher.workerAddress()))
+                .build();
+        return new Worker(config, handler.asHandler()).start();
+    }
+
+    private static HttpRequest get(Dispatcher dispatcher, String path) {
+        int port = dispatcher.publicAddresses().get(0).getPort();
+        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+                .build();
+    }
+
+    @Test
+    void should_route_observe_dispatch_and_be_up_with_workers() throws Exception {
+        try (ConfigurableApplicationContext application = run()) {
+            Dispatcher dispatcher = application.getBean(Dispatcher.class);
+            Worker shop = worker(dispatcher, "shop", (request, response) -> response.respond(200, "shop"));
+            Worker images = worker(dispatcher, "images", (request, response) -> response.respond(200, "images"));
+
+            for (int i = 0; i < 6000 && !dispatcher.isReady(); i++) {
+                Thread.sleep(10);
+            }
+            assertThat(application
+                            .getBean("dispatcherHealthIndicator", HealthIndicator.class)
+                            .health()
+                            .getStatus())
+                    .isEqualTo(Status.UP);
+            HttpResponse<String> answer = client.send(get(dispatcher, "/images/1"), BodyHandlers.ofString());
+            assertThat(answer.body()).isEqualTo("images");
+            assertThat(dispatcher
+                            .dispatch(DispatchRequest.get("/").build())
+                            .thenCompose(DispatchResponse::bodyAsString)
+                            .toCompletableFuture()
+                            .get(60, TimeUnit.SECONDS))
+                    .isEqualTo("shop");
+            Queue<String> seen = application.getBean(Edge.class).seen;
+            for (int i = 0; i < 6000 && seen.size() < 4; i++) {
+                Thread.sleep(10);
+            }
+            assertThat(seen).containsExactly("first images", "second images", "first shop", "second shop");
+            shop.close();
+            images.close();
+        }
+    }
+
+    @Test
+    void should_finish_requests_in_flight_when_the_application_ends() throws Exception {
+        ConfigurableApplicationContext application = run();
+        Dispatcher dispatcher = application.getBean(Dispatcher.class);
+        CountDownLatch arrived = new CountDownLatch(1);
+        CountDownLatch answer = new CountDownLatch(1);
+        Worker worker = worker(dispatcher, "shop", (request, response) -> {
+            arrived.countDown();
+            answer.await();
+            response.respond(200, "late");
+        });
+        CompletableFuture<HttpResponse<String>> late = client.sendAsync(get(dispatcher, "/"), BodyHandlers.ofString());
+        assertThat(arrived.await(60, TimeUnit.SECONDS)).isTrue();
+
+        Thread end = new Thread(application::close);
+        end.start();
+        HttpClient other = HttpClient.newHttpClient();
+        while (dispatcher.isReady()) {
+            Thread.sleep(10);
+        }
+        end.join(300);
+        assertThat(end.isAlive()).as("waits for the request").isTrue();
+        assertThatThrownBy(() -> other.send(get(dispatcher, "/"), BodyHandlers.ofString()))
+                .isInstanceOf(ConnectException.class);
+        answer.countDown();
+        assertThat(late.get(60, TimeUnit.SECONDS).body()).isEqualTo("late");
+        end.join(60_000);
+        assertThat(end.isAlive()).isFalse();
+        worker.close();
+    }
+}

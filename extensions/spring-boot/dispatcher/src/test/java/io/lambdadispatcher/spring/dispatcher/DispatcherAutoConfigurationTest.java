@@ -1,0 +1,213 @@
+package io.lambdadispatcher.spring.dispatcher;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.aws.LambdaLauncher;
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+class DispatcherAutoConfigurationTest {
+    private static final String SECRET = "lambda-dispatcher.workers.secret=a secret for tests only";
+    private static final String NAME = "lambda-dispatcher.function.name=shop";
+
+    private final ApplicationContextRunner empty = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(DispatcherAutoConfiguration.class))
+            .withPropertyValues("lambda-dispatcher.workers.port=0", "lambda-dispatcher.workers.host=127.0.0.1");
+    private final ApplicationContextRunner runner = empty.withPropertyValues(NAME, SECRET);
+
+    @Test
+    void should_start_a_dispatcher_and_close_it_with_the_context() {
+        Dispatcher[] started = new Dispatcher[1];
+        runner.withPropertyValues(
+                        "lambda-dispatcher.public.plain.port=0", "lambda-dispatcher.public.plain.host=127.0.0.1")
+                .run(context -> {
+                    started[0] = context.getBean(Dispatcher.class);
+                    assertThat(started[0].pools())
+                            .extracting(PoolSnapshot::function)
+                            .containsExactly("shop");
+                    assertThat(started[0].publicAddresses()).hasSize(1);
+                    assertThat(started[0].workerAddress().getAddress().isLoopbackAddress())
+                            .isTrue();
+                });
+        assertThat(started[0].close(Duration.ofDays(1)).toCompletableFuture()).isDone();
+    }
+
+    @Test
+    void should_start_nothing_when_disabled() {
+        empty.withPropertyValues("lambda-dispatcher.enabled=false")
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(Dispatcher.class));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            function.name=                | lambda-dispatcher.function.name: 0 characters, expected 1 to 256 characters
+            function.min-workers=2        | lambda-dispatcher.function.maxWorkers: 0, expected minWorkers (2) to 100,000
+            workers.port=70000            | lambda-dispatcher.workers.port is 70000, expected a port from 0 to 65535
+            workers.host=no.such.host.invalid | lambda-dispatcher.workers.host is no.such.host.invalid, expected a host name or an IP address
+            workers.secret=short          | lambda-dispatcher.workers.secret is 5 bytes, expected at least 16 random bytes
+            workers.dial-back=10.0.0.7    | lambda-dispatcher.workers.dial-back is '10.0.0.7', expected addresses such as 10.0.0.7:8444
+            workers.tls.certificate=none.pem | lambda-dispatcher.workers.tls.certificate is none.pem, expected a readable PEM file
+            public.tls.key=none.pem       | lambda-dispatcher.public.tls.certificate is not set, expected a readable PEM file
+            functions[0].name=other       | lambda-dispatcher.functions is set, as is function, expected one of the two
+            function.lambda=shop:live     | lambda-dispatcher.function.max-workers is 0, expected 1 or more, because lambda is set
+            """)
+    void should_name_property_value_and_expectation(String property, String error) {
+        runner.withPropertyValues("lambda-dispatcher." + property)
+                .run(context -> assertThat(context).getFailure().rootCause().hasMessageStartingWith(error));
+    }
+
+    @Test
+    void should_say_what_is_missing() {
+        empty.withPropertyValues(SECRET)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessage("lambda-dispatcher.function.name is not set, expected the name of a function, or"
+                                + " a bean of FunctionOptions"));
+        empty.withPropertyValues(NAME)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessage("lambda-dispatcher.workers.secret is not set, expected at least 16 random bytes,"
+                                + " because workers launch themselves"));
+        runner.withClassLoader(new FilteredClassLoader(LambdaLauncher.class))
+                .withPropertyValues("lambda-dispatcher.function.lambda=shop")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessage("lambda-dispatcher.function.lambda is shop, expected the artifact dispatcher-aws on"
+                                + " the class path"));
+    }
+
+    @Test
+    void should_use_functions_launchers_and_customizers_of_the_application() {
+        empty.withBean(FunctionOptions.class, () -> FunctionOptions.of("from-a-bean"))
+                .withBean(WorkerLauncher.class, NoWorkers::new)
+                .withBean(
+                        DispatcherCustomizer.class,
+                        () -> builder -> builder.function(FunctionOptions.of("from-a-customizer")))
+                .withPropertyValues(
+                        SECRET,
+                        "lambda-dispatcher.functions[0].name=first",
+                        "lambda-dispatcher.functions[0].max-workers=3",
+                        "lambda-dispatcher.functions[1].name=second")
+                .run(context -> {
+                    Dispatcher dispatcher = context.getBean(Dispatcher.class);
+                    assertThat(dispatcher.pools())
+                            .extracting(PoolSnapshot::function)
+                            .containsExactly("first", "second", "from-a-bean", "from-a-customizer");
+                    assertThat(dispatcher.capacity())
+                            .extracting(CapacitySnapshot::function)
+                            .containsExactly("first");
+                });
+    }
+
+    /** Nothing is invoked, because the minimum is 0 and there are no requests. */
+    @Test
+    void should_launch_workers_on_lambda_when_a_lambda_function_is_named() {
+        empty.withSystemProperties("aws.region=eu-central-1")
+                .withPropertyValues(
+                        NAME, "lambda-dispatcher.function.lambda=shop:live", "lambda-dispatcher.function.max-workers=3")
+                .run(context -> assertThat(context.getBean(Dispatcher.class).capacity())
+                        .extracting(CapacitySnapshot::function)
+                        .containsExactly("shop"));
+    }
+
+    @Test
+    void should_leave_a_dispatcher_of_the_application_alone() {
+        Supplier<Dispatcher> own = () -> Dispatcher.builder()
+                .function(FunctionOptions.of("own"))
+                .workerListener(io.lambdadispatcher.core.options.ListenerOptions.plain("127.0.0.1", 0))
+                .start();
+        empty.withBean(Dispatcher.class, own)
+                .run(context -> assertThat(context.getBean(Dispatcher.class).pools())
+                        .extracting(PoolSnapshot::function)
+                        .containsExactly("own"));
+    }
+
+    @Test
+    void should_be_down_while_no_worker_is_ready() {
+        runner.run(context -> {
+            var health = context.getBean(HealthIndicator.class).health();
+            assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+            assertThat(health.getDetails()).containsEntry("shop.readyWorkers", 0);
+        });
+        runner.withPropertyValues("management.health.dispatcher.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean(HealthIndicator.class));
+    }
+
+    @Test
+    void should_describe_the_dispatcher_where_the_endpoint_is_exposed() {
+        runner.run(context -> assertThat(context).doesNotHaveBean(DispatcherEndpoint.class));
+        runner.withPropertyValues("management.endpoints.web.exposure.include=dispatcher")
+                .run(context -> {
+                    DispatcherEndpoint.Description description =
+                            context.getBean(DispatcherEndpoint.class).description();
+                    assertThat(description.ready()).isFalse();
+                    assertThat(description.workerAddress()).contains("127.0.0.1:");
+                    assertThat(description.functions())
+                            .extracting(PoolSnapshot::function)
+                            .containsExactly("shop");
+                });
+    }
+
+    @Test
+    void should_publish_metrics_where_there_is_a_registry() {
+        runner.run(context -> assertThat(context).doesNotHaveBean(DispatcherMetrics.class));
+        runner.withBean(MeterRegistry.class, SimpleMeterRegistry::new).run(context -> {
+            MeterRegistry registry = context.getBean(MeterRegistry.class);
+            assertThat(registry.get("lambda.dispatcher.workers").gauge().value())
+                    .isZero();
+        });
+    }
+
+    @Test
+    void should_need_no_actuator_no_metrics_and_no_aws() {
+        runner.withClassLoader(new FilteredClassLoader(
+                        "org.springframework.boot.actuate",
+                        "org.springframework.boot.health",
+                        "io.micrometer",
+                        "io.lambdadispatcher.micrometer",
+                        "io.lambdadispatcher.aws"))
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .hasSingleBean(Dispatcher.class)
+                        .doesNotHaveBean(Endpoint.class));
+    }
+
+    private static final class NoWorkers implements WorkerLauncher {
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            return new LaunchedWorker() {
+                @Override
+                public CompletableFuture<WorkerExit> exit() {
+                    return CompletableFuture.completedFuture(new WorkerExit(Cause.THROTTLED, "for a test"));
+                }
+
+                @Override
+                public void kill() {}
+            };
+        }
+
+        @Override
+        public void close(Duration grace) {}
+    }
+}

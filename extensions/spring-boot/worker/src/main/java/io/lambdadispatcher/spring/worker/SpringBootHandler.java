@@ -1,0 +1,215 @@
+package io.lambdadispatcher.spring.worker;
+
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.adapter.web.WebHandler;
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringApplicationRunListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.core.env.MapPropertySource;
+
+/**
+ * Serves with a Spring Boot web application that runs in the worker's process, as on AWS Lambda:
+ *
+ * <pre>
+ * handler of the function:     io.lambdadispatcher.worker.LambdaHandler
+ * LAMBDA_DISPATCHER_HANDLER    io.lambdadispatcher.spring.worker.SpringBootHandler
+ * MAIN_CLASS                   com.example.Shop
+ * </pre>
+ *
+ * <p>{@link #start} calls the {@code main} method of that class, on Lambda during the function's
+ * initialisation. The application's web server listens on a free port of the loopback interface,
+ * whatever {@code server.port} and {@code server.address} say.
+ */
+public final class SpringBootHandler implements Handler, Lifecycle, RequestStreamHandler {
+    /** The environment variable that names the class with the application's {@code main} method. */
+    public static final String MAIN_CLASS_VARIABLE = "MAIN_CLASS";
+
+    private static final Map<String, Object> SERVER = Map.of("server.port", 0, "server.address", "127.0.0.1");
+
+    private final Method main;
+    private final AtomicBoolean started = new AtomicBoolean();
+    private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private volatile @Nullable ConfigurableApplicationContext application;
+    private volatile @Nullable WebHandler relay;
+
+    /** @throws IllegalArgumentException if {@code MAIN_CLASS} names no class with a main method */
+    public SpringBootHandler() {
+        this(System.getenv(MAIN_CLASS_VARIABLE));
+    }
+
+    SpringBootHandler(@Nullable String mainClass) {
+        this.main = mainOf(mainClass);
+    }
+
+    private static Method mainOf(@Nullable String name) {
+        if (name == null || name.isBlank()) {
+            throw bad("not set");
+        }
+        try {
+            ClassLoader loader = Thread.currentThread().getContextClassLoader();
+            Method main = Class.forName(name, false, loader).getDeclaredMethod("main", String[].class);
+            if (Modifier.isStatic(main.getModifiers()) && main.trySetAccessible()) {
+                return main;
+            }
+        } catch (ClassNotFoundException | NoSuchMethodException e) {
+            // As bad as a main method that is not static.
+        }
+        throw bad(name);
+    }
+
+    private static IllegalArgumentException bad(String value) {
+        return new IllegalArgumentException(MAIN_CLASS_VARIABLE + " is " + value
+                + ", expected a class on the class path that has a method static void main(String[])");
+    }
+
+    /** Starts the application once, in a thread of its own. */
+    @Override
+    public CompletionStage<Void> start() {
+        if (started.compareAndSet(false, true)) {
+            Thread thread = new Thread(() -> SpringApplication.withHook(any -> new Listener(), this::callMain), "main");
+            thread.setContextClassLoader(main.getDeclaringClass().getClassLoader());
+            thread.start();
+        }
+        return ready.copy();
+    }
+
+    private void callMain() {
+        try {
+            main.invoke(null, (Object) new String[0]);
+            if (application == null) {
+                throw new IllegalStateException(main.getDeclaringClass().getName()
+                        + ".main has returned, expected it to start a web application");
+            }
+        } catch (InvocationTargetException e) {
+            fail(e.getCause());
+        } catch (IllegalAccessException | IllegalStateException e) {
+            fail(e);
+        }
+    }
+
+    /** Does nothing if the application is ready. */
+    private void fail(Throwable cause) {
+        ready.completeExceptionally(cause);
+    }
+
+    @Override
+    public void handle(Request request, Response response) {
+        relay().handle(request, response);
+    }
+
+    @Override
+    public boolean servesTunnels() {
+        return true;
+    }
+
+    @Override
+    public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+        return relay().onDrain(reason, grace);
+    }
+
+    /** An ordinary invocation, with an event of whatever kind, as one request to the application. */
+    @Override
+    public void handleRequest(InputStream event, OutputStream result, Context context) throws IOException {
+        relay().handleRequest(event, result, context);
+    }
+
+    @Override
+    public void stop() {
+        fail(new IllegalStateException("the application has been stopped"));
+        ConfigurableApplicationContext running = application;
+        if (running != null) {
+            running.close();
+        }
+    }
+
+    /** Returns the application; {@code null} if its web server has not started yet. */
+    @Nullable
+    ConfigurableApplicationContext application() {
+        return application;
+    }
+
+    private WebHandler relay() {
+        WebHandler current = relay;
+        if (current == null) {
+            throw new IllegalStateException("the application's web server does not run");
+        }
+        return current;
+    }
+
+    /** Of each application that {@code main} starts. The one with a web server serves. */
+    private final class Listener implements SpringApplicationRunListener {
+        @Override
+        public void contextPrepared(ConfigurableApplicationContext context) {
+            context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("lambdaDispatcher", SERVER));
+            context.getBeanFactory().registerSingleton("lambdaDispatcherRelay", new Relay(context));
+        }
+
+        @Override
+        public void ready(ConfigurableApplicationContext context, @Nullable Duration timeTaken) {
+            WebHandler current = relay;
+            if (context == application && current != null) {
+                current.start().whenComplete((nothing, failure) -> {
+                    if (failure == null) {
+                        ready.complete(null);
+                    } else {
+                        fail(failure);
+                    }
+                });
+            }
+        }
+    }
+
+    /**
+     * Follows the web server, which has another port when it starts again, for example after a
+     * snapshot has been restored. Its phase is the default one: after the web server.
+     */
+    private final class Relay implements SmartLifecycle {
+        private final ConfigurableApplicationContext context;
+        private @Nullable WebHandler own;
+
+        Relay(ConfigurableApplicationContext context) {
+            this.context = context;
+        }
+
+        @Override
+        public synchronized void start() {
+            if (LocalServer.listens(context.getEnvironment())) {
+                own = LocalServer.handler(context.getEnvironment());
+                relay = own;
+                application = context;
+            }
+        }
+
+        @Override
+        public synchronized void stop() {
+            if (own != null) {
+                own.stop();
+                own = null;
+            }
+        }
+
+        @Override
+        public synchronized boolean isRunning() {
+            return own != null;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package io.lambdadispatcher.spring.worker;
+
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.WorkerSummary;
+import io.lambdadispatcher.worker.adapter.web.WebHandler;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Starts the worker after the web server, and drains it before the web server stops: its phase is
+ * the default one, which is the last to start and the first to stop. A worker that ends by itself,
+ * for example because the dispatcher rejects it or needs it no longer, closes the application.
+ */
+final class WorkerLifecycle implements SmartLifecycle {
+    private static final Logger log = LoggerFactory.getLogger(WorkerLifecycle.class);
+
+    private final ConfigurableApplicationContext application;
+    private final WorkerSettings settings;
+    private final IntConsumer exit;
+    private volatile @Nullable Running running;
+
+    private record Running(Worker worker, WebHandler handler) {}
+
+    /**
+     * @param exit ends the process with an exit code
+     * @throws IllegalArgumentException names the property, its value and what was expected
+     */
+    WorkerLifecycle(ConfigurableApplicationContext application, WorkerSettings settings, IntConsumer exit) {
+        this.application = application;
+        this.settings = settings;
+        this.exit = exit;
+        settings.config(); // What is wrong with it is found before the web server starts.
+    }
+
+    /** Returns the worker; {@code null} if it is not started, or drains. */
+    @Nullable
+    Worker worker() {
+        Running now = running;
+        return now == null ? null : now.worker;
+    }
+
+    @Override
+    public boolean isRunning() {
+        return running != null;
+    }
+
+    @Override
+    public void start() {
+        WebHandler handler = LocalServer.handler(application.getEnvironment());
+        Worker worker = new Worker(settings.config(), handler);
+        Running started = new Running(worker, handler);
+        running = started;
+        worker.start().done().thenAccept(summary -> onEnd(started, summary));
+    }
+
+    @Override
+    public void stop() {
+        Running stopping = running;
+        if (stopping != null) {
+            running = null;
+            stopping.worker.close();
+        }
+    }
+
+    @Override
+    public void stop(Runnable callback) {
+        Running stopping = running;
+        if (stopping == null) {
+            callback.run();
+            return;
+        }
+        running = null;
+        stopping.worker.drain(DrainReason.REQUESTED);
+        stopping.worker.done().thenRun(callback);
+    }
+
+    /** On an event loop, which must not wait for the end of the application. */
+    private void onEnd(Running ended, WorkerSummary summary) {
+        ended.handler.stop();
+        if (running == ended) {
+            running = null;
+            boolean clean = !summary.refused() && summary.connections() > 0;
+            log.warn("the worker has ended, and the application with it: {}", summary.reason());
+            new Thread(() -> end(clean ? 0 : 1), "worker-end").start();
+        }
+    }
+
+    private void end(int code) {
+        SpringApplication.exit(application, () -> code);
+        if (settings.isLaunched()) {
+            exit.accept(code);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.lambdadispatcher.spring.worker;
+
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a worker is told by properties, and by environment variables whose properties are not set.
+ * The launch payload of a dispatcher overrides all of them.
+ */
+final class WorkerSettings {
+    private static final String PAYLOAD = WorkerConfig.VARIABLE_PREFIX + "PAYLOAD";
+    private static final String ADDRESSES = WorkerConfig.VARIABLE_PREFIX + "ADDRESSES";
+    private static final String PROPERTY_PREFIX = "lambda-dispatcher.worker.";
+    private static final Pattern VARIABLE = Pattern.compile(WorkerConfig.VARIABLE_PREFIX + "([A-Z_]*[A-Z])");
+
+    private final Map<String, String> variables;
+
+    /** @param variables environment variables */
+    WorkerSettings(WorkerProperties properties, Map<String, String> variables) {
+        this.variables = new TreeMap<>(variables);
+        put("ADDRESSES", properties.addresses().isEmpty() ? null : String.join(",", properties.addresses()));
+        put("FUNCTION", properties.function());
+        put("SECRET", properties.secret());
+        put("FUNCTION_KEY", properties.functionKey());
+        put("WORKER_ID", properties.workerId());
+        put("CONNECTIONS", properties.connections());
+        put("STREAMS", properties.streams());
+        Duration grace = properties.drainGrace();
+        put("DRAIN_GRACE_MILLIS", grace == null ? null : grace.toMillis());
+        put("TLS", properties.tls());
+        put("TLS_TRUST_PEM", properties.tlsTrustPem());
+        put("TLS_FINGERPRINT", properties.tlsFingerprint());
+        put("TLS_CERTIFICATE", properties.tlsCertificate());
+        put("TLS_KEY", properties.tlsKey());
+    }
+
+    private void put(String name, @Nullable Object value) {
+        if (value != null) {
+            variables.put(WorkerConfig.VARIABLE_PREFIX + name, value.toString());
+        }
+    }
+
+    /** Returns whether environment variables ask for a worker. */
+    static boolean askForWorker(Map<String, String> variables) {
+        return variables.containsKey(ADDRESSES) || variables.containsKey(PAYLOAD);
+    }
+
+    /** Returns whether a dispatcher has launched this process, which then ends with the worker. */
+    boolean isLaunched() {
+        return variables.containsKey(PAYLOAD);
+    }
+
+    /**
+     * Returns the worker's configuration, with a new name if none is set.
+     *
+     * @throws IllegalArgumentException names the property, its value and what was expected
+     */
+    WorkerConfig config() {
+        try {
+            return WorkerConfig.ofEnvironment(variables);
+        } catch (IllegalArgumentException e) {
+            throw isLaunched() ? e : new IllegalArgumentException(withProperties(String.valueOf(e.getMessage())));
+        }
+    }
+
+    /** Names properties instead of variables. What has no name of a variable begins with that of a value. */
+    private static String withProperties(String message) {
+        Matcher variable = VARIABLE.matcher(message);
+        return variable.find() ? variable.replaceAll(found -> property(found.group(1))) : PROPERTY_PREFIX + message;
+    }
+
+    private static String property(String variable) {
+        String name = variable.toLowerCase(Locale.ROOT).replace('_', '-');
+        return PROPERTY_PREFIX + name.replaceFirst("-millis$", "");
+    }
+}

@@ -1,0 +1,108 @@
+package io.lambdadispatcher.spring.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** Workers of one process that serve with one application, as on AWS Lambda. */
+class SpringBootHandlerTest {
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    /** Its main method starts nothing. */
+    static final class Nothing {
+        public static void main(String[] args) {}
+    }
+
+    static final class Broken {
+        public static void main(String[] args) {
+            throw new UnsupportedOperationException("broken by the test");
+        }
+    }
+
+    private static Worker worker(TestPort port, String id, SpringBootHandler handler) throws Exception {
+        WorkerConfig config = WorkerConfig.builder(
+                        "shop", id, new Credential.Secret(TestPort.SECRET), List.of(port.dispatcher.workerAddress()))
+                .build();
+        return new Worker(config, handler).start().ready().toCompletableFuture().get(60, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void should_start_the_application_once_and_serve_all_workers_with_it() throws Exception {
+        SpringBootHandler handler = new SpringBootHandler(Shop.class.getName());
+        try (TestPort port = new TestPort()) {
+            for (String id : List.of("first", "second")) {
+                Worker worker = worker(port, id, handler);
+                assertThat(client.send(port.request("/hello").build(), BodyHandlers.discarding())
+                                .statusCode())
+                        .isEqualTo(200);
+                assertThat(client.send(
+                                        port.request("/echo")
+                                                .header("content-type", "application/octet-stream")
+                                                .POST(BodyPublishers.ofString(id))
+                                                .build(),
+                                        BodyHandlers.ofString())
+                                .body())
+                        .isEqualTo(id);
+                worker.close();
+            }
+            assertThat(handler.application().getEnvironment().getProperty("server.address"))
+                    .isEqualTo("127.0.0.1");
+        } finally {
+            handler.stop();
+        }
+        assertThat(handler.application().isActive()).isFalse();
+    }
+
+    /** As CRaC stops and starts it around a snapshot: its web server listens on another port afterwards. */
+    @Test
+    void should_follow_a_web_server_that_starts_again() throws Exception {
+        SpringBootHandler handler = new SpringBootHandler(Shop.class.getName());
+        try (TestPort port = new TestPort()) {
+            handler.start().toCompletableFuture().get(60, TimeUnit.SECONDS);
+            ConfigurableApplicationContext application = handler.application();
+            application.stop();
+            application.start();
+            Worker worker = worker(port, "restored", handler);
+            assertThat(client.send(port.request("/hello").build(), BodyHandlers.discarding())
+                            .statusCode())
+                    .isEqualTo(200);
+            worker.close();
+        } finally {
+            handler.stop();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "no.such.Class", "java.lang.String"})
+    void should_say_which_class_it_expects(String name) {
+        assertThatThrownBy(() -> new SpringBootHandler(name))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("MAIN_CLASS is " + (name.isEmpty() ? "not set" : name)
+                        + ", expected a class on the class path that has a method static void main(String[])");
+    }
+
+    @Test
+    void should_say_why_the_application_does_not_start() {
+        assertThatThrownBy(() -> start(Nothing.class))
+                .isInstanceOf(ExecutionException.class)
+                .hasMessageContaining("Nothing.main has returned, expected it to start a web application");
+        assertThatThrownBy(() -> start(Broken.class)).hasRootCauseMessage("broken by the test");
+    }
+
+    private static void start(Class<?> main) throws Exception {
+        new SpringBootHandler(main.getName()).start().toCompletableFuture().get(60, TimeUnit.SECONDS);
+    }
+}

@@ -1,0 +1,172 @@
+package io.lambdadispatcher.spring.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.worker.Worker;
+import java.io.BufferedReader;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** An application of Spring MVC as a self-launched worker. */
+class WorkerApplicationTest {
+    private final TestPort port = new TestPort();
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    @AfterEach
+    void close() {
+        Shop.gate.countDown();
+        port.close();
+    }
+
+    private ConfigurableApplicationContext run(String... more) {
+        return new SpringApplicationBuilder(Shop.class)
+                .properties(
+                        "server.port=0",
+                        "server.address=127.0.0.1",
+                        "lambda-dispatcher.worker.addresses=" + port.workerAddress(),
+                        "lambda-dispatcher.worker.function=shop",
+                        "lambda-dispatcher.worker.secret=" + TestPort.SECRET)
+                .properties(more)
+                .run();
+    }
+
+    @Test
+    void should_serve_controllers() throws Exception {
+        try (ConfigurableApplicationContext application = run()) {
+            port.awaitWorkers(1);
+            HttpResponse<String> hello = client.send(port.request("/hello").build(), BodyHandlers.ofString());
+            assertThat(hello.statusCode()).isEqualTo(200);
+            assertThat(hello.body())
+                    .isEqualTo("{\"host\":\"127.0.0.1:"
+                            + port.dispatcher.publicAddresses().get(0).getPort() + "\"}");
+
+            HttpResponse<String> added = client.send(
+                    port.request("/articles")
+                            .header("content-type", "application/json")
+                            .POST(BodyPublishers.ofString("{\"name\":\"apple\",\"cents\":45}"))
+                            .build(),
+                    BodyHandlers.ofString());
+            assertThat(added.statusCode()).isEqualTo(201);
+            assertThat(added.body()).isEqualTo("{\"name\":\"apple\",\"cents\":46}");
+
+            assertThat(client.send(port.request("/nowhere").build(), BodyHandlers.discarding())
+                            .statusCode())
+                    .isEqualTo(404);
+            assertThat(application
+                            .getBean("lambdaWorkerHealthIndicator", HealthIndicator.class)
+                            .health()
+                            .getStatus())
+                    .isEqualTo(Status.UP);
+        }
+    }
+
+    @Test
+    void should_stream_events_one_by_one() throws Exception {
+        Shop.gate = new CountDownLatch(1);
+        try (ConfigurableApplicationContext application = run()) {
+            assertThat(application.isActive()).isTrue();
+            HttpResponse<InputStream> sales = client.send(port.request("/sales").build(), BodyHandlers.ofInputStream());
+            BufferedReader events = new BufferedReader(new InputStreamReader(sales.body(), StandardCharsets.UTF_8));
+            assertThat(events.readLine()).isEqualTo("data:first");
+            assertThat(events.readLine()).isEmpty();
+            Shop.gate.countDown();
+            assertThat(events.readLine()).isEqualTo("data:second");
+        }
+    }
+
+    @Test
+    void should_echo_a_large_body() throws Exception {
+        byte[] body = new byte[20 << 20];
+        new Random(1).nextBytes(body);
+        try (ConfigurableApplicationContext application = run()) {
+            assertThat(application.isActive()).isTrue();
+            HttpResponse<byte[]> echo = client.send(
+                    port.request("/echo")
+                            .header("content-type", "application/octet-stream")
+                            .POST(BodyPublishers.ofByteArray(body))
+                            .build(),
+                    BodyHandlers.ofByteArray());
+            assertThat(echo.statusCode()).isEqualTo(200);
+            assertThat(echo.body()).isEqualTo(body);
+        }
+    }
+
+    /** The requests that the first application has begun, and those that come while it ends, are all answered. */
+    @Test
+    void should_lose_no_request_when_the_application_ends() throws Exception {
+        Shop.gate = new CountDownLatch(1);
+        Shop.SLOW.set(0);
+        ConfigurableApplicationContext first = run();
+        port.awaitWorkers(1);
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            answers.add(client.sendAsync(port.request("/slow").build(), BodyHandlers.ofString()));
+        }
+        while (Shop.SLOW.get() < 20) {
+            Thread.sleep(10);
+        }
+        Thread end = new Thread(first::close);
+        end.start();
+        port.awaitWorkers(0);
+        for (int i = 0; i < 20; i++) {
+            answers.add(client.sendAsync(port.request("/slow").build(), BodyHandlers.ofString()));
+        }
+        try (ConfigurableApplicationContext second = run()) {
+            assertThat(second.isActive()).isTrue();
+            while (Shop.SLOW.get() < 40) {
+                Thread.sleep(10);
+            }
+            assertThat(end.isAlive()).as("waits for its requests").isTrue();
+            Shop.gate.countDown();
+            for (CompletableFuture<HttpResponse<String>> answer : answers) {
+                assertThat(answer.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+                assertThat(answer.join().body()).isEqualTo("slow");
+            }
+            end.join(60_000);
+            assertThat(end.isAlive()).isFalse();
+        }
+    }
+
+    @Test
+    void should_close_the_application_when_the_worker_is_rejected() throws Exception {
+        ConfigurableApplicationContext application = run("lambda-dispatcher.worker.secret=another secret for tests");
+        for (int i = 0; application.isActive() && i < 6000; i++) {
+            Thread.sleep(10);
+        }
+        assertThat(application.isActive()).isFalse();
+    }
+
+    @Test
+    void should_serve_again_after_a_restart_of_the_context() throws Exception {
+        try (ConfigurableApplicationContext application = run()) {
+            port.awaitWorkers(1);
+            application.stop();
+            port.awaitWorkers(0);
+            assertThat(application.getBean(WorkerLifecycle.class).worker()).isNull();
+            application.start();
+            port.awaitWorkers(1);
+            Worker again = application.getBean(WorkerLifecycle.class).worker();
+            assertThat(again).isNotNull();
+            assertThat(client.send(port.request("/hello").build(), BodyHandlers.discarding())
+                            .statusCode())
+                    .isEqualTo(200);
+        }
+    }
+}
