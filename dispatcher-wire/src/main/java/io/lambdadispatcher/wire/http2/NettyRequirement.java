@@ -5,20 +5,25 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Says at startup if a program has brought together another Netty than this one needs. Without it, the program would learn it from a
  * {@link NoSuchMethodError} in the middle of a request. Any thread.
  */
 public final class NettyRequirement {
-    private static final String NEEDED = "4.2.";
+    /** The first whose decoder checks pseudo-headers, which {@link Http2Assembly#publicServer} relies on. */
+    private static final int FIRST_PATCH = 16;
+
+    private static final Pattern LINE = Pattern.compile("4\\.2\\.(\\d{1,6})\\..*");
 
     private NettyRequirement() {}
 
     /**
      * Looks at the versions that Netty's jars name.
      *
-     * @throws IllegalStateException if one of them is not 4.2; the message names it, and where it was found
+     * @throws IllegalStateException if one of them is not 4.2.16 or a newer 4.2; the message names it, and where it was found
      */
     public static void verify() {
         Map<String, String> versions = new TreeMap<>();
@@ -30,15 +35,21 @@ public final class NettyRequirement {
         List<String> others = new ArrayList<>();
         versions.forEach((artifact, version) -> {
             // netty-tcnative has versions of its own.
-            if (!artifact.contains("tcnative") && !version.startsWith(NEEDED)) {
+            if (!artifact.contains("tcnative") && !isNeeded(version)) {
                 others.add(artifact + " " + version);
             }
         });
         if (!others.isEmpty()) {
             throw new IllegalStateException(
-                    "Lambda Dispatcher needs Netty 4.2, found " + String.join(", ", others)
+                    "Lambda Dispatcher needs Netty 4.2." + FIRST_PATCH + " or a newer 4.2, found "
+                            + String.join(", ", others)
                             + " (netty-common from " + source
-                            + "). Import io.netty:netty-bom of a 4.2 version before other BOMs, or exclude what brings the other version");
+                            + "). Import io.netty:netty-bom of such a version before other BOMs, or exclude what brings the other version");
         }
+    }
+
+    private static boolean isNeeded(String version) {
+        Matcher line = LINE.matcher(version);
+        return line.matches() && Integer.parseInt(line.group(1)) >= FIRST_PATCH;
     }
 }

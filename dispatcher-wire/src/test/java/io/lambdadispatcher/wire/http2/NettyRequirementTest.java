@@ -9,7 +9,14 @@ class NettyRequirementTest {
     @Test
     void should_accept_what_we_are_built_with() {
         NettyRequirement.verify();
-        NettyRequirement.verify(Map.of("netty-common", "4.2.7.Final", "netty-tcnative-classes", "2.0.84.Final"), "x");
+        NettyRequirement.verify(Map.of("netty-common", "4.2.16.Final", "netty-tcnative-classes", "2.0.84.Final"), "x");
+    }
+
+    @Test
+    void should_refuse_an_older_patch_of_the_line() {
+        assertThatThrownBy(() -> NettyRequirement.verify(Map.of("netty-common", "4.2.15.Final"), "x"))
+                .hasMessageStartingWith(
+                        "Lambda Dispatcher needs Netty 4.2.16 or a newer 4.2, found netty-common 4.2.15.Final");
     }
 
     @Test
@@ -18,8 +25,9 @@ class NettyRequirementTest {
                         Map.of("netty-buffer", "4.2.18.Final", "netty-codec", "4.1.135.Final"),
                         "file:/lib/netty-common.jar"))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessage("Lambda Dispatcher needs Netty 4.2, found netty-codec 4.1.135.Final (netty-common from"
-                        + " file:/lib/netty-common.jar). Import io.netty:netty-bom of a 4.2 version before other BOMs, or exclude"
-                        + " what brings the other version");
+                .hasMessage(
+                        "Lambda Dispatcher needs Netty 4.2.16 or a newer 4.2, found netty-codec 4.1.135.Final (netty-common from"
+                                + " file:/lib/netty-common.jar). Import io.netty:netty-bom of such a version before other BOMs, or exclude"
+                                + " what brings the other version");
     }
 }

@@ -100,7 +100,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
                         + ".main has returned, expected it to start a web application");
             }
         } catch (InvocationTargetException e) {
-            fail(e.getCause());
+            fail(e.getCause() == null ? e : e.getCause());
         } catch (IllegalAccessException | IllegalStateException e) {
             fail(e);
         }
