@@ -122,8 +122,7 @@ final class DispatcherStarter {
                 : ListenerOptions.tls(
                         host,
                         port,
-                        new TlsOptions(
-                                readable(files + ".certificate", certificate), readable(files + ".key", key), null));
+                        TlsOptions.of(readable(files + ".certificate", certificate), readable(files + ".key", key)));
         require(!listener.address().isUnresolved(), property + ".host", host, "a host name or an IP address");
         return listener;
     }

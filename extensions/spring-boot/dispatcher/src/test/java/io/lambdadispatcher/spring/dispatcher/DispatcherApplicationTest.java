@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
@@ -25,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -59,8 +62,8 @@ class DispatcherApplicationTest {
         DispatcherObserver seen() {
             return new DispatcherObserver() {
                 @Override
-                public void onExchangeEnd(ExchangeEnd end) {
-                    seen.add("first " + end.function());
+                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                    return end -> seen.add("first " + end.function());
                 }
             };
         }
@@ -69,8 +72,8 @@ class DispatcherApplicationTest {
         DispatcherObserver seenToo() {
             return new DispatcherObserver() {
                 @Override
-                public void onExchangeEnd(ExchangeEnd end) {
-                    seen.add("second " + end.function());
+                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                    return end -> seen.add("second " + end.function());
                 }
             };
         }

@@ -2,8 +2,8 @@ package io.lambdadispatcher.spring.worker;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;

@@ -1,9 +1,9 @@
 package io.lambdadispatcher.spring.worker;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.WorkerSummary;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
