@@ -11,12 +11,15 @@ record ObserverList(List<DispatcherObserver> all) implements DispatcherObserver 
         all = List.copyOf(all);
     }
 
+    /** For each request, so without an iterator. */
     @Override
     public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
         Consumer<ExchangeEnd> listeners = null;
-        for (DispatcherObserver observer : all) {
-            Consumer<ExchangeEnd> next = observer.onExchangeStart(start);
-            listeners = listeners == null || next == null ? (next == null ? listeners : next) : listeners.andThen(next);
+        for (int i = 0; i < all.size(); i++) {
+            Consumer<ExchangeEnd> next = all.get(i).onExchangeStart(start);
+            if (next != null) {
+                listeners = listeners == null ? next : listeners.andThen(next);
+            }
         }
         return listeners;
     }
