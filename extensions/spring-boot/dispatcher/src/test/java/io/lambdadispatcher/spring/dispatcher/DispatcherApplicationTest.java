@@ -33,6 +33,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -169,5 +170,11 @@ class DispatcherApplicationTest {
         end.join(60_000);
         assertThat(end.isAlive()).isFalse();
         worker.close();
+    }
+
+    /** A controller may dispatch as long as it is called. */
+    @Test
+    void should_start_before_the_web_server_and_close_after_it() {
+        assertThat(DispatcherLifecycle.PHASE).isLessThan(WebServerApplicationContext.START_STOP_LIFECYCLE_PHASE);
     }
 }

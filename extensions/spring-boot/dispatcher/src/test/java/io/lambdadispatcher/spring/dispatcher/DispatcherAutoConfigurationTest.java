@@ -7,22 +7,32 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 class DispatcherAutoConfigurationTest {
     private static final String SECRET = "lambda-dispatcher.workers.secret=a secret for tests only";
@@ -120,6 +130,62 @@ class DispatcherAutoConfigurationTest {
                 });
     }
 
+    /** What docs/SPRING_BOOT.md shows. */
+    @Configuration(proxyBeanMethods = false)
+    static class Page {
+        // tag::customizer
+        @Bean
+        DispatcherCustomizer limits() {
+            return builder -> builder.limits(
+                    HttpLimits.builder().writeTimeout(Duration.ofSeconds(5)).build());
+        }
+        // end::customizer
+
+        // tag::health
+        @Bean
+        HealthIndicator dispatcherHealth(Dispatcher dispatcher) {
+            return () -> (dispatcher.isReady() ? Health.up() : Health.down()).build();
+        }
+        // end::health
+    }
+
+    @Test
+    void should_run_what_the_page_shows() {
+        runner.withUserConfiguration(Page.class)
+                .run(context -> assertThat(context.getBean("dispatcherHealth", HealthIndicator.class)
+                                .health()
+                                .getStatus())
+                        .isEqualTo(Status.DOWN));
+    }
+
+    @Test
+    void should_be_what_the_page_shows() throws IOException {
+        Path top = Path.of("../../..");
+        List<String> shown = Pattern.compile("(?s)```\\w+\n(.*?)```")
+                .matcher(Files.readString(top.resolve("docs/SPRING_BOOT.md")))
+                .results()
+                .map(block -> unindented(block.group(1)))
+                .toList();
+        String own =
+                Files.readString(Path.of("src/test/java", getClass().getName().replace('.', '/') + ".java"));
+        assertThat(shown)
+                .contains(
+                        unindented(tagged(own, "customizer")),
+                        unindented(tagged(own, "health")),
+                        unindented(tagged(Files.readString(top.resolve("it/consumers/boot/pom.xml")), "bom")),
+                        unindented(Files.readString(
+                                top.resolve("examples/spring-boot-dispatcher/src/main/resources/application.yaml"))));
+    }
+
+    private static String unindented(String text) {
+        return text.replaceAll("\\s+", " ").strip();
+    }
+
+    private static String tagged(String source, String tag) {
+        String lines = source.substring(source.indexOf("tag::" + tag), source.indexOf("end::" + tag));
+        return lines.substring(lines.indexOf('\n'), lines.lastIndexOf('\n'));
+    }
+
     /** Nothing is invoked, because the minimum is 0 and there are no requests. */
     @Test
     void should_launch_workers_on_lambda_when_a_lambda_function_is_named() {
@@ -135,7 +201,7 @@ class DispatcherAutoConfigurationTest {
     void should_leave_a_dispatcher_of_the_application_alone() {
         Supplier<Dispatcher> own = () -> Dispatcher.builder()
                 .function(FunctionOptions.of("own"))
-                .workerListener(io.lambdadispatcher.core.options.ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .start();
         empty.withBean(Dispatcher.class, own)
                 .run(context -> assertThat(context.getBean(Dispatcher.class).pools())

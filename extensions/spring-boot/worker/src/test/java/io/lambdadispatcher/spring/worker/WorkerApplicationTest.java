@@ -2,6 +2,8 @@ package io.lambdadispatcher.spring.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.Worker;
 import java.io.BufferedReader;
 import java.io.InputStream;
@@ -11,8 +13,10 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -168,5 +172,33 @@ class WorkerApplicationTest {
                             .statusCode())
                     .isEqualTo(200);
         }
+    }
+
+    /** Its exit code tells the dispatcher how the worker that it has launched ended. */
+    @Test
+    void should_end_the_process_with_the_worker_when_a_dispatcher_has_launched_it() throws Exception {
+        assertThat(exitCode(TestPort.SECRET)).isZero();
+        assertThat(exitCode("another secret for tests")).isEqualTo(1);
+    }
+
+    private int exitCode(String secret) throws Exception {
+        CompletableFuture<Integer> exit = new CompletableFuture<>();
+        byte[] key = LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), "shop");
+        String token = new LaunchToken("shop", "launched", Instant.now().plusSeconds(60)).sign(key);
+        String payload = """
+                {"protocolVersion":1,"function":"shop","workerId":"launched","token":"%s","addresses":["%s"]}""".formatted(token, port.workerAddress());
+        ConfigurableApplicationContext application = run("lambda-dispatcher.worker.enabled=false");
+        WorkerProperties none = new WorkerProperties(
+                true, List.of(), null, null, null, null, null, null, null, null, null, null, null, null);
+        WorkerLifecycle lifecycle = new WorkerLifecycle(
+                application, new WorkerSettings(none, Map.of("LAMBDA_DISPATCHER_PAYLOAD", payload)), exit::complete);
+        lifecycle.start();
+        Worker worker = lifecycle.worker();
+        if (worker != null) {
+            worker.ready().thenAccept(ready -> ready.drain(DrainReason.IDLE));
+        }
+        int code = exit.get(60, TimeUnit.SECONDS);
+        assertThat(application.isActive()).isFalse();
+        return code;
     }
 }
