@@ -2,6 +2,8 @@ package io.lambdadispatcher.spring.dispatcher;
 
 import io.lambdadispatcher.core.Dispatcher;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
@@ -24,6 +26,7 @@ final class DispatcherLifecycle implements SmartLifecycle {
     private final ObjectProvider<Dispatcher> source;
     private final Duration grace;
     private volatile @Nullable Dispatcher running;
+    private volatile boolean closed;
 
     DispatcherLifecycle(ObjectProvider<Dispatcher> source, Duration grace) {
         this.source = source;
@@ -52,29 +55,37 @@ final class DispatcherLifecycle implements SmartLifecycle {
         return running != null;
     }
 
-    /** The bean is lazy: it starts here, unless another bean has needed it before. */
+    /**
+     * The bean is lazy: it starts here, unless another bean has needed it before.
+     *
+     * @throws IllegalStateException if it has been closed
+     */
     @Override
     public void start() {
+        if (closed) {
+            throw new IllegalStateException(
+                    "the dispatcher has been closed and cannot start again, expected a new application context");
+        }
         running = source.getObject();
     }
 
     @Override
     public void stop() {
-        Dispatcher dispatcher = running;
-        running = null;
-        if (dispatcher != null) {
-            dispatcher.close(grace).toCompletableFuture().join();
-        }
+        close().toCompletableFuture().join();
     }
 
     @Override
     public void stop(Runnable callback) {
+        close().thenRun(callback);
+    }
+
+    private CompletionStage<Void> close() {
         Dispatcher dispatcher = running;
-        running = null;
         if (dispatcher == null) {
-            callback.run();
-        } else {
-            dispatcher.close(grace).thenRun(callback);
+            return CompletableFuture.completedFuture(null);
         }
+        running = null;
+        closed = true;
+        return dispatcher.close(grace);
     }
 }

@@ -71,7 +71,8 @@ final class DispatcherStarter {
                 "function.name",
                 "not set",
                 "the name of a function, or a bean of FunctionOptions");
-        boolean selfLaunched = functions.values().stream().anyMatch(function -> function.maxWorkers() == 0)
+        boolean selfLaunched = functions.values().stream()
+                        .anyMatch(function -> function.maxWorkers() == 0 && function.lambda() == null)
                 || beans.stream().anyMatch(function -> function.capacity().maxWorkers() == 0);
         require(
                 !selfLaunched || properties.workers().secret() != null,

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.spring.dispatcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
@@ -61,6 +62,16 @@ class DispatcherAutoConfigurationTest {
     }
 
     @Test
+    void should_say_that_a_closed_dispatcher_cannot_start_again() {
+        runner.run(context -> {
+            context.stop();
+            assertThatThrownBy(context::start)
+                    .hasRootCauseMessage("the dispatcher has been closed and cannot start again, expected a new"
+                            + " application context");
+        });
+    }
+
+    @Test
     void should_start_nothing_when_disabled() {
         empty.withPropertyValues("lambda-dispatcher.enabled=false")
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(Dispatcher.class));
@@ -98,7 +109,8 @@ class DispatcherAutoConfigurationTest {
                         .rootCause()
                         .hasMessage("lambda-dispatcher.workers.secret is not set, expected at least 16 random bytes,"
                                 + " because workers launch themselves"));
-        runner.withClassLoader(new FilteredClassLoader(LambdaLauncher.class))
+        empty.withPropertyValues(NAME)
+                .withClassLoader(new FilteredClassLoader(LambdaLauncher.class))
                 .withPropertyValues("lambda-dispatcher.function.lambda=shop")
                 .run(context -> assertThat(context)
                         .getFailure()
