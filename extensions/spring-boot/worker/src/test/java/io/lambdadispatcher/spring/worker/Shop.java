@@ -15,14 +15,23 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.multipart.MultipartFile;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import org.springframework.web.socket.TextMessage;
+import org.springframework.web.socket.WebSocketSession;
+import org.springframework.web.socket.config.annotation.EnableWebSocket;
+import org.springframework.web.socket.config.annotation.WebSocketConfigurer;
+import org.springframework.web.socket.config.annotation.WebSocketHandlerRegistry;
+import org.springframework.web.socket.handler.TextWebSocketHandler;
 
 /** An application of Spring MVC that knows nothing of the dispatcher. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
+@EnableWebSocket
 @RestController
-public class Shop {
+public class Shop implements WebSocketConfigurer {
     /** How many slow requests have arrived. */
     static final AtomicInteger SLOW = new AtomicInteger();
 
@@ -35,6 +44,24 @@ public class Shop {
 
     public static void main(String[] args) {
         SpringApplication.run(Shop.class, args);
+    }
+
+    /** Says everything twice. */
+    @Override
+    public void registerWebSocketHandlers(WebSocketHandlerRegistry registry) {
+        registry.addHandler(
+                new TextWebSocketHandler() {
+                    @Override
+                    protected void handleTextMessage(WebSocketSession session, TextMessage message) throws IOException {
+                        session.sendMessage(new TextMessage(message.getPayload() + message.getPayload()));
+                    }
+                },
+                "/twice");
+    }
+
+    @PostMapping("/uploads")
+    String upload(@RequestParam MultipartFile file) {
+        return file.getOriginalFilename() + " " + file.getSize();
     }
 
     @GetMapping("/hello")

@@ -8,10 +8,12 @@ import io.lambdadispatcher.worker.Worker;
 import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.WebSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -109,6 +112,39 @@ class WorkerApplicationTest {
                     BodyHandlers.ofByteArray());
             assertThat(echo.statusCode()).isEqualTo(200);
             assertThat(echo.body()).isEqualTo(body);
+        }
+    }
+
+    @Test
+    void should_take_an_upload_and_open_a_websocket() throws Exception {
+        try (ConfigurableApplicationContext application = run()) {
+            port.awaitWorkers(1);
+            assertThat(application.isActive()).isTrue();
+            String form =
+                    "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n12345\r\n--b--\r\n";
+            HttpResponse<String> upload = client.send(
+                    port.request("/uploads")
+                            .header("content-type", "multipart/form-data; boundary=b")
+                            .POST(BodyPublishers.ofString(form))
+                            .build(),
+                    BodyHandlers.ofString());
+            assertThat(upload.body()).isEqualTo("a.txt 5");
+
+            CompletableFuture<String> heard = new CompletableFuture<>();
+            WebSocket.Listener listener = new WebSocket.Listener() {
+                @Override
+                public CompletionStage<?> onText(WebSocket socket, CharSequence text, boolean last) {
+                    heard.complete(text.toString());
+                    return WebSocket.Listener.super.onText(socket, text, last);
+                }
+            };
+            URI twice =
+                    URI.create(port.request("/twice").build().uri().toString().replace("http:", "ws:"));
+            WebSocket socket =
+                    client.newWebSocketBuilder().buildAsync(twice, listener).get(60, TimeUnit.SECONDS);
+            socket.sendText("tick", true).get(60, TimeUnit.SECONDS);
+            assertThat(heard.get(60, TimeUnit.SECONDS)).isEqualTo("ticktick");
+            socket.sendClose(WebSocket.NORMAL_CLOSURE, "").get(60, TimeUnit.SECONDS);
         }
     }
 
