@@ -2,9 +2,9 @@ package io.lambdadispatcher.spring.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainReason;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
