@@ -1,7 +1,7 @@
 package com.example.inference;
 
-import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
