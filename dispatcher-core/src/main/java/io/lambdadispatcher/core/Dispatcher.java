@@ -221,7 +221,7 @@ public final class Dispatcher implements AutoCloseable {
         return clients(null, secure ? "https" : "http");
     }
 
-    /** @throws IllegalStateException if the program runs with another Netty than 4.2 */
+    /** @throws IllegalStateException without Netty 4.2.16 or a newer 4.2 */
     public static Builder builder() {
         NettyRequirement.verify();
         return new Builder();

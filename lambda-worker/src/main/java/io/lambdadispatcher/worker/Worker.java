@@ -74,7 +74,7 @@ public final class Worker implements AutoCloseable {
      * Prepares threads and TLS, but dials nothing yet. The deadline counts from here.
      *
      * @throws IllegalArgumentException if TLS cannot be set up as configured
-     * @throws IllegalStateException if the program runs with another Netty version than 4.2
+     * @throws IllegalStateException without Netty 4.2.16 or a newer 4.2
      */
     public Worker(WorkerConfig config, Handler handler) {
         NettyRequirement.verify();
