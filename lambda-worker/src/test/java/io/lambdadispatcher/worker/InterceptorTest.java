@@ -20,6 +20,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -149,6 +150,35 @@ class InterceptorTest {
             ScriptedStream stream = harness.stream();
             stream.request(get("/"), 0, true);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+        }
+    }
+
+    @Test
+    void should_fail_the_request_if_there_is_no_interceptor_to_be_had() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        Handler handler = new Handler() {
+            @Override
+            public void handle(Request request, Response response) {
+                response.respond(200, "served");
+            }
+
+            @Override
+            public HandlerInterceptor interceptor() {
+                return switch (asked.getAndIncrement()) {
+                    case 0 -> throw new IllegalStateException("none");
+                    case 1 -> null;
+                    default -> HandlerInterceptor.NONE;
+                };
+            }
+        };
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            for (int i = 0; i < 2; i++) {
+                stream.request(get("/"), 0, true);
+                assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+            }
+            stream.request(get("/"), 0, true);
+            assertThat(stream.gather().status()).isEqualTo("200");
         }
     }
 

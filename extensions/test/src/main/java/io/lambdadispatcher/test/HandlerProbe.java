@@ -145,7 +145,12 @@ public final class HandlerProbe {
         }
 
         void handle(Handler handler) {
-            interceptor = handler.interceptor();
+            try {
+                interceptor = Objects.requireNonNull(handler.interceptor(), "interceptor()");
+            } catch (Throwable e) {
+                answer.completeExceptionally(e);
+                return;
+            }
             guarded(() -> {
                 handler.handle(this, this);
                 if (cancelWith != null && !answer.isDone()) {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.internal.exchange;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,9 +21,15 @@ public final class Interception {
         this.request = request;
     }
 
-    /** Returns {@code null} if there is no interceptor, because most handlers have none. */
+    /**
+     * Returns {@code null} if there is no interceptor, because most handlers have none.
+     *
+     * @throws NullPointerException if the handler has returned {@code null} as its interceptor
+     */
     public static @Nullable Interception of(HandlerInterceptor interceptor, Request request) {
-        return interceptor == HandlerInterceptor.NONE ? null : new Interception(interceptor, request);
+        return interceptor == HandlerInterceptor.NONE
+                ? null
+                : new Interception(Objects.requireNonNull(interceptor, "interceptor()"), request);
     }
 
     /**

@@ -106,7 +106,12 @@ final class ServedExchange {
     }
 
     void handle(Handler handler) {
-        interception = Interception.of(handler.interceptor(), request);
+        try {
+            interception = Interception.of(handler.interceptor(), request);
+        } catch (Throwable e) {
+            onHandlerThrew(e);
+            return;
+        }
         try (Scope scope = enter()) {
             if (tunnelAsked && !handler.servesTunnels()) {
                 response.respond(
