@@ -349,8 +349,8 @@ def complaints(result, options):
         found.append(f"{result['failed']} of {result['asked']} requests of the other client failed: {result['failures']}")
     if result["p99"] is None or result["p99"] >= options.p99:
         found.append(f"p99 {shown(result['p99'])} ms, expected less than {options.p99:g}")
-    if result["launches"] and not set(result["attacks"]) & hostile.WHOLE_REQUESTS:
-        found.append(f"{result['launches']} workers were launched")
+    if result["launches"] > options.launches and not set(result["attacks"]) & hostile.WHOLE_REQUESTS:
+        found.append(f"{result['launches']} workers were launched, expected at most {options.launches}")
     if result["lost"]:
         found.append(f"{result['lost']} worker connections were lost")
     if options.memory:
@@ -387,6 +387,7 @@ def parse():
     parser.add_argument("--jvm-flags", default="", help="flags of the dispatcher's JVM")
     parser.add_argument("--setting", action="append", default=[], metavar="--NAME=VALUE", help="a setting of the dispatcher; may be repeated")
     parser.add_argument("--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="the launch script of another checkout, to compare")
+    parser.add_argument("--launches", type=int, default=0, metavar="N", help="workers that an attack by unfinished requests may launch")
     parser.add_argument("--p99", type=float, default=50, metavar="MS")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
