@@ -8,7 +8,7 @@
 Starts `./dispatcher demo` for each, with up to six local workers, of which it needs one, and lets it serve others for a moment. While an attack
 runs, a client at another address asks for /ping 20 times a second, by turns over a kept HTTP/1.1 connection, a new one and HTTP/2, and for an image
 every second. The exit code is 1 if one of its requests failed, if the p99 of /ping was 50 ms (--p99) or more, if a worker connection was lost, or if
-workers were launched because of an attack by unfinished requests. Whole requests are served like any others, and workers are launched for them.
+more workers (--launches) were launched because of an attack by unfinished requests. Whole requests are served like any others, and workers are launched for them.
 With --memory the dispatcher without its workers is in a control group with so many MiB of memory (needs root and cgroup v1 or v2), and it is a
 failure if its memory grows in the second half. Attackers run at the lowest priority, because on a machine of a few cores the scheduler would be
 measured otherwise, and workers at a lower one than the dispatcher: on Lambda they have processors of their own.
