@@ -44,7 +44,7 @@ public final class ConnectionKeeper {
 
     private static final long FIRST_WAIT_MILLIS = 100;
     private static final long MOST_WAIT_MILLIS = 10_000;
-    private static final String AGENT = "lambda-dispatcher-java/0.1.0";
+    private static final String AGENT = "lambda-dispatcher-java/0.1.0-SNAPSHOT";
 
     private static final Logger log = LoggerFactory.getLogger(ConnectionKeeper.class);
 
