@@ -64,7 +64,10 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     public void request(long n) {
         exchange.onLoop(() -> {
             if (n <= 0) {
-                end(new IllegalArgumentException("request(" + n + "), expected more than 0"));
+                // The response may have ended, and only the subscriber has not taken all of it.
+                ended = true;
+                error = new IllegalArgumentException("request(" + n + "), expected more than 0");
+                deliver();
                 exchange.cancel();
                 return;
             }
