@@ -41,6 +41,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
@@ -494,6 +495,11 @@ public final class Dispatcher implements AutoCloseable {
         public Builder secret(byte[] bytes) {
             secret = bytes.clone();
             return this;
+        }
+
+        /** Sets the UTF-8 bytes of {@code text} with {@link #secret(byte[])}. */
+        public Builder secret(String text) {
+            return secret(text.getBytes(StandardCharsets.UTF_8));
         }
 
         /**

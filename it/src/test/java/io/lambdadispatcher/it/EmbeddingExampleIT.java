@@ -13,7 +13,6 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.test.TestDispatcher;
 import io.lambdadispatcher.worker.Worker;
-import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -32,7 +31,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -52,18 +50,11 @@ class EmbeddingExampleIT {
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("greeter"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0)) // where workers dial in
-                .secret(SECRET.getBytes(StandardCharsets.UTF_8)) // authenticates workers
+                .secret(SECRET) // authenticates workers
                 .start();
 
         Handler handler = (request, response) -> response.respond(200, "hello from " + request.path());
-        Worker worker = new Worker(
-                        WorkerConfig.builder(
-                                        "greeter",
-                                        "worker-1",
-                                        new Credential.Secret(SECRET),
-                                        List.of(dispatcher.workerAddress()))
-                                .build(),
-                        handler)
+        Worker worker = new Worker(WorkerConfig.of("greeter", SECRET, dispatcher.workerAddress()), handler)
                 .start(); // in real life in another process, or in a Lambda
 
         DispatchResponse response = dispatcher
@@ -85,17 +76,11 @@ class EmbeddingExampleIT {
         try (Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("greeter"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+                .secret(SECRET)
                 .eventLoopGroup(loops)
                 .start()) {
             Worker worker = new Worker(
-                            WorkerConfig.builder(
-                                            "greeter",
-                                            "worker-1",
-                                            new Credential.Secret(SECRET),
-                                            List.of(dispatcher.workerAddress()))
-                                    .build(),
-                            (request, response) -> {
+                            WorkerConfig.of("greeter", SECRET, dispatcher.workerAddress()), (request, response) -> {
                                 response.head(204);
                                 response.end();
                             })
@@ -141,12 +126,10 @@ class EmbeddingExampleIT {
                 // end::metrics
                 .function(FunctionOptions.of("hello"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+                .secret(SECRET)
                 .start();
         metrics.watch(dispatcher);
-        WorkerConfig config = WorkerConfig.builder(
-                        "hello", "worker-1", new Credential.Secret(SECRET), List.of(dispatcher.workerAddress()))
-                .build();
+        WorkerConfig config = WorkerConfig.of("hello", SECRET, dispatcher.workerAddress());
         Handler handler = (request, response) -> request.body()
                 .readAll(1000, body -> response.respond(200, request.header("Content-Type") + " " + body.length));
         try (Worker worker = new Worker(config, handler).start()) {
@@ -206,10 +189,9 @@ class EmbeddingExampleIT {
         String page = Files.readString(top.resolve("docs/EMBEDDING.md"));
         String source =
                 Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/EmbeddingExampleIT.java"));
-        Path plain = top.resolve("it/consumers/plain");
-        String hello = Files.readString(plain.resolve("src/main/java/com/example/Hello.java"));
-        assertThat(blocks(page)).contains(unindented(tagged(Files.readString(plain.resolve("pom.xml")), "bom")));
-        assertThat(blocks(page)).contains(unindented(hello.substring(hello.indexOf("public final class"))));
+        for (String file : List.of("pom.xml", "src/main/java/com/example/Hello.java")) {
+            assertThat(blocks(page)).contains(unindented(Files.readString(top.resolve("it/consumers/plain/" + file))));
+        }
         String orders = Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/Orders.java"));
         assertThat(blocks(page)).contains(unindented(tagged(orders, "orders") + " // ... } }"));
         for (String tag : List.of("dispatch", "launching")) {

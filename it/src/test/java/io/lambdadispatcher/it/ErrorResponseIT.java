@@ -7,7 +7,6 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorPage;
 import io.lambdadispatcher.worker.Worker;
-import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.io.InputStream;
 import java.net.Socket;
@@ -16,7 +15,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
@@ -99,12 +97,7 @@ class ErrorResponseIT {
     void should_give_a_request_an_id_unless_it_has_one() throws Exception {
         try (Rig rig = rig(ErrorRenderer.problemJson());
                 Worker worker = new Worker(
-                                WorkerConfig.builder(
-                                                "demo",
-                                                "w-1",
-                                                new Credential.Secret(Rig.SECRET),
-                                                List.of(rig.dispatcher.workerAddress()))
-                                        .build(),
+                                WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()),
                                 (request, response) -> response.respond(200, request.header(ID)))
                         .start()) {
             for (Version version : Version.values()) {

@@ -36,7 +36,6 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -140,7 +139,7 @@ class MisuseIT {
                 .limits(HttpLimits.builder()
                         .writeTimeout(Duration.ofMillis(500))
                         .build())
-                .secret(SECRET.getBytes(StandardCharsets.UTF_8));
+                .secret(SECRET);
     }
 
     private static Dispatcher dispatcher(Function<Dispatcher.Builder, Dispatcher.Builder> change) {
@@ -148,7 +147,7 @@ class MisuseIT {
     }
 
     private static WorkerConfig.Builder config(Dispatcher to) {
-        return WorkerConfig.builder("f", "w", new Credential.Secret(SECRET), List.of(to.workerAddress()))
+        return WorkerConfig.builder("f", new Credential.Secret(SECRET), List.of(to.workerAddress()))
                 .connections(1)
                 .streams(50);
     }
@@ -488,6 +487,14 @@ class MisuseIT {
                     .thenAccept(response -> response.body().subscribe(collecting));
             return told(collecting.end.handle((end, error) -> error).get(WAIT_SECONDS, TimeUnit.SECONDS));
         });
+        requesting.put("`request(0)` by a subscriber, when the whole response has arrived", () -> {
+            DispatchResponse response =
+                    send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
+            TimeUnit.MILLISECONDS.sleep(200);
+            Collecting collecting = new Collecting(0);
+            response.body().subscribe(collecting);
+            return told(collecting.end.handle((end, error) -> error).get(WAIT_SECONDS, TimeUnit.SECONDS));
+        });
         requesting.put("a body that is read twice", () -> {
             DispatchResponse response =
                     send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
@@ -529,9 +536,11 @@ class MisuseIT {
         });
         requesting.put("no worker is there", () -> {
             try (Dispatcher alone = dispatcher(builder -> builder)) {
+                log.lines.clear();
                 return "isReady() is " + alone.isReady() + "; "
                         + answer(alone.dispatch(DispatchRequest.get("/ok").build())
-                                .toCompletableFuture());
+                                .toCompletableFuture())
+                        + "; log: " + log.lines.peek();
             }
         });
         requesting.put("a request after `close`", () -> {
@@ -783,7 +792,7 @@ class MisuseIT {
                 () -> atCall(() -> new Worker(config(own()).build(), null)));
         working.put(
                 "no address",
-                () -> atCall(() -> WorkerConfig.builder("f", "w", new Credential.Secret(SECRET), List.of())
+                () -> atCall(() -> WorkerConfig.builder("f", new Credential.Secret(SECRET), List.of())
                         .build()));
         working.put("`streams(0)`", () -> atCall(() -> config(own()).streams(0).build()));
         working.put("`start` twice", () -> {
@@ -807,18 +816,15 @@ class MisuseIT {
         working.put(
                 "a wrong secret",
                 () -> reason(WorkerConfig.builder(
-                        "f",
-                        "w2",
-                        new Credential.Secret("another secret of 16 bytes"),
-                        List.of(own().workerAddress()))));
+                        "f", new Credential.Secret("another secret of 16 bytes"), List.of(own().workerAddress()))));
         working.put(
                 "a function that does not exist",
-                () -> reason(WorkerConfig.builder(
-                        "typo", "w2", new Credential.Secret(SECRET), List.of(own().workerAddress()))));
+                () -> reason(
+                        WorkerConfig.builder("typo", new Credential.Secret(SECRET), List.of(own().workerAddress()))));
         working.put("a public port instead of the worker port", () -> {
             try (Dispatcher open = dispatcher(builder -> builder.publicListener(ANY_PORT))) {
                 InetSocketAddress address = open.publicAddresses().get(0);
-                return reason(WorkerConfig.builder("f", "w2", new Credential.Secret(SECRET), List.of(address)))
+                return reason(WorkerConfig.builder("f", new Credential.Secret(SECRET), List.of(address)))
                         .replace(Integer.toString(address.getPort()), "8080");
             }
         });
@@ -826,7 +832,6 @@ class MisuseIT {
             log.lines.clear();
             String reason = reason(WorkerConfig.builder(
                             "f",
-                            "w2",
                             new Credential.Secret(SECRET),
                             List.of(InetSocketAddress.createUnresolved("no-such-host.invalid", 9000)))
                     .loneTimeout(Duration.ofSeconds(1)));
@@ -835,7 +840,8 @@ class MisuseIT {
     }
 
     private static Worker worker(Dispatcher to, @Nullable Handler handler, String id) {
-        WorkerConfig config = WorkerConfig.builder("f", id, new Credential.Secret(SECRET), List.of(to.workerAddress()))
+        WorkerConfig config = WorkerConfig.builder("f", new Credential.Secret(SECRET), List.of(to.workerAddress()))
+                .workerId(id)
                 .build();
         Worker started = new Worker(config, handler == null ? (request, response) -> {} : handler).start();
         started.ready()

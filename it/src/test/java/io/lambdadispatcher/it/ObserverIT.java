@@ -10,14 +10,12 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.worker.Worker;
-import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.http.HttpClient.Version;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -56,11 +54,8 @@ class ObserverIT {
             builder -> builder.router(head -> head.path().toString().equals("/lost") ? null : "demo"));
 
     private final Worker worker = new Worker(
-                    WorkerConfig.builder(
-                                    "demo",
-                                    "w-1",
-                                    new Credential.Secret(Rig.SECRET),
-                                    List.of(rig.dispatcher.workerAddress()))
+                    WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()
+                            .workerId("w-1")
                             .build(),
                     (request, response) -> response.respond(200, "hello"))
             .start();

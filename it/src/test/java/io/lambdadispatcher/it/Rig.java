@@ -81,7 +81,7 @@ final class Rig implements AutoCloseable {
                                 workerTls
                                         ? ListenerOptions.tls("127.0.0.1", 0, mutualTls)
                                         : ListenerOptions.plain("127.0.0.1", 0))
-                        .secret(SECRET.getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                        .secret(SECRET)
                         .observer(observer)
                         .liveness(Duration.ofSeconds(2), Duration.ofSeconds(30)))
                 .start();

@@ -36,7 +36,8 @@ public final class Harness implements AutoCloseable {
 
     public Harness(ScriptedDispatcher dispatcher, Handler handler, UnaryOperator<WorkerConfig.Builder> change) {
         this.dispatcher = dispatcher;
-        WorkerConfig.Builder config = WorkerConfig.builder("f", "w1", SECRET, List.of(dispatcher.address()))
+        WorkerConfig.Builder config = WorkerConfig.builder("f", SECRET, List.of(dispatcher.address()))
+                .workerId("w1")
                 .connections(1)
                 .streams(1);
         // A lambda of a test may be asked for a tunnel.

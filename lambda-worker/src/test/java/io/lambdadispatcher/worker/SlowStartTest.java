@@ -178,7 +178,8 @@ class SlowStartTest {
 
     private static Duration deadline(long payloadMillis, long waitedMillis, int remainingMillis) {
         WorkerConfig config = WorkerConfig.builder(
-                        "f", "w1", new Credential.Token("t"), List.of(InetSocketAddress.createUnresolved("h", 1)))
+                        "f", new Credential.Token("t"), List.of(InetSocketAddress.createUnresolved("h", 1)))
+                .workerId("w1")
                 .deadline(Duration.ofMillis(payloadMillis))
                 .build();
         return LambdaHandler.withDeadline(config, Duration.ofMillis(waitedMillis), remainingMillis)

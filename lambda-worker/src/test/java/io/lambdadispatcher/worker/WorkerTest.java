@@ -94,7 +94,8 @@ class WorkerTest {
                 Harness harness = new Harness(
                         first,
                         new PongHandler(),
-                        c -> WorkerConfig.builder("f", "w1", Harness.SECRET, List.of(first.address(), other.address()))
+                        c -> WorkerConfig.builder("f", Harness.SECRET, List.of(first.address(), other.address()))
+                                .workerId("w1")
                                 .connections(4)
                                 .streams(1))) {
             for (int i = 0; i < 2; i++) {
@@ -250,7 +251,8 @@ class WorkerTest {
     void should_end_when_launched_and_alone_for_too_long() throws Exception {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
             WorkerConfig config = WorkerConfig.builder(
-                            "f", "w1", new Credential.Token("v1.a.b.c.d"), List.of(dispatcher.address()))
+                            "f", new Credential.Token("v1.a.b.c.d"), List.of(dispatcher.address()))
+                    .workerId("w1")
                     .idleTimeout(Duration.ZERO)
                     .drainGrace(Duration.ofSeconds(1))
                     .loneTimeout(Duration.ofMillis(300))

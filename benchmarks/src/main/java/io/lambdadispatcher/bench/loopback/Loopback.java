@@ -28,7 +28,6 @@ import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.netty.util.AsciiString;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -57,7 +56,7 @@ final class Loopback implements AutoCloseable {
                 .function(FunctionOptions.of("ping"))
                 .publicListener(listener)
                 .workerListener(listener)
-                .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+                .secret(SECRET)
                 .transport(sockets.transport())
                 .eventLoops(1)
                 // The client begins a request before its HTTP/2 codec has noticed the end of the one before.
@@ -92,7 +91,8 @@ final class Loopback implements AutoCloseable {
     private WorkerConfig workerConfig(@Nullable X509Bundle certificate) {
         InetSocketAddress address = InetSocketAddress.createUnresolved(
                 HOST, dispatcher.workerAddress().getPort());
-        return WorkerConfig.builder("ping", "worker", new Credential.Secret(SECRET), List.of(address))
+        return WorkerConfig.builder("ping", new Credential.Secret(SECRET), List.of(address))
+                .workerId("worker")
                 .connections(1)
                 .streams(STREAMS)
                 .tls(certificate == null ? null : WorkerTls.pemText(certificate.getCertificatePathPEM()))

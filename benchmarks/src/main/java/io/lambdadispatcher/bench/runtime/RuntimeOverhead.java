@@ -8,7 +8,6 @@ import io.lambdadispatcher.worker.WorkerMain;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -44,7 +43,7 @@ public final class RuntimeOverhead {
                     .function(FunctionOptions.of("demo"))
                     .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                     .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                    .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+                    .secret(SECRET)
                     .eventLoops(1)
                     .start();
             ProcessBuilder builder = new ProcessBuilder(JAVA, "-Xmx256m", "-cp", PATH, WorkerMain.class.getName())

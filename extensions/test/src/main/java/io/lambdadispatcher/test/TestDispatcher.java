@@ -9,13 +9,10 @@ import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
-import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -43,17 +40,9 @@ public final class TestDispatcher implements AutoCloseable {
                         .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                         .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                         .eventLoops(1)
-                        .secret(SECRET.getBytes(StandardCharsets.UTF_8)))
+                        .secret(SECRET))
                 .start();
-        worker = new Worker(
-                        WorkerConfig.builder(
-                                        FUNCTION,
-                                        "worker-1",
-                                        new Credential.Secret(SECRET),
-                                        List.of(dispatcher.workerAddress()))
-                                .build(),
-                        handler)
-                .start();
+        worker = new Worker(WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()), handler).start();
         try {
             await(worker.ready());
         } catch (RuntimeException e) {

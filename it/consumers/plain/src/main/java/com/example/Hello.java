@@ -4,26 +4,21 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.worker.Worker;
-import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
 
 public final class Hello {
-    private static final String SECRET = "at least sixteen bytes";
+    private static final String SECRET = "take-32-random-bytes-for-this";
 
     public static void main(String[] args) {
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("hello"))
                 .publicListener(ListenerOptions.plain("127.0.0.1", 8080)) // clients
                 .workerListener(ListenerOptions.plain("127.0.0.1", 8444)) // workers dial in here
-                .secret(SECRET.getBytes(StandardCharsets.UTF_8)) // authenticates workers
+                .secret(SECRET) // authenticates workers
                 .start();
 
         // In production, the worker is another process, or an AWS Lambda function.
-        WorkerConfig config = WorkerConfig.builder(
-                        "hello", "worker-1", new Credential.Secret(SECRET), List.of(dispatcher.workerAddress()))
-                .build();
+        WorkerConfig config = WorkerConfig.of("hello", SECRET, dispatcher.workerAddress());
         Worker worker = new Worker(config, (request, response) -> response.respond(200, "hello\n")).start();
 
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {

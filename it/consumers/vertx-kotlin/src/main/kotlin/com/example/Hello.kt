@@ -6,25 +6,22 @@ import io.lambdadispatcher.core.options.ListenerOptions
 import io.lambdadispatcher.core.request.DispatchRequest
 import io.lambdadispatcher.core.request.DispatchResponse
 import io.lambdadispatcher.worker.Worker
-import io.lambdadispatcher.worker.config.Credential
 import io.lambdadispatcher.worker.config.WorkerConfig
 import io.lambdadispatcher.worker.handler.Handler
 import io.vertx.core.Future
 import io.vertx.core.Vertx
 
-private const val SECRET = "at least sixteen bytes"
+private const val SECRET = "take-32-random-bytes-for-this"
 
 /** A Vert.x server that dispatches what it is asked. */
 fun main() {
     val dispatcher = Dispatcher.builder()
         .function(FunctionOptions.of("hello"))
         .workerListener(ListenerOptions.plain("127.0.0.1", 8444)) // workers dial in here
-        .secret(SECRET.toByteArray()) // authenticates workers
+        .secret(SECRET) // authenticates workers
         .start()
 
-    val config = WorkerConfig
-        .builder("hello", "worker-1", Credential.Secret(SECRET), listOf(dispatcher.workerAddress()))
-        .build()
+    val config = WorkerConfig.of("hello", SECRET, dispatcher.workerAddress())
     val worker = Worker(config, Handler { _, response -> response.respond(200, "hello\n") }).start()
 
     val vertx = Vertx.vertx()

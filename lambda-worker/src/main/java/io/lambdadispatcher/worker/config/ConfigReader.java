@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -65,7 +64,11 @@ final class ConfigReader {
     private WorkerConfig read() {
         List<InetSocketAddress> addresses = addresses();
         String function = required("function", "the name of a function that the dispatcher knows");
-        WorkerConfig.Builder builder = WorkerConfig.builder(function, workerId(), credential(), addresses);
+        String workerId = fromEnvironment ? text("workerId") : required("workerId", "a name");
+        WorkerConfig.Builder builder = WorkerConfig.builder(function, credential(), addresses);
+        if (workerId != null) {
+            builder.workerId(workerId);
+        }
         number("protocolVersion", this::verifyVersion);
         number("connections", builder::connections);
         number("streams", builder::streams);
@@ -75,11 +78,6 @@ final class ConfigReader {
         millis("drainGraceMillis", builder::drainGrace);
         millis("loneTimeoutMillis", builder::loneTimeout);
         return builder.tls(tls()).build();
-    }
-
-    private String workerId() {
-        String given = text("workerId");
-        return given == null && fromEnvironment ? "self-" + UUID.randomUUID() : required("workerId", "a name");
     }
 
     private Credential credential() {

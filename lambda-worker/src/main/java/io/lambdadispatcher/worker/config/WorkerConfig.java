@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * it lives.
  *
  * <pre>{@code
- * WorkerConfig.builder("images", "w-1", new Credential.Secret(secret), addresses).connections(4).build();
+ * WorkerConfig.builder("images", new Credential.Secret(secret), addresses).connections(4).build();
  * }</pre>
  *
  * Immutable; any thread.
@@ -37,15 +38,28 @@ public final class WorkerConfig {
     }
 
     /**
-     * Begins with the defaults that the methods of the builder name.
+     * Returns a configuration with the defaults that the methods of {@link Builder} name.
      *
-     * @param function whose requests the worker serves
-     * @param workerId unique among the workers of all time
-     * @param addresses of dispatchers, unresolved; connections are spread over all of them in turn
+     * @param function function whose requests the worker serves, 1 to 256 characters
+     * @param secret the dispatcher's secret for that function, or its common secret; at least 16
+     *     bytes in UTF-8
+     * @param dispatchers worker ports of one or more dispatchers, resolved or not
+     * @throws IllegalArgumentException names the value and what was expected
      */
-    public static Builder builder(
-            String function, String workerId, Credential credential, List<InetSocketAddress> addresses) {
-        return new Builder(function, workerId, credential, addresses);
+    public static WorkerConfig of(String function, String secret, InetSocketAddress... dispatchers) {
+        return builder(function, new Credential.Secret(secret), List.of(dispatchers))
+                .build();
+    }
+
+    /**
+     * Returns a builder with the defaults that its methods name.
+     *
+     * @param function function whose requests the worker serves, 1 to 256 characters
+     * @param addresses worker ports of one or more dispatchers, resolved or not; connections are
+     *     spread evenly over them
+     */
+    public static Builder builder(String function, Credential credential, List<InetSocketAddress> addresses) {
+        return new Builder(function, credential, addresses);
     }
 
     /**
@@ -139,9 +153,9 @@ public final class WorkerConfig {
     /** Durations are at most 366 days. Not thread-safe. */
     public static final class Builder {
         private final String function;
-        private final String workerId;
         private final Credential credential;
         private final List<InetSocketAddress> addresses;
+        private String workerId = "self-" + UUID.randomUUID();
         private int connections = 1;
         private int streams = 100;
         private @Nullable WorkerTls tls;
@@ -152,16 +166,16 @@ public final class WorkerConfig {
         private Duration loneTimeout;
         private int streamWindowBytes = 512 * 1024;
 
-        private Builder(String function, String workerId, Credential credential, List<InetSocketAddress> addresses) {
+        private Builder(String function, Credential credential, List<InetSocketAddress> addresses) {
             this.function = function;
-            this.workerId = workerId;
             this.credential = credential;
             this.addresses = List.copyOf(addresses);
             this.loneTimeout = credential.outlivesDispatcher() ? Duration.ZERO : Duration.ofSeconds(30);
         }
 
         private Builder(Builder other) {
-            this(other.function, other.workerId, other.credential, other.addresses);
+            this(other.function, other.credential, other.addresses);
+            workerId = other.workerId;
             connections = other.connections;
             streams = other.streams;
             tls = other.tls;
@@ -171,6 +185,16 @@ public final class WorkerConfig {
             drainGrace = other.drainGrace;
             loneTimeout = other.loneTimeout;
             streamWindowBytes = other.streamWindowBytes;
+        }
+
+        /**
+         * Sets the worker's id, 1 to 256 characters, which appears in logs. No other worker may ever have
+         * had the same id: a dispatcher rejects an id whose worker has ended. Default: {@code self-}
+         * and a random UUID.
+         */
+        public Builder workerId(String id) {
+            workerId = id;
+            return this;
         }
 
         /**

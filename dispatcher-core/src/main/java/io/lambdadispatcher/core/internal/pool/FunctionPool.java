@@ -2,14 +2,17 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One function's worker streams and waiting requests. Any thread: here is only what event loops share, everything else belongs to the
@@ -22,6 +25,9 @@ public final class FunctionPool {
     private static final int MIN_QUEUE_SHARE = 16;
 
     private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final SeldomLog withoutWorker =
+            new SeldomLog(LoggerFactory.getLogger(FunctionPool.class), Ticker.systemTicker());
 
     private final FunctionOptions options;
     private final List<PoolShard> shards;
@@ -111,6 +117,14 @@ public final class FunctionPool {
      */
     int queueShare() {
         return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
+    }
+
+    /** A request has waited in vain. Capacity that is held back is logged where workers are launched. */
+    void warnOfNoWorker() {
+        withoutWorker.warn(
+                "function {}: a request failed after {} ms in the queue, because no worker is connected",
+                options.name(),
+                options.pendingTimeout().toMillis());
     }
 
     void onPending(long nowNanos) {

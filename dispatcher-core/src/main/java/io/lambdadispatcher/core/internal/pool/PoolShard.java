@@ -634,7 +634,11 @@ public final class PoolShard implements ExchangeOwner {
 
     private void onPendingTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeft(expired.entry);
-        failQueued(expired.entry, "no worker free", withinTimeout());
+        boolean isAnyConnected = pool.streams() > 0;
+        if (!isAnyConnected) {
+            pool.warnOfNoWorker();
+        }
+        failQueued(expired.entry, isAnyConnected ? "no worker free" : "no worker connected", withinTimeout());
     }
 
     private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {

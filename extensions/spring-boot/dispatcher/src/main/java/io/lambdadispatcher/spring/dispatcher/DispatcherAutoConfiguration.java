@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.UncheckedIOException;
 import java.util.List;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -65,7 +66,11 @@ public class DispatcherAutoConfiguration {
             builder.observer(DispatcherObserver.of(all.toArray(DispatcherObserver[]::new)));
         }
         changes.forEach(customizer -> customizer.customize(builder));
-        return builder.start();
+        try {
+            return builder.start();
+        } catch (UncheckedIOException e) {
+            throw DispatcherStartException.port(e);
+        }
     }
 
     @Bean

@@ -5,6 +5,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
 
@@ -16,6 +18,8 @@ import org.springframework.context.SmartLifecycle;
  * server, and closes after the web server has finished its requests.
  */
 final class DispatcherLifecycle implements SmartLifecycle {
+    private static final Logger log = LoggerFactory.getLogger(DispatcherLifecycle.class);
+
     /**
      * Spring Boot stops the web server gracefully in phase {@code DEFAULT_PHASE - 1024}, and starts
      * it in {@code DEFAULT_PHASE - 2048} (WebServerApplicationContext, whose package depends on
@@ -66,7 +70,12 @@ final class DispatcherLifecycle implements SmartLifecycle {
             throw new IllegalStateException(
                     "the dispatcher has been closed and cannot start again, expected a new application context");
         }
-        running = source.getObject();
+        Dispatcher dispatcher = source.getObject();
+        log.info(
+                "Dispatcher started: clients on {}, workers on {}",
+                dispatcher.publicAddresses().isEmpty() ? "no port" : dispatcher.publicAddresses(),
+                dispatcher.workerAddress());
+        running = dispatcher;
     }
 
     @Override

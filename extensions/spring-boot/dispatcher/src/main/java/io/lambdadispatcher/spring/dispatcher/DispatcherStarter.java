@@ -23,16 +23,22 @@ final class DispatcherStarter {
     private static final int MIN_SECRET_BYTES = 16;
 
     private final DispatcherProperties properties;
-    private final Dispatcher.Builder builder = Dispatcher.builder();
+    private final Dispatcher.Builder builder;
 
+    /** @throws DispatcherStartException with a version of Netty that the dispatcher cannot use */
     DispatcherStarter(DispatcherProperties properties) {
         this.properties = properties;
+        try {
+            builder = Dispatcher.builder();
+        } catch (IllegalStateException e) {
+            throw DispatcherStartException.netty(e);
+        }
     }
 
     /**
      * @param beans functions that are described by beans
      * @param customized a customizer may set what is missing here
-     * @throws IllegalArgumentException names the property, its value and what was expected
+     * @throws DispatcherStartException names the property, its value and what was expected
      */
     Dispatcher.Builder apply(List<FunctionOptions> beans, boolean customized) {
         Map<String, Function> functions = functions();
@@ -91,7 +97,7 @@ final class DispatcherStarter {
                     .capacity(CapacityPolicy.between(function.minWorkers(), function.maxWorkers()))
                     .build();
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(PREFIX + property + "." + e.getMessage());
+            throw DispatcherStartException.property(PREFIX + property + "." + e.getMessage());
         }
     }
 
@@ -191,7 +197,7 @@ final class DispatcherStarter {
         }
     }
 
-    private static IllegalArgumentException bad(String property, Object value, String expected) {
-        return new IllegalArgumentException(PREFIX + property + " is " + value + ", expected " + expected);
+    private static DispatcherStartException bad(String property, Object value, String expected) {
+        return DispatcherStartException.property(PREFIX + property + " is " + value + ", expected " + expected);
     }
 }

@@ -94,10 +94,8 @@ class DispatcherApplicationTest {
 
     private static Worker worker(Dispatcher dispatcher, String function, BlockingHandler handler) {
         WorkerConfig config = WorkerConfig.builder(
-                        function,
-                        "worker of " + function,
-                        new Credential.Secret(SECRET),
-                        List.of(dispatcher.workerAddress()))
+                        function, new Credential.Secret(SECRET), List.of(dispatcher.workerAddress()))
+                .workerId("worker of " + function)
                 .build();
         return new Worker(config, handler.asHandler()).start();
     }

@@ -15,6 +15,8 @@ import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,6 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
@@ -34,6 +38,7 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.support.SpringFactoriesLoader;
 
 class DispatcherAutoConfigurationTest {
     private static final String SECRET = "lambda-dispatcher.workers.secret=a secret for tests only";
@@ -119,6 +124,37 @@ class DispatcherAutoConfigurationTest {
                                 + " the class path"));
     }
 
+    /** Spring Boot prints this instead of a stack trace. */
+    @Test
+    void should_describe_a_failed_start_and_what_to_do() throws IOException {
+        runner.withPropertyValues("lambda-dispatcher.workers.port=70000").run(context -> {
+            FailureAnalysis analysis = analysis(context.getStartupFailure());
+            assertThat(analysis.getDescription())
+                    .isEqualTo("lambda-dispatcher.workers.port is 70000, expected a port from 0 to 65535");
+            assertThat(analysis.getAction()).isEqualTo("Correct this property in the application's configuration.");
+        });
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            runner.withPropertyValues("lambda-dispatcher.workers.port=" + taken.getLocalPort())
+                    .run(context -> {
+                        FailureAnalysis analysis = analysis(context.getStartupFailure());
+                        assertThat(analysis.getDescription())
+                                .startsWith("cannot listen on 127.0.0.1:" + taken.getLocalPort() + ": ");
+                        assertThat(analysis.getAction()).contains("lambda-dispatcher.workers.port");
+                    });
+        }
+    }
+
+    private static FailureAnalysis analysis(Throwable failure) {
+        // Other analyzers have constructors that only an application can call.
+        return SpringFactoriesLoader.forDefaultResourceLocation()
+                .load(FailureAnalyzer.class, (type, name, problem) -> {})
+                .stream()
+                .filter(each -> each instanceof DispatcherStartException.Analyzer)
+                .map(each -> each.analyze(failure))
+                .findFirst()
+                .orElseThrow();
+    }
+
     @Test
     void should_use_functions_launchers_and_customizers_of_the_application() {
         empty.withBean(FunctionOptions.class, () -> FunctionOptions.of("from-a-bean"))
@@ -180,13 +216,25 @@ class DispatcherAutoConfigurationTest {
                 .toList();
         String own =
                 Files.readString(Path.of("src/test/java", getClass().getName().replace('.', '/') + ".java"));
+        String dispatcher = Files.readString(top.resolve("examples/spring-boot-dispatcher/pom.xml"));
+        String worker = Files.readString(top.resolve("examples/spring-boot-worker/pom.xml"));
         assertThat(shown)
                 .contains(
                         unindented(tagged(own, "customizer")),
                         unindented(tagged(own, "health")),
-                        unindented(tagged(Files.readString(top.resolve("it/consumers/boot/pom.xml")), "bom")),
-                        unindented(Files.readString(
-                                top.resolve("examples/spring-boot-dispatcher/src/main/resources/application.yaml"))));
+                        between(dispatcher, "<properties>", "</dependencies>"),
+                        configuration(top, "spring-boot-dispatcher"),
+                        between(worker, "<dependencies>", "</dependencies>"),
+                        configuration(top, "spring-boot-worker"));
+    }
+
+    private static String configuration(Path top, String example) throws IOException {
+        return unindented(
+                Files.readString(top.resolve("examples/" + example + "/src/main/resources/application.yaml")));
+    }
+
+    private static String between(String text, String first, String last) {
+        return unindented(text.substring(text.indexOf(first), text.indexOf(last) + last.length()));
     }
 
     private static String unindented(String text) {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.spring.worker;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.WorkerSummary;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,7 @@ final class WorkerLifecycle implements SmartLifecycle {
 
     /**
      * @param exit ends the process with an exit code
-     * @throws IllegalArgumentException names the property, its value and what was expected
+     * @throws WorkerStartException names the property, its value and what was expected
      */
     WorkerLifecycle(ConfigurableApplicationContext application, WorkerSettings settings, IntConsumer exit) {
         this.application = application;
@@ -53,10 +54,19 @@ final class WorkerLifecycle implements SmartLifecycle {
     @Override
     public void start() {
         WebHandler handler = LocalServer.handler(application.getEnvironment());
-        Worker worker = new Worker(settings.config(), handler);
+        Worker worker = newWorker(handler);
         Running started = new Running(worker, handler);
         running = started;
         worker.start().done().thenAccept(summary -> onEnd(started, summary));
+    }
+
+    private Worker newWorker(WebHandler handler) {
+        WorkerConfig config = settings.config();
+        try {
+            return new Worker(config, handler);
+        } catch (IllegalStateException e) {
+            throw WorkerStartException.netty(e);
+        }
     }
 
     @Override

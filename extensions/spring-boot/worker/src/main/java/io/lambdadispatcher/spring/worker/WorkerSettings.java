@@ -59,13 +59,14 @@ final class WorkerSettings {
     /**
      * Returns the worker's configuration, with a new name if none is set.
      *
-     * @throws IllegalArgumentException names the property, its value and what was expected
+     * @throws WorkerStartException names the property or variable, its value and what was expected
      */
     WorkerConfig config() {
         try {
             return WorkerConfig.ofEnvironment(variables);
         } catch (IllegalArgumentException e) {
-            throw isLaunched() ? e : new IllegalArgumentException(withProperties(String.valueOf(e.getMessage())));
+            String message = String.valueOf(e.getMessage());
+            throw WorkerStartException.property(isLaunched() ? message : withProperties(message));
         }
     }
 

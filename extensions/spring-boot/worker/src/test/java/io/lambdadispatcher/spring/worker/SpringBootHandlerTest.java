@@ -34,7 +34,8 @@ class SpringBootHandlerTest {
 
     private static Worker worker(TestPort port, String id, SpringBootHandler handler) throws Exception {
         WorkerConfig config = WorkerConfig.builder(
-                        "shop", id, new Credential.Secret(TestPort.SECRET), List.of(port.dispatcher.workerAddress()))
+                        "shop", new Credential.Secret(TestPort.SECRET), List.of(port.dispatcher.workerAddress()))
+                .workerId(id)
                 .build();
         return new Worker(config, handler).start().ready().toCompletableFuture().get(60, TimeUnit.SECONDS);
     }

@@ -5,7 +5,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import java.net.URI;
 import java.net.http.HttpRequest;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /** A dispatcher that workers dial and clients ask, in this JVM. */
@@ -19,7 +18,7 @@ final class TestPort implements AutoCloseable {
             .publicListener(ListenerOptions.plain("127.0.0.1", 0))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .eventLoops(1)
-            .secret(SECRET.getBytes(StandardCharsets.UTF_8))
+            .secret(SECRET)
             .start();
 
     String workerAddress() {

@@ -11,12 +11,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.context.annotation.UserConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.support.SpringFactoriesLoader;
 
 class WorkerAutoConfigurationTest {
     private static final String[] COMPLETE = {
@@ -51,6 +54,26 @@ class WorkerAutoConfigurationTest {
         runner.withPropertyValues(COMPLETE)
                 .withPropertyValues("lambda-dispatcher.worker." + property)
                 .run(context -> assertThat(context).getFailure().rootCause().hasMessage(error));
+    }
+
+    /** Spring Boot prints this instead of a stack trace. */
+    @Test
+    void should_describe_a_failed_start_and_what_to_do() {
+        runner.withPropertyValues(COMPLETE)
+                .withPropertyValues("lambda-dispatcher.worker.connections=0")
+                .run(context -> {
+                    FailureAnalysis analysis = SpringFactoriesLoader.forDefaultResourceLocation()
+                            .load(FailureAnalyzer.class, (type, name, problem) -> {})
+                            .stream()
+                            .filter(each -> each instanceof WorkerStartException.Analyzer)
+                            .map(each -> each.analyze(context.getStartupFailure()))
+                            .findFirst()
+                            .orElseThrow();
+                    assertThat(analysis.getDescription())
+                            .isEqualTo("lambda-dispatcher.worker.connections is 0, expected 1 to 64");
+                    assertThat(analysis.getAction())
+                            .isEqualTo("Correct this property in the application's configuration.");
+                });
     }
 
     @Test
