@@ -2,9 +2,9 @@ package io.lambdadispatcher.core;
 
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
-import io.lambdadispatcher.core.internal.engine.CarefulObserver;
 import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
+import io.lambdadispatcher.core.internal.engine.Observers;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
@@ -101,7 +101,7 @@ public final class Dispatcher implements AutoCloseable {
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
 
     private Dispatcher(Builder from, ListenerOptions workerListener) {
-        observer = from.observer == DispatcherObserver.NONE ? from.observer : new CarefulObserver(from.observer);
+        observer = Observers.of(from.observers);
         limits = from.limits;
         forwarding = from.forwarding;
         errors = new ErrorAnswers(from.errorRenderer, from.forwarding);
@@ -444,7 +444,7 @@ public final class Dispatcher implements AutoCloseable {
         Instant historyTaken = Instant.EPOCH;
         HttpLimits limits = HttpLimits.defaults();
         ForwardingPolicy forwarding = ForwardingPolicy.defaults();
-        DispatcherObserver observer = DispatcherObserver.NONE;
+        final List<DispatcherObserver> observers = new ArrayList<>();
         Duration pingInterval = Duration.ofSeconds(2);
         Duration pingTimeout = Duration.ofSeconds(3);
         int eventLoops = Math.max(1, Runtime.getRuntime().availableProcessors());
@@ -590,11 +590,11 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
-         * Sets what observes the dispatcher. For several observers, see {@link
-         * DispatcherObserver#of}. Default: {@link DispatcherObserver#NONE}.
+         * Adds an observer. Observers are told of everything in the order in which they were added,
+         * even if one of them throws.
          */
         public Builder observer(DispatcherObserver value) {
-            observer = Objects.requireNonNull(value, "observer");
+            observers.add(Objects.requireNonNull(value, "observer"));
             return this;
         }
 

@@ -5,7 +5,6 @@ import io.lambdadispatcher.aws.LambdaFunctions;
 import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -65,8 +64,8 @@ final class DispatcherAssembly {
         closings.forEach(Runnable::run);
     }
 
-    Dispatcher.Builder builder(Transport transport, DispatcherObserver observer) throws StartException {
-        Dispatcher.Builder builder = Dispatcher.builder().transport(transport).observer(observer);
+    Dispatcher.Builder builder(Transport transport) throws StartException {
+        Dispatcher.Builder builder = Dispatcher.builder().transport(transport);
         functions.forEach(function -> builder.function(function.options()));
         if (functions.size() > 1 || !functions.get(0).route().servesAll()) {
             builder.router(new RouteTable(functions));

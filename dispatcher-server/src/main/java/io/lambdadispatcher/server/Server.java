@@ -121,7 +121,11 @@ final class Server {
     private Dispatcher start(DispatcherAssembly assembly, TransportChoice transport, @Nullable StateFile remembered)
             throws StartException {
         try {
-            Dispatcher.Builder builder = assembly.builder(transport.transport(), observer());
+            Dispatcher.Builder builder = assembly.builder(transport.transport());
+            builder.observer(metrics.observer()).observer(guest);
+            if (accessLog != null) {
+                builder.observer(accessLog);
+            }
             if (remembered != null) {
                 builder.launchHistory(
                         remembered.earlier().taken(), remembered.earlier().functions());
@@ -174,17 +178,6 @@ final class Server {
                             + e.getMessage(),
                     e);
         }
-    }
-
-    private DispatcherObserver observer() {
-        List<DispatcherObserver> all = new ArrayList<>(List.of(metrics.observer()));
-        if (accessLog != null) {
-            all.add(accessLog);
-        }
-        if (guest != DispatcherObserver.NONE) {
-            all.add(guest);
-        }
-        return all.size() == 1 ? all.get(0) : DispatcherObserver.of(all.toArray(DispatcherObserver[]::new));
     }
 
     private static List<String> urls(List<PublicListener> listeners, List<InetSocketAddress> addresses) {

@@ -2,7 +2,6 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
@@ -28,7 +27,7 @@ class DispatcherAssemblyTest {
             throw new IllegalStateException("no address that workers could dial");
         });
 
-        assertThatThrownBy(() -> assembly.builder(Transport.nio(), DispatcherObserver.NONE))
+        assertThatThrownBy(() -> assembly.builder(Transport.nio()))
                 .isInstanceOf(StartException.class)
                 .hasMessage("no address that workers could dial");
     }

@@ -48,10 +48,28 @@ class ObserverIT {
         }
     };
 
+    /** The others are told, although this one throws. */
+    private static final class Faulty implements DispatcherObserver {
+        private boolean started;
+
+        @Override
+        public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+            started = !started;
+            if (started) {
+                throw new IllegalStateException("no start");
+            }
+            return end -> {
+                throw new IllegalStateException("no end");
+            };
+        }
+    }
+
     private final Rig rig = Rig.start(
             Rig.function().build(),
-            DispatcherObserver.of(new DispatcherObserver() {}, observer, observer),
-            builder -> builder.router(head -> head.path().toString().equals("/lost") ? null : "demo"));
+            new Faulty(),
+            builder -> builder.observer(observer)
+                    .observer(observer)
+                    .router(head -> head.path().toString().equals("/lost") ? null : "demo"));
 
     private final Worker worker = new Worker(
                     WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
 import java.net.SocketAddress;
-import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -13,12 +12,8 @@ import org.jspecify.annotations.Nullable;
  * block. What they throw is logged.
  */
 public interface DispatcherObserver {
+    /** Observes nothing. */
     DispatcherObserver NONE = new DispatcherObserver() {};
-
-    /** Returns an observer that tells several of everything, in their order. */
-    static DispatcherObserver of(DispatcherObserver... observers) {
-        return new ObserverList(List.of(observers));
-    }
 
     /**
      * A request has arrived. Called once for each request, including those that the dispatcher

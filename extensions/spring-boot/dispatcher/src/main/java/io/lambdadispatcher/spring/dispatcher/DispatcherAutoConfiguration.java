@@ -61,10 +61,7 @@ public class DispatcherAutoConfiguration {
         router.ifAvailable(builder::router);
         launcher.ifAvailable(builder::launcher);
         invoker.ifAvailable(builder::invoker);
-        List<DispatcherObserver> all = observers.orderedStream().toList();
-        if (!all.isEmpty()) {
-            builder.observer(DispatcherObserver.of(all.toArray(DispatcherObserver[]::new)));
-        }
+        observers.orderedStream().forEach(builder::observer);
         changes.forEach(customizer -> customizer.customize(builder));
         try {
             return builder.start();

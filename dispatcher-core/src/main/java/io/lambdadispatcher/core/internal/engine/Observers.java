@@ -1,0 +1,132 @@
+package io.lambdadispatcher.core.internal.engine;
+
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Protection;
+import io.netty.util.concurrent.Ticker;
+import java.net.SocketAddress;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells the program's observers of everything, in their order. What one of them throws is logged, and reaches neither the other observers
+ * nor the exchange or worker stream that it was told about. Any thread.
+ */
+public final class Observers implements DispatcherObserver {
+    private static final Logger log = LoggerFactory.getLogger(Observers.class);
+
+    private final List<DispatcherObserver> all;
+    private final SeldomLog failures = new SeldomLog(log, Ticker.systemTicker());
+
+    private Observers(List<DispatcherObserver> all) {
+        this.all = all;
+    }
+
+    /** Returns {@link DispatcherObserver#NONE} if there are none, because exchanges then skip what only observers need. */
+    public static DispatcherObserver of(List<DispatcherObserver> observers) {
+        List<DispatcherObserver> all = observers.stream()
+                .filter(observer -> observer != DispatcherObserver.NONE)
+                .toList();
+        return all.isEmpty() ? DispatcherObserver.NONE : new Observers(all);
+    }
+
+    /** Without an iterator and the object that {@link #tell} takes, because this is called for each request. */
+    @Override
+    public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        Consumer<ExchangeEnd> listeners = null;
+        for (int i = 0; i < all.size(); i++) {
+            Consumer<ExchangeEnd> next = listenerOf(all.get(i), start);
+            if (next != null) {
+                listeners = listeners == null ? next : both(listeners, next);
+            }
+        }
+        return listeners;
+    }
+
+    private @Nullable Consumer<ExchangeEnd> listenerOf(DispatcherObserver observer, ExchangeStart start) {
+        try {
+            return observer.onExchangeStart(start);
+        } catch (Throwable e) {
+            onFailed(observer, "onExchangeStart", e);
+            return null;
+        }
+    }
+
+    /** What the last one throws is logged by its caller. */
+    private Consumer<ExchangeEnd> both(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
+        return end -> {
+            try {
+                first.accept(end);
+            } catch (Throwable e) {
+                failures.warn("the observer failed at the end of {} {}", end.method(), end.path(), e);
+            }
+            second.accept(end);
+        };
+    }
+
+    private void tell(String what, Consumer<DispatcherObserver> call) {
+        for (DispatcherObserver observer : all) {
+            try {
+                call.accept(observer);
+            } catch (Throwable e) {
+                onFailed(observer, what, e);
+            }
+        }
+    }
+
+    private void onFailed(DispatcherObserver observer, String what, Throwable cause) {
+        failures.warn("the observer {} failed in {}()", observer.getClass().getName(), what, cause);
+    }
+
+    @Override
+    public void onClientConnected() {
+        tell("onClientConnected", DispatcherObserver::onClientConnected);
+    }
+
+    @Override
+    public void onClientDisconnected() {
+        tell("onClientDisconnected", DispatcherObserver::onClientDisconnected);
+    }
+
+    @Override
+    public void onWorkerConnected(String function, String workerId, SocketAddress remote, int streams) {
+        tell("onWorkerConnected", observer -> observer.onWorkerConnected(function, workerId, remote, streams));
+    }
+
+    @Override
+    public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
+        tell("onWorkerDisconnected", observer -> observer.onWorkerDisconnected(function, workerId, clean, reason));
+    }
+
+    @Override
+    public void onWorkerRejected(SocketAddress remote, String reason) {
+        tell("onWorkerRejected", observer -> observer.onWorkerRejected(remote, reason));
+    }
+
+    @Override
+    public void onWorkerLoad(String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {
+        tell(
+                "onWorkerLoad",
+                observer -> observer.onWorkerLoad(function, workerId, cpuPermille, memoryPermille, loopLagMicros));
+    }
+
+    @Override
+    public void onLaunch(String function, String workerId) {
+        tell("onLaunch", observer -> observer.onLaunch(function, workerId));
+    }
+
+    @Override
+    public void onProtection(Protection protection) {
+        tell("onProtection", observer -> observer.onProtection(protection));
+    }
+
+    @Override
+    public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
+        tell("onLaunchEnd", observer -> observer.onLaunchEnd(function, workerId, failed, detail));
+    }
+}
