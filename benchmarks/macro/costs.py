@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a month costs: one invocation for each request, workers behind dispatchers, and the same handler where no Lambda is.
 
-    benchmarks/macro/costs.py                                     the table of docs/OPERATIONS.md
+    benchmarks/macro/costs.py                                     the table of docs/guides/operations.md
     benchmarks/macro/costs.py --rate 300 --service-ms 120 --cpu-ms 8 --memory 1024
     benchmarks/macro/costs.py --dispatchers 1 --lambda-gb-second 0.0000133334
     benchmarks/macro/costs.py --check                             against figures worked out by hand
@@ -26,7 +26,7 @@ FEWEST_TASKS = 2  # of a plain service, one in each of two zones
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars. Where and when they were read: docs/OPERATIONS.md."""
+    """Dollars. Where and when they were read: docs/guides/operations.md."""
 
     lambda_gb_second: float = 0.0000166667  # x86, first tier; arm64: 0.0000133334
     million_requests: float = 0.20

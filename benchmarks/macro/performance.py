@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs all drivers and writes docs/PERFORMANCE.md, with its plots, from what they found.
+"""Runs all drivers and writes docs/performance/results.md, with its plots, from what they found.
 
     benchmarks/macro/performance.py                    everything but the soak, about three quarters of an hour
     benchmarks/macro/performance.py --soak 60          and an hour's soak
@@ -180,8 +180,8 @@ def with_unit(value, unit):
 def page(results, drawn):
     parts = [
         "# Performance",
-        "Written by `benchmarks/macro/performance.py` from the JSON files in [performance](performance); "
-        "[benchmarks/README.md](../benchmarks/README.md) says how each is measured and how to repeat it. Times are those of one machine that others may "
+        "Written by `benchmarks/macro/performance.py` from the JSON files in [performance](.); "
+        "[benchmarks/README.md](../../benchmarks/README.md) says how each is measured and how to repeat it. Times are those of one machine that others may "
         "have used at the same moment: compare within a table, and ratios rather than times.",
         "## Targets",
         targets_table(results),
@@ -208,7 +208,7 @@ def plot(results, drawn, kind, report, title):
     """The line that shows a plot, if there is one."""
     if report is None or kind not in drawn:
         return []
-    return [f"![{title}](performance/{kind}.png)"]
+    return [f"![{title}]({kind}.png)"]
 
 
 def from_line(report):
@@ -352,7 +352,7 @@ def runs_table(results):
         meta = report["meta"]
         machine = f"{meta.get('cpu', '?')}, {meta.get('cores', '?')} cores, Linux {meta.get('kernel', '?')}"
         lines.append(
-            f"| [{file.name}](performance/{file.name}) | {meta['taken'][:16].replace('T', ' ')} | {meta['commit'][:12]}{' with changes' if meta['dirty'] else ''} "
+            f"| [{file.name}]({file.name}) | {meta['taken'][:16].replace('T', ' ')} | {meta['commit'][:12]}{' with changes' if meta['dirty'] else ''} "
             f"| {meta.get('jdk', '?')} | `{' '.join(meta.get('flags', [])) or '–'}` | {machine} | `{meta.get('command', '?')}` |")
     return "\n".join(lines)
 
@@ -401,7 +401,7 @@ def everything(options):
     if options.soak:
         # A soak that fails is a result, too.
         run("soak", RESULTS, ["--minutes", str(options.soak), *jdk], required=False)
-    write(RESULTS, ROOT / "docs/PERFORMANCE.md")
+    write(RESULTS, ROOT / "docs/performance/results.md")
 
 
 def smoke(only):
@@ -414,7 +414,7 @@ def smoke(only):
         else:
             run(driver, directory, SMOKE[driver].split())
             ran.append(driver)
-    text = write(directory, directory / "PERFORMANCE.md")
+    text = write(directory, directory / "results.md")
     headings = {"proxies": "## Beside", "sweeps": "## As one", "scenarios": "## Published", "soak": "## Soak"}
     lost = [driver for driver in ran if headings[driver] not in text]
     if lost:
@@ -435,7 +435,7 @@ def main():
         if options.smoke:
             smoke(options.only)
         elif options.from_results:
-            write(RESULTS, ROOT / "docs/PERFORMANCE.md")
+            write(RESULTS, ROOT / "docs/performance/results.md")
         else:
             everything(options)
     except Failure as failure:

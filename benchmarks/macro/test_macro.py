@@ -225,8 +225,8 @@ class PerformanceTest(unittest.TestCase):
         self.put("proxies.json", [proxy_row("nghttpx", 4)], contenders={"nghttpx": "N"})
         text = performance.page(self.results(), {"proxies"})
         self.assertIn("## Beside other proxies", text)
-        self.assertIn("](performance/proxies.png)", text)
-        self.assertIn("[proxies.json](performance/proxies.json)", text)
+        self.assertIn("](proxies.png)", text)
+        self.assertIn("[proxies.json](proxies.json)", text)
         self.assertNotIn("## Soak", text)
         self.assertNotIn("latency.png", text)
 
@@ -250,7 +250,7 @@ class PerformanceTest(unittest.TestCase):
 
 
 class StoredResultsTest(unittest.TestCase):
-    """What is in docs/performance is small, and is all that docs/PERFORMANCE.md is made from."""
+    """What is in docs/performance is small, and is all that docs/performance/results.md is made from."""
 
     def test_stored_results_are_small(self):
         lines = {file.name: len(file.read_text().splitlines()) for file in performance.RESULTS.glob("*.json")}
@@ -260,7 +260,7 @@ class StoredResultsTest(unittest.TestCase):
     def test_page_says_what_the_stored_results_say(self):
         drawn = {kind for kind in plots.SOURCES if (performance.RESULTS / f"{kind}.png").exists()}
         written = performance.page(performance.Results(performance.RESULTS), drawn)
-        self.assertMultiLineEqual((performance.ROOT / "docs/PERFORMANCE.md").read_text(), written)
+        self.assertMultiLineEqual((performance.ROOT / "docs/performance/results.md").read_text(), written)
 
     @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
     def test_every_plot_of_the_page_can_be_drawn_from_the_stored_results(self):

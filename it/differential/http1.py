@@ -17,7 +17,7 @@ END = b"GET /end HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 QUIET_SECONDS = 0.3
 PATIENT_SECONDS = 1.5
 
-# Differences that are right, by what the bytes match. docs/CONFORMANCE.md has the reasons of those that are common.
+# Differences that are right, by what the bytes match. docs/reference/http.md has the reasons of those that are common.
 EXPECTED = [
     (rb"^(xGET|get|XYZZY) ", "a method may be any token: RFC 9110 section 9.1; the application refuses these"),
 ]

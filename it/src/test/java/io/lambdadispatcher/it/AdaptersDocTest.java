@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What docs/ADAPTERS.md and docs/CONFORMANCE.md claim, each cell by the name of a test, has that test. */
+/** What docs/reference/adapters.md and docs/reference/http.md claim, each cell by the name of a test, has that test. */
 class AdaptersDocTest {
     private static final Path ROOT = Path.of("..");
     /** {@code ClassTest}, {@code ClassIT$Nested.method_without_should}, the latter cut off by an ellipsis or not. */
@@ -26,7 +26,7 @@ class AdaptersDocTest {
         Map<String, String> sources = sources();
         TreeSet<String> missing = new TreeSet<>();
         int named = 0;
-        for (String doc : new String[] {"ADAPTERS.md", "CONFORMANCE.md"}) {
+        for (String doc : new String[] {"reference/adapters.md", "reference/http.md"}) {
             Matcher names = NAMED.matcher(Files.readString(ROOT.resolve("docs").resolve(doc)));
             for (; names.find(); named++) {
                 if (!isThere(sources.get(names.group(1)), names.group(2), names.group(3) != null)) {

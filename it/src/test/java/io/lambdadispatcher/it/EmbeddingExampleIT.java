@@ -186,7 +186,7 @@ class EmbeddingExampleIT {
     @Test
     void should_be_what_the_embedding_page_shows() throws Exception {
         Path top = Path.of("").toAbsolutePath().getParent();
-        String page = Files.readString(top.resolve("docs/EMBEDDING.md"));
+        String page = Files.readString(top.resolve("docs/guides/embedding.md"));
         String source =
                 Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/EmbeddingExampleIT.java"));
         for (String file : List.of("pom.xml", "src/main/java/com/example/Hello.java")) {

@@ -65,7 +65,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What is told to a program that uses the API in a wrong way. Nothing hangs, nothing is silent, and requests beside it are answered.
- * docs/WRONG_USES.md shows the results; {@code -Ddocs.update=true} writes it again.
+ * docs/reference/wrong-uses.md shows the results; {@code -Ddocs.update=true} writes it again.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
@@ -941,7 +941,7 @@ class MisuseIT {
         table(text, "Sending requests with `dispatch`", requesting);
         table(text, "Handlers", handling);
         table(text, "Workers", working);
-        Path page = Path.of("").toAbsolutePath().getParent().resolve("docs/WRONG_USES.md");
+        Path page = Path.of("").toAbsolutePath().getParent().resolve("docs/reference/wrong-uses.md");
         if (Boolean.getBoolean("docs.update")) {
             Files.writeString(page, text);
         }

@@ -27,7 +27,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The AWS Lambda handler class: one invoke is one worker. Serves with what the environment chooses ({@code docs/ADAPTERS.md}): the class that
+ * The AWS Lambda handler class: one invoke is one worker. Serves with what the environment chooses ({@code docs/reference/adapters.md}): the class that
  * {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime of {@code LAMBDA_DISPATCHER_RUNTIME} or a web application; or with what a subclass passes
  * to its constructor. The handler is made once, during the function's initialisation, and serves all invokes of the execution environment.
  *

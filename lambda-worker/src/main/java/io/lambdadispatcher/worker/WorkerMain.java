@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A worker in a process of its own. Environment variables configure it ({@link WorkerConfig#ofEnvironment}) and choose
- * what it serves ({@code docs/ADAPTERS.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime
+ * what it serves ({@code docs/reference/adapters.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime
  * that {@code LAMBDA_DISPATCHER_RUNTIME} starts, or a web application. SIGTERM drains the worker. With {@code
  * LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin} when
  * its standard input ends.

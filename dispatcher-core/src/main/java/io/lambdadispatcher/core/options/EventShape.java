@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.options;
 
 /**
- * The JSON event that a function receives for a direct request. {@code docs/DIRECT.md} describes
+ * The JSON event that a function receives for a direct request. {@code docs/reference/direct-requests.md} describes
  * each shape.
  */
 public enum EventShape {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The JSON that tells a worker who it is and whom to dial: the event of a worker's Lambda invoke,
- * and what other launchers pass on. {@code docs/PROTOCOL.md} says what each member means.
+ * and what other launchers pass on. {@code docs/reference/protocol.md} says what each member means.
  */
 public final class LaunchPayload {
     private LaunchPayload() {}

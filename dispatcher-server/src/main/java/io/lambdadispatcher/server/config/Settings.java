@@ -44,7 +44,7 @@ import org.slf4j.event.Level;
 
 /**
  * The table of settings, by topic. Parsing, {@code --help}, {@code check-config} and
- * docs/CONFIGURATION.md all come from it, in the order of the declarations.
+ * docs/reference/configuration.md all come from it, in the order of the declarations.
  */
 public final class Settings {
     private static final List<Topic> TOPICS = new ArrayList<>();

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** How a request is written as a JSON event, and its response read. {@code docs/DIRECT.md} has the rules of each. */
+/** How a request is written as a JSON event, and its response read. {@code docs/reference/direct-requests.md} has the rules of each. */
 public enum EventFormat {
     /** An Application Load Balancer's, with one value for each header and query parameter. */
     ALB,

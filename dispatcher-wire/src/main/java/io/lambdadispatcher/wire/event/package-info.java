@@ -1,6 +1,6 @@
 /**
  * HTTP requests as AWS's JSON events and what functions return as HTTP responses, in each shape that AWS has. Octets in, octets out: no I/O, no
- * threads. {@code docs/DIRECT.md} has the rules and their sources.
+ * threads. {@code docs/reference/direct-requests.md} has the rules and their sources.
  */
 @NullMarked
 package io.lambdadispatcher.wire.event;

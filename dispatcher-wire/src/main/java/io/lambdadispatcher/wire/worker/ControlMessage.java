@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * What dispatcher and worker say to each other about the worker itself, on the control stream of each worker connection. Every
  * payload ends with a MAC that {@link ControlCodec} adds and checks. Receivers skip octets between the fields they know and the MAC,
- * so that a later version may add fields at the end. Layouts are drawn in {@code docs/PROTOCOL.md}.
+ * so that a later version may add fields at the end. Layouts are drawn in {@code docs/reference/protocol.md}.
  */
 public sealed interface ControlMessage {
     /** What an octet of length can say. */

@@ -27,10 +27,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code docs/ARCHITECTURE.md} say what each package is for. */
+/** The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code docs/explanation/architecture.md} say what each package is for. */
 class ArchitectureTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-    private static final Path DRAWING = ROOT.resolve("docs/architecture.svg");
+    private static final Path DRAWING = ROOT.resolve("docs/explanation/architecture.svg");
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
     private static final Pattern PACKAGE_NAME =
@@ -151,14 +151,15 @@ class ArchitectureTest {
             Files.writeString(DRAWING, drawing);
         }
         assertThat(Files.readString(DRAWING))
-                .as("docs/architecture.svg shows other arrows than the code has; -Darchitecture.draw=true draws it")
+                .as(
+                        "docs/explanation/architecture.svg shows other arrows than the code has; -Darchitecture.draw=true draws it")
                 .isEqualTo(drawing);
     }
 
     /** The table "I want to change X: open Y", which leaves the benchmarks out. */
     @Test
     void should_name_every_package_in_the_table_of_the_architecture_page() throws IOException {
-        String page = Files.readString(ROOT.resolve("docs/ARCHITECTURE.md"));
+        String page = Files.readString(ROOT.resolve("docs/explanation/architecture.md"));
         String table = page.substring(page.indexOf("| I want to change"), page.indexOf("## The path of a request"));
         Set<String> named = new TreeSet<>();
         for (Matcher name = PACKAGE_NAME.matcher(table); name.find(); ) {

@@ -1,4 +1,4 @@
-/** Tests of the plan that {@code docs/ARCHITECTURE.md} describes, over the bytecode of all modules. */
+/** Tests of the plan that {@code docs/explanation/architecture.md} describes, over the bytecode of all modules. */
 @NullMarked
 package io.lambdadispatcher.it.architecture;
 

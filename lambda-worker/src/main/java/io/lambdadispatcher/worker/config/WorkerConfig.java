@@ -63,7 +63,7 @@ public final class WorkerConfig {
     }
 
     /**
-     * Reads the JSON object that a worker is launched with. {@code docs/PROTOCOL.md} says what each
+     * Reads the JSON object that a worker is launched with. {@code docs/reference/protocol.md} says what each
      * member means. Members that are not known are skipped, because a newer dispatcher may send
      * more.
      *
@@ -75,7 +75,7 @@ public final class WorkerConfig {
 
     /**
      * Reads {@code LAMBDA_DISPATCHER_PAYLOAD}, which holds an invoke payload, or else one variable
-     * for each setting. {@code docs/CONFIGURATION.md} lists them.
+     * for each setting. {@code docs/reference/configuration.md} lists them.
      *
      * @throws IllegalArgumentException names the variable, its value and what was expected
      */

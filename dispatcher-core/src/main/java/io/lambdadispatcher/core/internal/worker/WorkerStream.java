@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A worker stream: carries one exchange after the other. All states of the dispatcher's end, and all transitions between them, are here
- * ({@code docs/PROTOCOL.md}, section 7). {@link RequestSender} writes the frames of the requests, {@link ResponseReceiver} reads those of the responses, and
+ * ({@code docs/reference/protocol.md}, section 7). {@link RequestSender} writes the frames of the requests, {@link ResponseReceiver} reads those of the responses, and
  * {@link WindowLedger} counts the bytes of both that somebody has yet to take. Confined to the connection's event loop.
  *
  * <pre>

@@ -178,7 +178,7 @@ class DispatcherAutoConfigurationTest {
                 });
     }
 
-    /** What docs/SPRING_BOOT.md shows. */
+    /** What docs/guides/spring-boot.md shows. */
     @Configuration(proxyBeanMethods = false)
     static class Page {
         // tag::customizer
@@ -210,7 +210,7 @@ class DispatcherAutoConfigurationTest {
     void should_be_what_the_page_shows() throws IOException {
         Path top = Path.of("../../..");
         List<String> shown = Pattern.compile("(?s)```\\w+\n(.*?)```")
-                .matcher(Files.readString(top.resolve("docs/SPRING_BOOT.md")))
+                .matcher(Files.readString(top.resolve("docs/guides/spring-boot.md")))
                 .results()
                 .map(block -> unindented(block.group(1)))
                 .toList();

@@ -8,7 +8,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
  * Settings of a self-launched worker. Each stands for the environment variable of {@code
- * docs/CONFIGURATION.md} with the same name: {@code tls-trust-pem} for {@code
+ * docs/reference/configuration.md} with the same name: {@code tls-trust-pem} for {@code
  * LAMBDA_DISPATCHER_TLS_TRUST_PEM}. A variable counts if its property is not set.
  *
  * @param enabled Starts the worker with the application, if addresses are set.
