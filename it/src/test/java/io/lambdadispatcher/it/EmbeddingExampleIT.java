@@ -40,13 +40,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The README's example of embedding, run; the text between the marks is what the README shows. */
+/** What the README and docs/guides/embedding.md show. Text between marks is compared with the page. */
 class EmbeddingExampleIT {
     private static final String SECRET = "sixteen octets at least";
 
     @Test
     void should_serve_requests_of_the_embedding_program() throws Exception {
-        // tag::example
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("greeter"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0)) // where workers dial in
@@ -62,7 +61,6 @@ class EmbeddingExampleIT {
                 .toCompletableFuture()
                 .get(10, TimeUnit.SECONDS);
         String text = response.bodyAsString().toCompletableFuture().get(10, TimeUnit.SECONDS);
-        // end::example
 
         assertThat(response.status()).isEqualTo(200);
         assertThat(text).isEqualTo("hello from /world");
@@ -222,11 +220,11 @@ class EmbeddingExampleIT {
     @Test
     void should_be_what_the_readme_shows() throws Exception {
         Path top = Path.of("").toAbsolutePath().getParent();
-        String source =
-                Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/EmbeddingExampleIT.java"));
-        String marked =
-                source.substring(source.indexOf("// tag::example\n") + 16, source.indexOf("        // end::example"));
-        String example = marked.replaceAll("(?m)^ {8}", "");
-        assertThat(Files.readString(top.resolve("README.md"))).contains("```java\n" + example + "```");
+        List<String> shown = blocks(Files.readString(top.resolve("README.md")));
+        assertThat(shown).hasSize(3);
+        assertThat(unindented(Files.readString(top.resolve("it/consumers/plain/pom.xml"))))
+                .contains(shown.get(1));
+        assertThat(unindented(Files.readString(top.resolve("it/consumers/plain/src/main/java/com/example/Hello.java"))))
+                .contains(shown.get(2));
     }
 }
