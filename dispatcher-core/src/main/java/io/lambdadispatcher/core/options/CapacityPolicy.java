@@ -3,7 +3,19 @@ package io.lambdadispatcher.core.options;
 import java.time.Duration;
 
 /**
- * How many workers the dispatcher launches for a function. Immutable. {@link Builder} states units, defaults and ranges.
+ * How many workers the dispatcher launches for a function. {@link Builder} states units, defaults
+ * and ranges. Immutable.
+ *
+ * <pre>{@code
+ * CapacityPolicy policy = CapacityPolicy.builder()
+ *         .workers(2, 50)
+ *         .warmWorkers(1)
+ *         .idleAfter(Duration.ofMinutes(10))
+ *         .build();
+ * }</pre>
+ *
+ * <p>The function needs a {@link io.lambdadispatcher.core.spi.WorkerLauncher} if the maximum is
+ * above 0.
  */
 public final class CapacityPolicy {
     private static final int MAX_WORKERS = 100_000;
@@ -43,53 +55,86 @@ public final class CapacityPolicy {
         Check.notNegative("maxWorkerLife", maxWorkerLife);
     }
 
+    /** Starts a policy that launches no workers until {@link Builder#workers} is called. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** Returns a policy that always keeps this number of workers. */
+    /**
+     * Returns a policy that always keeps this number of workers.
+     *
+     * @param workers 0 to 100,000
+     * @throws IllegalArgumentException if {@code workers} is out of its range
+     */
     public static CapacityPolicy fixed(int workers) {
         return between(workers, workers);
     }
 
-    /** Returns a policy with these limits and defaults for the rest. */
+    /**
+     * Returns a policy with these limits, and with the defaults of {@link Builder} for everything
+     * else.
+     *
+     * @param min 0 to 100,000
+     * @param max {@code min} to 100,000
+     * @throws IllegalArgumentException if a number is out of its range
+     */
     public static CapacityPolicy between(int min, int max) {
         return builder().workers(min, max).build();
     }
 
+    /** Returns the minimum number of launched workers. See {@link Builder#workers}. */
     public int minWorkers() {
         return minWorkers;
     }
 
+    /** Returns the maximum number of launched workers. See {@link Builder#workers}. */
     public int maxWorkers() {
         return maxWorkers;
     }
 
+    /** Returns the number of spare workers. See {@link Builder#warmWorkers}. */
     public int warmWorkers() {
         return warmWorkers;
     }
 
+    /** Returns the spare capacity as a fraction of the load. See {@link Builder#headRoom}. */
     public double headRoom() {
         return headRoom;
     }
 
+    /**
+     * Returns the time without requests after which a function is idle. See {@link
+     * Builder#idleAfter}.
+     */
     public Duration idleAfter() {
         return idleAfter;
     }
 
+    /** Returns the time that surplus workers are kept. See {@link Builder#scaleInAfter}. */
     public Duration scaleInAfter() {
         return scaleInAfter;
     }
 
+    /**
+     * Returns the number of execution environments that are kept initialised. See {@link
+     * Builder#warmEnvironments}.
+     */
     public int warmEnvironments() {
         return warmEnvironments;
     }
 
+    /**
+     * Returns the maximum age of a worker, or zero if there is no limit. See {@link
+     * Builder#maxWorkerLife}.
+     */
     public Duration maxWorkerLife() {
         return maxWorkerLife;
     }
 
-    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    /**
+     * Builds a {@link CapacityPolicy}. Setters accept any value, and {@link #build} validates them.
+     * Not thread-safe.
+     */
     public static final class Builder {
         private int minWorkers;
         private int maxWorkers;
@@ -103,9 +148,11 @@ public final class CapacityPolicy {
         private Builder() {}
 
         /**
-         * Sets the number of launched workers. The minimum is always kept. While workers are being replaced because they
-         * expire, are ejected or are lost, there can be up to twice the maximum. A maximum of 0 launches none. Default: 0
-         * and 0.
+         * Sets the minimum and the maximum number of launched workers. The dispatcher keeps the
+         * minimum even without traffic. It launches none if the maximum is 0. Default: 0 and 0.
+         *
+         * <p>While workers are being replaced, there can be up to twice the maximum. The launch
+         * limits can keep the number below the minimum. See {@link LaunchLimits}.
          *
          * @param min 0 to 100,000
          * @param max {@code min} to 100,000
@@ -117,8 +164,11 @@ public final class CapacityPolicy {
         }
 
         /**
-         * Sets the number of workers that are kept ready beyond what the traffic needs, while there is traffic or the
-         * minimum is above 0. 0 to 100,000. Default: 0.
+         * Sets the number of workers that are kept in addition to those that the traffic needs. It
+         * applies while the function is not idle, or if the minimum is above 0. The maximum still
+         * applies. Default: 0.
+         *
+         * @param workers 0 to 100,000
          */
         public Builder warmWorkers(int workers) {
             warmWorkers = workers;
@@ -126,29 +176,45 @@ public final class CapacityPolicy {
         }
 
         /**
-         * Sets the capacity that is kept free for growing traffic, as a fraction of what the traffic needs now. 0 to 10.
-         * Default: 0.25.
+         * Sets the spare capacity for growing traffic, as a fraction of the current load. With
+         * 0.25, a load of 80 concurrent requests gets workers for 100. Default: 0.25.
+         *
+         * @param fraction 0 to 10
          */
         public Builder headRoom(double fraction) {
             headRoom = fraction;
             return this;
         }
 
-        /** Sets the time without requests after which only the minimum of workers is kept. Default: 5 minutes. */
+        /**
+         * Sets the time without requests after which a function is idle. The traffic of an idle
+         * function needs no workers, so only the minimum and {@link #warmWorkers} count. Default: 5
+         * minutes.
+         *
+         * @param time 0 or more
+         */
         public Builder idleAfter(Duration time) {
             idleAfter = time;
             return this;
         }
 
-        /** Sets the time with one worker too many after which one is retired. Default: 1 minute. */
+        /**
+         * Sets how long surplus workers are kept. The dispatcher keeps the largest number of
+         * workers that was wanted within this time, and drains the others. Default: 1 minute.
+         *
+         * @param time 0 or more
+         */
         public Builder scaleInAfter(Duration time) {
             scaleInAfter = time;
             return this;
         }
 
         /**
-         * Sets the number of execution environments that init-only invokes keep initialised beyond the workers. 0 to
-         * 1,000. Default: 0.
+         * Sets the number of execution environments that the launcher prepares from time to time,
+         * so that later launches are fast. They do not dial in. See {@link
+         * io.lambdadispatcher.core.spi.WorkerLauncher#warmUp}. Default: 0.
+         *
+         * @param environments 0 to 1,000
          */
         public Builder warmEnvironments(int environments) {
             warmEnvironments = environments;
@@ -156,15 +222,22 @@ public final class CapacityPolicy {
         }
 
         /**
-         * Sets the age before which a worker is replaced, even if its launcher would let it live longer. Zero means no
-         * limit. Default: zero.
+         * Sets the maximum age of a launched worker. The worker is replaced and drained before it
+         * reaches this age. It can end earlier if its launcher limits its lifetime. Default: zero,
+         * which means no limit.
+         *
+         * @param age 0 or more, counted from the launch
          */
         public Builder maxWorkerLife(Duration age) {
             maxWorkerLife = age;
             return this;
         }
 
-        /** @throws IllegalArgumentException if a value is out of its range */
+        /**
+         * Returns the policy.
+         *
+         * @throws IllegalArgumentException if a value is out of its range
+         */
         public CapacityPolicy build() {
             return new CapacityPolicy(this);
         }

@@ -4,16 +4,29 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a function takes direct requests, each of which is one invocation. Immutable. {@link Builder} states units, defaults
- * and ranges.
+ * How a function serves requests by direct invocations. Each of these <b>direct requests</b> is one
+ * invocation of the function. {@link Builder} states units, defaults and ranges. Immutable.
+ *
+ * <pre>{@code
+ * DirectOptions direct = DirectOptions.builder(EventShape.HTTP_API_V2)
+ *         .maxConcurrent(200)
+ *         .overflowAfter(Duration.ofMillis(500))
+ *         .build();
+ * }</pre>
+ *
+ * <p>Pass the options to {@code Dispatcher.Builder.direct}. {@code docs/DIRECT.md} describes direct
+ * requests.
  */
 public final class DirectOptions {
     private static final int MIB = 1024 * 1024;
 
-    /** Lambda's own limit on both payloads of a synchronous invocation. */
+    /** Lambda's own limit on the request and on the response of a synchronous invocation. */
     private static final int LAMBDA_BYTES = 6 * MIB;
 
-    /** A request that cannot overflow yet asks again after this time. */
+    /**
+     * A queued request that cannot overflow yet tries again after each such wait. With a shorter
+     * wait, it would try too often.
+     */
     private static final Duration MIN_WAIT = Duration.ofMillis(10);
 
     private final EventShape shape;
@@ -41,42 +54,66 @@ public final class DirectOptions {
                 MIN_WAIT.toMillis() + " ms or more");
     }
 
-    /** @param shape the event that the function receives */
+    /**
+     * Starts options in which every request is direct.
+     *
+     * @param shape the event that the function receives
+     */
     public static Builder builder(EventShape shape) {
         return new Builder(shape);
     }
 
-    /** Returns options with the defaults for this shape: every request is direct. */
+    /**
+     * Returns the default options for this shape. Every request is direct.
+     *
+     * @param shape the event that the function receives
+     */
     public static DirectOptions of(EventShape shape) {
         return builder(shape).build();
     }
 
+    /** Returns the shape of the event that the function receives. */
     public EventShape shape() {
         return shape;
     }
 
+    /** Returns the maximum size of a request's body, in bytes. See {@link Builder#maxBodyBytes}. */
     public int maxBodyBytes() {
         return maxBodyBytes;
     }
 
+    /** Returns the maximum size of the JSON event, in bytes. See {@link Builder#maxEventBytes}. */
     public int maxEventBytes() {
         return maxEventBytes;
     }
 
+    /**
+     * Returns the maximum size of the function's JSON response, in bytes. See {@link
+     * Builder#maxResponseBytes}.
+     */
     public int maxResponseBytes() {
         return maxResponseBytes;
     }
 
+    /**
+     * Returns the maximum number of direct requests in flight. See {@link Builder#maxConcurrent}.
+     */
     public int maxConcurrent() {
         return maxConcurrent;
     }
 
-    /** Returns {@code null} if every request is direct. */
+    /**
+     * Returns the time after which a queued request becomes direct, or {@code null} if every
+     * request is direct. See {@link Builder#overflowAfter}.
+     */
     public @Nullable Duration overflowAfter() {
         return overflowAfter;
     }
 
-    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    /**
+     * Builds {@link DirectOptions}. Setters accept any value, and {@link #build} validates them.
+     * Not thread-safe.
+     */
     public static final class Builder {
         private final EventShape shape;
         private int maxBodyBytes;
@@ -95,8 +132,11 @@ public final class DirectOptions {
         }
 
         /**
-         * Sets the maximum size of a request's body before base64, in bytes. A request with a larger body gets 413.
-         * Default: AWS's limit for the shape, which is 1 MiB for a load balancer and 6 MiB otherwise.
+         * Sets the maximum size of a request's body before it is encoded in base64. A request with
+         * a larger body gets 413. Default: AWS's limit for the shape, which is 1 MiB for a load
+         * balancer and 6 MiB otherwise.
+         *
+         * @param bytes 0 or more
          */
         public Builder maxBodyBytes(int bytes) {
             maxBodyBytes = bytes;
@@ -104,8 +144,10 @@ public final class DirectOptions {
         }
 
         /**
-         * Sets the maximum size of the JSON event, in bytes. A request with a larger event gets 413. At least 1,024.
-         * Default: 6 MiB.
+         * Sets the maximum size of the JSON event. A request with a larger event gets 413. Default:
+         * 6 MiB.
+         *
+         * @param bytes 1,024 or more
          */
         public Builder maxEventBytes(int bytes) {
             maxEventBytes = bytes;
@@ -113,8 +155,11 @@ public final class DirectOptions {
         }
 
         /**
-         * Sets the maximum size of the JSON that the function returns, in bytes. A larger response becomes 502. At least
-         * 1,024. Default: AWS's limit for the shape, which is 1 MiB for a load balancer and 6 MiB otherwise.
+         * Sets the maximum size of the JSON that the function returns. If it is larger, the client
+         * gets 502. Default: AWS's limit for the shape, which is 1 MiB for a load balancer and 6
+         * MiB otherwise.
+         *
+         * @param bytes 1,024 or more
          */
         public Builder maxResponseBytes(int bytes) {
             maxResponseBytes = bytes;
@@ -122,10 +167,14 @@ public final class DirectOptions {
         }
 
         /**
-         * Sets the maximum number of direct requests in flight over all event loops, and of further
-         * ones whose body is still arriving. One client has at most half of the latter. A request
-         * beyond the limit gets 503. Each request in flight can hold a body and its event, or a
-         * response, in memory. At least 1. Default: 1,000.
+         * Sets the maximum number of direct requests in flight over all event loops. The same
+         * number of requests can also be open whose bodies are still arriving. One client gets at
+         * most half of the latter, or 8 if that is more. A request beyond a limit gets 503.
+         * Default: 1,000.
+         *
+         * <p>Each request in flight can hold a body and its event, or a response, in memory.
+         *
+         * @param requests 1 or more
          */
         public Builder maxConcurrent(int requests) {
             maxConcurrent = requests;
@@ -133,15 +182,25 @@ public final class DirectOptions {
         }
 
         /**
-         * Lets requests wait for a worker first. An idempotent request that has waited for this time becomes direct. At
-         * least 10 ms. Default: there are no workers, and every request is direct.
+         * Queues requests for a worker first, and makes a request direct if it has waited for this
+         * time. Only idempotent requests become direct, and only if the whole body has arrived and
+         * is at most 64 KiB. The other requests continue to wait. If the dispatcher launches the
+         * function's workers, no request becomes direct while launching is switched off or {@link
+         * LaunchLimits.Builder#gbSecondsPerHour} is reached. Default: every request is direct, and
+         * workers are not used.
+         *
+         * @param wait 10 ms or more
          */
         public Builder overflowAfter(Duration wait) {
             overflowAfter = wait;
             return this;
         }
 
-        /** @throws IllegalArgumentException if a value is out of its range */
+        /**
+         * Returns the options.
+         *
+         * @throws IllegalArgumentException if a value is out of its range
+         */
         public DirectOptions build() {
             return new DirectOptions(this);
         }

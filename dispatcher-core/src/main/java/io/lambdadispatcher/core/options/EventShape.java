@@ -22,6 +22,9 @@ public enum EventShape {
      * format 1.0.
      */
     REST_API,
-    /** The event of a Lambda function URL: payload format 2.0 with a context of its own. */
+    /**
+     * The event of a Lambda function URL. It has payload format 2.0, with a {@code requestContext}
+     * of its own.
+     */
     FUNCTION_URL
 }

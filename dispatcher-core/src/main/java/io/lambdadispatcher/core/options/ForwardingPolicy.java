@@ -5,8 +5,18 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * What the dispatcher tells handlers about a request's client, and what it adds to messages.
- * Immutable. {@link Builder} states the defaults.
+ * What the dispatcher tells handlers about a request's client, and which headers it adds. {@link
+ * Builder} states the defaults. Immutable.
+ *
+ * <pre>{@code
+ * ForwardingPolicy behindProxy = ForwardingPolicy.builder()
+ *         .trust(ForwardingPolicy.Trust.APPEND)
+ *         .requestIdHeader("x-request-id")
+ *         .build();
+ * }</pre>
+ *
+ * <p>It applies to requests of HTTP clients. Requests of {@code Dispatcher.dispatch} get no
+ * forwarding headers.
  */
 public final class ForwardingPolicy {
     private final Trust trust;
@@ -34,61 +44,81 @@ public final class ForwardingPolicy {
         return name;
     }
 
-    /** Which forwarding headers of a request are believed. */
+    /** Whether the forwarding headers of a request are trusted. */
     public enum Trust {
         /**
-         * No proxy is in front of the dispatcher: {@code forwarded} and {@code x-forwarded-*}
-         * headers of a request are removed.
+         * Removes {@code forwarded} and all {@code x-forwarded-*} headers of a request. Use it if
+         * clients connect without a proxy.
          */
         REPLACE,
         /**
-         * A trusted proxy is in front of the dispatcher: its forwarding headers are kept and
-         * appended to.
+         * Keeps the forwarding headers of a request, and appends to those that {@link Fields}
+         * selects. Use it only if all clients connect through a proxy that you trust. Variants with
+         * underscores, such as {@code x_forwarded_for}, are removed.
          */
         APPEND
     }
 
-    /** Which forwarding headers are set. */
+    /** Which forwarding headers the dispatcher adds to requests. */
     public enum Fields {
+        /** No forwarding headers. */
         NONE,
-        /** {@code x-forwarded-for}, {@code x-forwarded-proto} and {@code x-forwarded-host}. */
+        /**
+         * {@code x-forwarded-for}, {@code x-forwarded-proto} and, if the request names a host,
+         * {@code x-forwarded-host}.
+         */
         X_FORWARDED,
-        /** {@code forwarded} (RFC 7239). */
+        /** {@code forwarded} (RFC 7239), if the request names a host. */
         FORWARDED,
+        /** The headers of {@link #X_FORWARDED} and {@link #FORWARDED}. */
         BOTH
     }
 
+    /** Returns the policy with the defaults of {@link Builder}. */
     public static ForwardingPolicy defaults() {
         return builder().build();
     }
 
+    /** Starts a policy with the defaults. */
     public static Builder builder() {
         return new Builder();
     }
 
+    /** Returns whether forwarding headers are trusted. See {@link Builder#trust}. */
     public Trust trust() {
         return trust;
     }
 
+    /** Returns which forwarding headers are added. See {@link Builder#fields}. */
     public Fields fields() {
         return fields;
     }
 
+    /** Returns whether {@code via} is added. See {@link Builder#via}. */
     public boolean via() {
         return via;
     }
 
-    /** Returns an empty string if clients are told apart by address. */
+    /**
+     * Returns the header that names the client, in lower case, or an empty string if there is none.
+     * See {@link Builder#clientHeader}.
+     */
     public String clientHeader() {
         return clientHeader;
     }
 
-    /** Returns an empty string if requests get no id. */
+    /**
+     * Returns the header that has the request's id, in lower case, or an empty string if requests
+     * get no id. See {@link Builder#requestIdHeader}.
+     */
     public String requestIdHeader() {
         return requestIdHeader;
     }
 
-    /** Not thread-safe. */
+    /**
+     * Builds a {@link ForwardingPolicy}. Setters reject {@code null}, and {@link #build} validates
+     * the names of headers. Not thread-safe.
+     */
     public static final class Builder {
         private Trust trust = Trust.REPLACE;
         private Fields fields = Fields.X_FORWARDED;
@@ -98,21 +128,25 @@ public final class ForwardingPolicy {
 
         private Builder() {}
 
-        /** Default: {@link Trust#REPLACE}. */
+        /**
+         * Sets whether forwarding headers of a request are trusted. Default: {@link Trust#REPLACE}.
+         */
         public Builder trust(Trust value) {
             trust = Objects.requireNonNull(value, "trust");
             return this;
         }
 
-        /** Default: {@link Fields#X_FORWARDED}. */
+        /**
+         * Sets which forwarding headers are added to requests. Default: {@link Fields#X_FORWARDED}.
+         */
         public Builder fields(Fields value) {
             fields = Objects.requireNonNull(value, "fields");
             return this;
         }
 
         /**
-         * Sets whether {@code via} is added to requests and responses (RFC 9110 section 7.6.3).
-         * Default: true.
+         * Sets whether {@code via: 1.1 lambda-dispatcher} is added to requests and responses (RFC
+         * 9110 section 7.6.3). Default: true.
          */
         public Builder via(boolean value) {
             via = value;
@@ -120,11 +154,16 @@ public final class ForwardingPolicy {
         }
 
         /**
-         * Tells clients apart by the value of this header, for fairness between clients. It
-         * requires {@link Trust#APPEND}, because a client that sets the header itself could be a
-         * new client with each request. Default: clients are told apart by address.
+         * Sets the header whose value names the client, for fairness between clients. It requires
+         * {@link Trust#APPEND} and a proxy that sets the header. Otherwise, a client could send
+         * another name with each request.
          *
-         * @param name in lower case, or empty
+         * <p>Without the header, a client is identified by an IPv4 address or by the first 64 bits
+         * of an IPv6 address. With {@link Trust#APPEND}, it is the last client in {@code
+         * x-forwarded-for} or {@code forwarded} of the request. Otherwise, it is the remote address
+         * of the connection. Default: no header.
+         *
+         * @param name in lower case, for example {@code x-client-id}; empty for none
          */
         public Builder clientHeader(String name) {
             clientHeader = Objects.requireNonNull(name, "clientHeader");
@@ -132,11 +171,11 @@ public final class ForwardingPolicy {
         }
 
         /**
-         * Gives each client request that has no such header one with a random id of 32 hexadecimal
-         * digits. Error responses of the dispatcher have the request's id in the same header.
-         * Default: requests get no id.
+         * Sets the header for request ids. A client request without this header gets one with a
+         * random id of 32 hexadecimal digits. The dispatcher's own error responses repeat the id in
+         * the same header. Default: requests get no id.
          *
-         * @param name in lower case, for example {@code x-request-id}, or empty
+         * @param name in lower case, for example {@code x-request-id}; empty for none
          */
         public Builder requestIdHeader(String name) {
             requestIdHeader = Objects.requireNonNull(name, "requestIdHeader");
@@ -144,8 +183,10 @@ public final class ForwardingPolicy {
         }
 
         /**
-         * @throws IllegalArgumentException if a name is malformed, or if there is a client header
-         *     without {@link Trust#APPEND}
+         * Returns the policy.
+         *
+         * @throws IllegalArgumentException if a name is not a header name in lower case, or if
+         *     there is a client header without {@link Trust#APPEND}
          */
         public ForwardingPolicy build() {
             return new ForwardingPolicy(this);

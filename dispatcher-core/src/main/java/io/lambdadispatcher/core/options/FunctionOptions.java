@@ -2,7 +2,18 @@ package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
 
-/** A function and its pool of workers. Immutable. {@link Builder} states units, defaults and ranges. */
+/**
+ * A function and how its workers serve requests. {@link Builder} states units, defaults and ranges.
+ * Immutable.
+ *
+ * <pre>{@code
+ * FunctionOptions orders = FunctionOptions.builder("orders")
+ *         .capacity(CapacityPolicy.between(1, 20))
+ *         .pending(1_000, Duration.ofSeconds(5))
+ *         .requestTimeout(Duration.ofSeconds(50))
+ *         .build();
+ * }</pre>
+ */
 public final class FunctionOptions {
     private final String name;
     private final CapacityPolicy capacity;
@@ -31,54 +42,80 @@ public final class FunctionOptions {
         Check.notNegative("requestTimeout", requestTimeout);
     }
 
-    /** @param name the name that routers and launch tokens use, 1 to 256 characters */
+    /**
+     * Starts a function with the defaults.
+     *
+     * @param name the name that routers and launch tokens use, 1 to 256 characters
+     */
     public static Builder builder(String name) {
         return new Builder(name);
     }
 
-    /** Returns a function with the defaults: it has only workers that launch themselves. */
+    /**
+     * Returns a function with the defaults. The dispatcher launches no workers for it.
+     *
+     * @param name the name that routers and launch tokens use, 1 to 256 characters
+     * @throws IllegalArgumentException if the name is empty or too long
+     */
     public static FunctionOptions of(String name) {
         return builder(name).build();
     }
 
+    /** Returns the name, 1 to 256 characters. */
     public String name() {
         return name;
     }
 
+    /** Returns how many workers are launched. See {@link Builder#capacity}. */
     public CapacityPolicy capacity() {
         return capacity;
     }
 
+    /** Returns the limits on launching workers. See {@link Builder#launching}. */
     public LaunchLimits launching() {
         return launching;
     }
 
+    /** Returns the number of connections of a worker. See {@link Builder#connectionsPerWorker}. */
     public int connectionsPerWorker() {
         return connectionsPerWorker;
     }
 
+    /**
+     * Returns the number of worker streams on each connection. See {@link
+     * Builder#streamsPerConnection}.
+     */
     public int streamsPerConnection() {
         return streamsPerConnection;
     }
 
-    /** Returns a worker's concurrency. */
+    /** Returns a worker's concurrency: its connections multiplied by the worker streams on each. */
     public int streamsPerWorker() {
         return connectionsPerWorker * streamsPerConnection;
     }
 
+    /** Returns the maximum number of queued requests. See {@link Builder#pending}. */
     public int pendingLimit() {
         return pendingLimit;
     }
 
+    /** Returns the maximum time that a request is queued. See {@link Builder#pending}. */
     public Duration pendingTimeout() {
         return pendingTimeout;
     }
 
+    /**
+     * Returns the maximum time of a request, or zero if there is no limit. See {@link
+     * Builder#requestTimeout}.
+     */
     public Duration requestTimeout() {
         return requestTimeout;
     }
 
-    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    /**
+     * Builds {@link FunctionOptions}. Setters accept any value, and {@link #build} validates them.
+     * Not thread-safe.
+     */
     public static final class Builder {
         private final String name;
         private CapacityPolicy capacity = CapacityPolicy.NONE;
@@ -106,9 +143,12 @@ public final class FunctionOptions {
         }
 
         /**
-         * Sets the number of connections that each launched worker opens, 1 to 64. It is the maximum for a worker that
-         * launches itself: a further connection is refused. Default: 1, because each further connection costs system calls.
-         * Set more if there are fewer workers than event loops.
+         * Sets the number of connections that each launched worker opens. A self-launched worker
+         * can open fewer, but a connection beyond this number is refused. Default: 1, because each
+         * additional connection costs system calls. Set more if there are fewer workers than event
+         * loops.
+         *
+         * @param connections 1 to 64
          */
         public Builder connectionsPerWorker(int connections) {
             connectionsPerWorker = connections;
@@ -116,9 +156,11 @@ public final class FunctionOptions {
         }
 
         /**
-         * Sets the number of worker streams on each connection, 1 to 1,000. Multiplied by the connections, it is a
-         * launched worker's concurrency. It is the maximum for a worker that launches itself: a further stream is refused.
+         * Sets the number of worker streams on each connection. Each serves one request at a time.
+         * A self-launched worker can open fewer, but a stream beyond this number is refused.
          * Default: 100.
+         *
+         * @param streams 1 to 1,000
          */
         public Builder streamsPerConnection(int streams) {
             streamsPerConnection = streams;
@@ -126,8 +168,9 @@ public final class FunctionOptions {
         }
 
         /**
-         * Sets the limits of the queue of requests that wait for a worker stream. One client fills
-         * at most half of the queue. Default: 10,000 requests and 10 s.
+         * Sets the limits of the queue of requests that wait for a worker stream. A request beyond
+         * the limit, or that is queued for longer than the timeout, gets 503. One client fills at
+         * most half of the queue, or 16 places if that is more. Default: 10,000 requests and 10 s.
          *
          * @param limit maximum number of queued requests over all event loops, 0 or more
          * @param timeout maximum time that a request is queued, 0 or more
@@ -139,14 +182,23 @@ public final class FunctionOptions {
         }
 
         /**
-         * Sets the maximum time from dispatch to the end of the response. Zero means no limit. Default: 15 minutes.
+         * Sets the maximum time from the moment at which a worker or a direct invocation takes the
+         * request, to the end of the response. The time in the queue does not count, and a retry
+         * does not start the time again. A request that takes longer gets 504, or an incomplete
+         * response. An open tunnel has no limit. Default: 15 minutes.
+         *
+         * @param timeout 0 or more; zero means no limit
          */
         public Builder requestTimeout(Duration timeout) {
             requestTimeout = timeout;
             return this;
         }
 
-        /** @throws IllegalArgumentException if a value is out of its range */
+        /**
+         * Returns the function.
+         *
+         * @throws IllegalArgumentException if a value is out of its range
+         */
         public FunctionOptions build() {
             return new FunctionOptions(this);
         }

@@ -2,12 +2,26 @@ package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
 
-/** Limits on what a client can cost the dispatcher. Immutable. {@link Builder} states units, defaults and ranges. */
+/**
+ * Limits and timeouts of client connections and requests. {@link Builder} states units, defaults
+ * and ranges. Immutable.
+ *
+ * <pre>{@code
+ * HttpLimits limits = HttpLimits.builder()
+ *         .maxHeadBytes(16 * 1024)
+ *         .idleTimeout(Duration.ofSeconds(75))
+ *         .maxConnections(50_000)
+ *         .build();
+ * }</pre>
+ */
 public final class HttpLimits {
     private static final int KIB = 1024;
     private static final int MIB = 1024 * KIB;
 
-    /** A connection's window cannot be smaller: it starts with this size (RFC 9113 section 6.9.2). */
+    /**
+     * The initial size of each window in HTTP/2, below which a connection's cannot be set (RFC 9113
+     * section 6.9.2).
+     */
     private static final int MIN_WINDOW_BYTES = 65_535;
 
     private final int maxHeadBytes;
@@ -61,76 +75,130 @@ public final class HttpLimits {
         }
     }
 
+    /** Starts limits with the defaults. */
     public static Builder builder() {
         return new Builder();
     }
 
+    /** Returns the limits with the defaults of {@link Builder}. */
     public static HttpLimits defaults() {
         return builder().build();
     }
 
+    /**
+     * Returns the maximum size of a request's headers, in bytes. See {@link Builder#maxHeadBytes}.
+     */
     public int maxHeadBytes() {
         return maxHeadBytes;
     }
 
+    /** Returns the maximum number of a request's headers. See {@link Builder#maxHeadFields}. */
     public int maxHeadFields() {
         return maxHeadFields;
     }
 
+    /**
+     * Returns the maximum size of an HTTP/1.1 request line, in bytes. See {@link
+     * Builder#maxRequestLineBytes}.
+     */
     public int maxRequestLineBytes() {
         return maxRequestLineBytes;
     }
 
+    /**
+     * Returns the maximum number of open streams on an HTTP/2 connection. See {@link
+     * Builder#maxConcurrentStreams}.
+     */
     public int maxConcurrentStreams() {
         return maxConcurrentStreams;
     }
 
+    /**
+     * Returns the flow-control window of an HTTP/2 stream, in bytes. See {@link
+     * Builder#streamWindowBytes}.
+     */
     public int streamWindowBytes() {
         return streamWindowBytes;
     }
 
+    /**
+     * Returns the flow-control window of an HTTP/2 connection, in bytes. See {@link
+     * Builder#connectionWindowBytes}.
+     */
     public int connectionWindowBytes() {
         return connectionWindowBytes;
     }
 
+    /**
+     * Returns the maximum time for a request's headers to arrive. See {@link Builder#headTimeout}.
+     */
     public Duration headTimeout() {
         return headTimeout;
     }
 
+    /**
+     * Returns the maximum time of a connection without a request. See {@link Builder#idleTimeout}.
+     */
     public Duration idleTimeout() {
         return idleTimeout;
     }
 
+    /**
+     * Returns the maximum time without a byte of a request's body. See {@link Builder#bodyTimeout}.
+     */
     public Duration bodyTimeout() {
         return bodyTimeout;
     }
 
+    /**
+     * Returns the maximum time in which a client takes no byte of a response. See {@link
+     * Builder#writeTimeout}.
+     */
     public Duration writeTimeout() {
         return writeTimeout;
     }
 
+    /**
+     * Returns the minimum rate of a client, in bytes per second, or 0 if there is none. See {@link
+     * Builder#minRate}.
+     */
     public int minRate() {
         return minRate;
     }
 
+    /**
+     * Returns the maximum number of stream resets on a connection in 30 s. See {@link
+     * Builder#maxResetsPerWindow}.
+     */
     public int maxResetsPerWindow() {
         return maxResetsPerWindow;
     }
 
+    /** Returns the maximum number of client connections. See {@link Builder#maxConnections}. */
     public int maxConnections() {
         return maxConnections;
     }
 
+    /**
+     * Returns the maximum number of connections from one address. See {@link
+     * Builder#maxConnectionsPerAddress}.
+     */
     public int maxConnectionsPerAddress() {
         return maxConnectionsPerAddress;
     }
 
-    /** Returns 0 for half of the smaller one of heap and direct memory. */
+    /**
+     * Returns the maximum memory for clients, in bytes, or 0 if it depends on the JVM's memory. See
+     * {@link Builder#clientMemoryBytes}.
+     */
     public long clientMemoryBytes() {
         return clientMemoryBytes;
     }
 
-    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    /**
+     * Builds {@link HttpLimits}. Setters accept any value, and {@link #build} validates them. Not
+     * thread-safe.
+     */
     public static final class Builder {
         private int maxHeadBytes = 64 * KIB;
         private int maxHeadFields = 200;
@@ -151,38 +219,55 @@ public final class HttpLimits {
         private Builder() {}
 
         /**
-         * Sets the maximum size of a request's headers, in bytes, counted as RFC 9113 section 6.5.2 says, or as they are
-         * in HTTP/1.1. A request with larger headers gets 431. 1 KiB to 256 KiB. Default: 64 KiB.
+         * Sets the maximum size of a request's headers. A request with larger headers gets 431.
+         * HTTP/2 headers are counted uncompressed, with 32 bytes added for each (RFC 9113 section
+         * 6.5.2). HTTP/1.1 headers are counted as they are sent. Default: 64 KiB.
+         *
+         * @param bytes 1 KiB to 256 KiB
          */
         public Builder maxHeadBytes(int bytes) {
             maxHeadBytes = bytes;
             return this;
         }
 
-        /** Sets the maximum number of a request's headers. A request with more gets 431. 8 to 10,000. Default: 200. */
+        /**
+         * Sets the maximum number of a request's headers. The pseudo-headers of HTTP/2 count. A
+         * request with more gets 431. Default: 200.
+         *
+         * @param fields 8 to 10,000
+         */
         public Builder maxHeadFields(int fields) {
             maxHeadFields = fields;
             return this;
         }
 
         /**
-         * Sets the maximum size of an HTTP/1.1 request line, in bytes. A request with a longer one gets 414. 256 bytes to
-         * 256 KiB. Default: 16 KiB.
+         * Sets the maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.
+         * Default: 16 KiB.
+         *
+         * @param bytes 256 bytes to 256 KiB
          */
         public Builder maxRequestLineBytes(int bytes) {
             maxRequestLineBytes = bytes;
             return this;
         }
 
-        /** Sets the maximum number of streams of an HTTP/2 connection. 1 to 1,000,000. Default: 100. */
+        /**
+         * Sets the maximum number of open streams on an HTTP/2 connection (RFC 9113 section 5.1.2).
+         * Each request is one stream. Default: 100.
+         *
+         * @param streams 1 to 1,000,000
+         */
         public Builder maxConcurrentStreams(int streams) {
             maxConcurrentStreams = streams;
             return this;
         }
 
         /**
-         * Sets the flow-control window of an HTTP/2 stream, in bytes. The dispatcher buffers at most this part of a
-         * request's body. 65,535 bytes to 64 MiB. Default: 256 KiB.
+         * Sets the flow-control window of an HTTP/2 stream (RFC 9113 section 5.2). The dispatcher
+         * buffers at most this part of a request's body. Default: 256 KiB.
+         *
+         * @param bytes 65,535 bytes to 64 MiB
          */
         public Builder streamWindowBytes(int bytes) {
             streamWindowBytes = bytes;
@@ -190,8 +275,11 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the flow-control window of an HTTP/2 connection, in bytes. The dispatcher buffers at most this part of all
-         * request bodies of the connection. 65,535 bytes to 512 MiB. Default: 1 MiB.
+         * Sets the flow-control window of an HTTP/2 connection (RFC 9113 section 5.2). The
+         * dispatcher buffers at most this part of all request bodies of the connection. Default: 1
+         * MiB.
+         *
+         * @param bytes 65,535 bytes to 512 MiB
          */
         public Builder connectionWindowBytes(int bytes) {
             connectionWindowBytes = bytes;
@@ -199,8 +287,10 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum time for all headers of a request to arrive, for TLS and protocol negotiation, and for the
-         * HELLO of a worker. More than 0. Default: 10 s.
+         * Sets the maximum time for all headers of a request to arrive. It also limits TLS and
+         * protocol negotiation, and the time until a worker sends HELLO. Default: 10 s.
+         *
+         * @param timeout more than 0
          */
         public Builder headTimeout(Duration timeout) {
             headTimeout = timeout;
@@ -208,9 +298,16 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the time without a request after which a connection is closed. It also ends a request whose client goes on
-         * sending after the headers of the response, and a WebSocket of which one side has ended, if no byte moves in either
-         * direction for this time. More than 0. Default: 5 minutes.
+         * Sets the time without a request after which a connection is closed. Default: 5 minutes.
+         *
+         * <p>If no byte moves in either direction for this time, it also ends:
+         * <ul>
+         *   <li>a request whose client continues to send after the headers of the response;
+         *   <li>a WebSocket that one side has ended;
+         *   <li>a gRPC call whose client may still send.
+         * </ul>
+         *
+         * @param timeout more than 0
          */
         public Builder idleTimeout(Duration timeout) {
             idleTimeout = timeout;
@@ -218,9 +315,12 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum time without a byte of a request's body while the client may send, until the headers of the
-         * response have been sent. A request that takes longer gets 408. A gRPC call has {@link #idleTimeout} instead. More than
-         * 0. Default: 20 s.
+         * Sets the maximum time without a byte of a request's body. Only the time in which the
+         * client may send counts. It applies until the headers of the response have been sent. A
+         * request that takes longer gets 408. A gRPC call over HTTP/2 has {@link #idleTimeout}
+         * instead. Default: 20 s.
+         *
+         * @param timeout more than 0
          */
         public Builder bodyTimeout(Duration timeout) {
             bodyTimeout = timeout;
@@ -228,8 +328,12 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum time in which a client takes no byte of a waiting response. After it, an HTTP/2 stream is reset,
-         * or the connection is closed if it takes nothing at all. More than 0. Default: 30 s.
+         * Sets the maximum time in which a client takes no byte of a response that waits for it.
+         * After this time, an HTTP/2 stream is reset. If the client's socket takes no byte at all,
+         * the connection is closed. It also limits how long {@code Dispatcher.dispatch} keeps a
+         * response whose body nobody reads. Default: 30 s.
+         *
+         * @param timeout more than 0
          */
         public Builder writeTimeout(Duration timeout) {
             writeTimeout = timeout;
@@ -237,10 +341,19 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the minimum rate, in bytes per second, at which a client sends a request's body and takes a response. Only
-         * the time in which the client is waited for counts. A client is first judged after 10 s, and later by its rate
-         * over the last 30 s or less. A request whose body is slower gets 408, a response that is taken more slowly is cut
-         * off. WebSockets are exempt. 0 to 1 MiB, 0 allows any rate. Default: 240.
+         * Sets the minimum rate at which a client sends a request's body and takes a response. A
+         * request whose body is slower gets 408. A response that is taken more slowly is cut off.
+         * Default: 240.
+         *
+         * <p>Only the time in which the dispatcher waits for the client counts. A client can be
+         * slower for 10 s before it is judged, or for {@link #bodyTimeout} if that is longer and it
+         * sends a body. A client that has been faster can be slower for at most 30 s, or for the
+         * longer {@link #bodyTimeout}.
+         *
+         * <p>WebSockets are exempt, and so are request bodies after the response has begun. The
+         * socket of an HTTP/2 connection is not exempt, even if all of its streams are WebSockets.
+         *
+         * @param bytesPerSecond 0 to 1 MiB; 0 allows any rate
          */
         public Builder minRate(int bytesPerSecond) {
             minRate = bytesPerSecond;
@@ -248,9 +361,12 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum number of streams of a connection in 30 s that the client resets, or makes the dispatcher reset
-         * by an error. More of them close it, because that is the rapid reset attack (CVE-2023-44487) or its twin
-         * MadeYouReset (CVE-2025-8671). 1 to 1,000,000. Default: 400.
+         * Sets the maximum number of streams on an HTTP/2 connection that the client resets, or
+         * that it makes the dispatcher reset, within 30 s. The connection is closed if there are
+         * more. This limits the rapid reset attack (CVE-2023-44487) and MadeYouReset
+         * (CVE-2025-8671). Default: 400.
+         *
+         * @param resets 1 to 1,000,000
          */
         public Builder maxResetsPerWindow(int resets) {
             maxResetsPerWindow = resets;
@@ -258,8 +374,11 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum number of client connections. Further connections are closed when they are accepted. It is
-         * lowered if the process may not open enough files. 1 to 1,000,000. Default: 10,000.
+         * Sets the maximum number of client connections. Further connections are closed when they
+         * are accepted. The dispatcher lowers the limit and logs a warning if the process cannot
+         * open enough files. Default: 10,000.
+         *
+         * @param connections 1 to 1,000,000
          */
         public Builder maxConnections(int connections) {
             maxConnections = connections;
@@ -267,9 +386,11 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum number of connections of a client address: an IPv4 address, or the first 64 bits of an IPv6
-         * address. Further connections are closed when they are accepted. A load balancer or a NAT gateway is one
-         * address, whatever the number of its clients. 1 to 1,000,000. Default: 5,000.
+         * Sets the maximum number of connections from one address, which is an IPv4 address or the
+         * first 64 bits of an IPv6 address. Further connections are closed when they are accepted.
+         * All clients behind a load balancer or a NAT gateway share one address. Default: 5,000.
+         *
+         * @param connections 1 to 1,000,000
          */
         public Builder maxConnectionsPerAddress(int connections) {
             maxConnectionsPerAddress = connections;
@@ -277,17 +398,30 @@ public final class HttpLimits {
         }
 
         /**
-         * Sets the maximum memory, in bytes, that is held for clients: connections, requests that wait, bodies, and
-         * responses that clients do not take. Each event loop has an equal part of it. When a part is almost used up,
-         * the dispatcher buffers less of each request body, then refuses requests, and at last closes the connections
-         * that hold the most. At least 16 MiB, or 0 for half of the smaller one of heap and direct memory. Default: 0.
+         * Sets the maximum memory that is held for clients: connections, queued requests, bodies,
+         * and responses that clients do not take. Each event loop gets an equal part of it.
+         * Default: half of the heap or of the direct memory, whichever is smaller.
+         *
+         * <p>When an event loop has used most of its part, the dispatcher takes these steps in
+         * order:
+         * <ol>
+         *   <li>It buffers less of each request's body.
+         *   <li>It refuses requests with 503. Clients that hold little memory are still served.
+         *   <li>It accepts no connections, and closes those that hold the most memory.
+         * </ol>
+         *
+         * @param bytes 16 MiB or more; 0 for the default
          */
         public Builder clientMemoryBytes(long bytes) {
             clientMemoryBytes = bytes;
             return this;
         }
 
-        /** @throws IllegalArgumentException if a value is out of its range */
+        /**
+         * Returns the limits.
+         *
+         * @throws IllegalArgumentException if a value is out of its range
+         */
         public HttpLimits build() {
             return new HttpLimits(this);
         }

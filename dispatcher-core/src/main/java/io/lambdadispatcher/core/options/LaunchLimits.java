@@ -2,7 +2,21 @@ package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
 
-/** Limits on launching the workers of a function. Immutable. {@link Builder} states units, defaults and ranges. */
+/**
+ * Limits on launching the workers of a function, and on what they cost. {@link Builder} states
+ * units, defaults and ranges. Immutable.
+ *
+ * <pre>{@code
+ * LaunchLimits limits = LaunchLimits.builder()
+ *         .launchesPerMinute(60)
+ *         .workerMegabytes(1024)
+ *         .gbSecondsPerHour(36_000) // an average of 10 GB
+ *         .build();
+ * }</pre>
+ *
+ * <p>If launches fail, the dispatcher also pauses launching for an increasing time. That pause
+ * cannot be configured.
+ */
 public final class LaunchLimits {
     private final int launchesPerMinute;
     private final double gbSecondsPerHour;
@@ -20,31 +34,46 @@ public final class LaunchLimits {
         Check.positive("noShowAfter", noShowAfter);
     }
 
+    /** Starts limits with the defaults. */
     public static Builder builder() {
         return new Builder();
     }
 
+    /** Returns the limits with the defaults of {@link Builder}. */
     public static LaunchLimits defaults() {
         return builder().build();
     }
 
+    /** Returns the maximum number of launches in 60 s. See {@link Builder#launchesPerMinute}. */
     public int launchesPerMinute() {
         return launchesPerMinute;
     }
 
+    /**
+     * Returns the maximum GB-seconds in an hour, or 0 if there is no limit. See {@link
+     * Builder#gbSecondsPerHour}.
+     */
     public double gbSecondsPerHour() {
         return gbSecondsPerHour;
     }
 
+    /** Returns the memory of one worker, in MB. See {@link Builder#workerMegabytes}. */
     public int workerMegabytes() {
         return workerMegabytes;
     }
 
+    /**
+     * Returns the time within which a launched worker must dial in. See {@link
+     * Builder#noShowAfter}.
+     */
     public Duration noShowAfter() {
         return noShowAfter;
     }
 
-    /** Not thread-safe. Setters accept any value; {@link #build} validates. */
+    /**
+     * Builds {@link LaunchLimits}. Setters accept any value, and {@link #build} validates them. Not
+     * thread-safe.
+     */
     public static final class Builder {
         private int launchesPerMinute = 300;
         private double gbSecondsPerHour;
@@ -53,34 +82,57 @@ public final class LaunchLimits {
 
         private Builder() {}
 
-        /** Sets the maximum number of launches in any 60 seconds, failed ones included. At least 1. Default: 300. */
+        /**
+         * Sets the maximum number of launches in any 60 s, failed ones included. Default: 300.
+         *
+         * @param launches 1 or more
+         */
         public Builder launchesPerMinute(int launches) {
             launchesPerMinute = launches;
             return this;
         }
 
         /**
-         * Sets the maximum of memory times lifetime of all workers in any hour, in GB-seconds. Workers are retired as the
-         * limit comes near, in the end all of them. 0 means no limit. Default: 0.
+         * Sets the maximum memory multiplied by running time in any hour. Launched workers and
+         * direct invocations count. Near the limit, the dispatcher retires workers, finally all of
+         * them. At the limit, queued requests no longer become direct. The limit has no effect on a
+         * function whose workers are not launched by the dispatcher. Default: 0.
+         *
+         * @param gbSeconds 0 or more; 0 means no limit
          */
         public Builder gbSecondsPerHour(double gbSeconds) {
             gbSecondsPerHour = gbSeconds;
             return this;
         }
 
-        /** Sets the memory of one worker for {@link #gbSecondsPerHour}, in MB. At least 1. Default: 512. */
+        /**
+         * Sets the memory of one worker, from which {@link #gbSecondsPerHour} is calculated. 1,024
+         * MB count as one GB. It does not set the memory of the function. Default: 512.
+         *
+         * @param megabytes 1 or more
+         */
         public Builder workerMegabytes(int megabytes) {
             workerMegabytes = megabytes;
             return this;
         }
 
-        /** Sets the time after its launch within which a worker must dial in. More than 0. Default: 30 s. */
+        /**
+         * Sets the time after its launch within which a worker must dial in. The dispatcher kills a
+         * worker that does not. A worker that has dialled in must be ready within four times this
+         * time. A worker that has drained must end within this time. Default: 30 s.
+         *
+         * @param time more than 0
+         */
         public Builder noShowAfter(Duration time) {
             noShowAfter = time;
             return this;
         }
 
-        /** @throws IllegalArgumentException if a value is out of its range */
+        /**
+         * Returns the limits.
+         *
+         * @throws IllegalArgumentException if a value is out of its range
+         */
         public LaunchLimits build() {
             return new LaunchLimits(this);
         }

@@ -5,8 +5,19 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS of a listener. OpenSSL serves it if netty-tcnative is on the class path, otherwise the JDK
- * does. Immutable.
+ * Certificates and key of a port with TLS 1.3 and 1.2. Immutable.
+ *
+ * <pre>{@code
+ * TlsOptions tls = TlsOptions.of(Path.of("chain.pem"), Path.of("key.pem"))
+ *         .withClientCertificates(Path.of("client-ca.pem"));
+ * }</pre>
+ *
+ * <p>The dispatcher uses OpenSSL if netty-tcnative is on the class path, and the JDK's TLS
+ * otherwise.
+ *
+ * <p><b>Errors.</b> The files are read when the dispatcher starts. {@code Dispatcher.Builder.start}
+ * throws {@link java.io.UncheckedIOException} if a file cannot be read. It throws {@link
+ * IllegalArgumentException} if the contents are not valid.
  */
 public final class TlsOptions {
     private final Path certificateChain;
@@ -20,34 +31,37 @@ public final class TlsOptions {
     }
 
     /**
-     * Returns options that require no client certificates.
+     * Returns options that do not require client certificates.
      *
-     * @param certificateChain PEM file that begins with the listener's own certificate
-     * @param privateKey PEM file, PKCS #8, not encrypted
+     * @param certificateChain PEM file that starts with the listener's own certificate
+     * @param privateKey PEM file with the key in PKCS #8, not encrypted
      */
     public static TlsOptions of(Path certificateChain, Path privateKey) {
         return new TlsOptions(certificateChain, privateKey, null);
     }
 
     /**
-     * Requires a client certificate (mTLS).
+     * Returns these options with required client certificates (mTLS). A client without a valid one
+     * is rejected.
      *
-     * @param authorities PEM file of the authorities that may have issued it
+     * @param authorities PEM file of the authorities whose certificates are accepted
      */
     public TlsOptions withClientCertificates(Path authorities) {
         return new TlsOptions(certificateChain, privateKey, Objects.requireNonNull(authorities, "authorities"));
     }
 
+    /** Returns the PEM file of the certificate chain. */
     public Path certificateChain() {
         return certificateChain;
     }
 
+    /** Returns the PEM file of the private key. */
     public Path privateKey() {
         return privateKey;
     }
 
     /**
-     * Returns the PEM file of the authorities, or {@code null} if no client certificates are
+     * Returns the PEM file of the authorities, or {@code null} if client certificates are not
      * required.
      */
     public @Nullable Path clientCertificates() {
