@@ -5,11 +5,15 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes one exchange as a JSON object in one line of printable ASCII: whatever a client puts into its path, it can neither start a line
- * of its own, nor leave its string, nor reach a terminal.
+ * Formats one exchange as a JSON object in one line of printable ASCII. Other characters are
+ * escaped, so that a client's path can neither start a new line, nor end its string, nor control a
+ * terminal.
  */
 final class AccessLine {
-    /** Of a path; the rest is cut off. */
+    /**
+     * The maximum length of a text, in characters. A longer one is cut off and ends with three
+     * dots.
+     */
     static final int MAX_TEXT_CHARS = 4096;
 
     private final StringBuilder line = new StringBuilder(256);
@@ -39,7 +43,7 @@ final class AccessLine {
         line.append(value);
     }
 
-    /** Absent values are left out. */
+    /** Appends a text, or nothing if it is {@code null}. */
     private void text(String key, @Nullable CharSequence value) {
         if (value == null) {
             return;

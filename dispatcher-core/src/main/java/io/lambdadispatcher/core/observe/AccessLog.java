@@ -10,10 +10,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands finished exchanges to a thread that writes them, one line each, to the logger {@value #LOGGER}. Event loops never wait: when the
- * queue is full, lines are dropped and counted.
+ * Logs each finished exchange as one line of JSON, at level INFO, to the SLF4J logger {@value
+ * #LOGGER}. If the lines cannot be written quickly enough, they are dropped and counted. Event
+ * loops never wait.
+ *
+ * <pre>{@code
+ * AccessLog accessLog = new AccessLog(16_384);
+ * Dispatcher.Builder builder = Dispatcher.builder().observer(accessLog);
+ * // Start the dispatcher. At the end, close it first, then call accessLog.close().
+ * }</pre>
+ *
+ * <p><b>Threading.</b> A daemon thread of its own writes the lines. All methods can be called on
+ * any thread, but {@link #close} blocks.
  */
 public final class AccessLog implements DispatcherObserver, AutoCloseable {
+    /** The name of the SLF4J logger that receives the lines. */
     public static final String LOGGER = "lambda-dispatcher.access";
 
     private static final Logger log = LoggerFactory.getLogger(AccessLog.class);
@@ -27,7 +38,13 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
     private final Consumer<ExchangeEnd> listener = this::log;
     private volatile boolean closed;
 
-    /** Starts the thread; the logger must have been pointed somewhere before. */
+    /**
+     * Starts the thread that writes the lines. Configure the logger {@value #LOGGER} first.
+     *
+     * @param queueLimit maximum number of lines that wait to be written, 1 or more. Further lines
+     *     are dropped
+     * @throws IllegalArgumentException if {@code queueLimit} is less than 1
+     */
     public AccessLog(int queueLimit) {
         queue = new ArrayBlockingQueue<>(queueLimit);
         writer.setDaemon(true);
@@ -45,7 +62,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         }
     }
 
-    /** Lines that were never written. */
+    /** Returns the number of lines that have been dropped so far. */
     public long dropped() {
         return dropped.sum();
     }
@@ -63,7 +80,11 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         }
     }
 
-    /** Writes what waits, for up to 5 s. */
+    /**
+     * Writes the queued lines and stops the thread. Blocks for at most 5 s, and drops the lines
+     * that are left then. Logs a warning if lines have been dropped before. Exchanges that end
+     * later are dropped, too.
+     */
     @Override
     public void close() {
         closed = true;

@@ -3,17 +3,23 @@ package io.lambdadispatcher.core.observe;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one function's launching at a moment.
+ * The state of one function's launching at a moment. Only functions whose workers the dispatcher
+ * launches have one.
  *
- * @param wanted workers that the traffic needs, within the capacity policy and the spending limit
- * @param coming workers that are launched but not ready
- * @param ready workers that take requests, ejected ones included
- * @param draining workers that take no more requests
- * @param ejected workers that get no requests for a while, because they failed or were slow when others were not
- * @param launchesInLastMinute launches of the last 60 s
- * @param gbSecondsLastHour GB-seconds of the last hour, by the memory given in the launch limits
- * @param gbSecondsTotal GB-seconds since the dispatcher started
- * @param obstacle the reason, in one line, why fewer workers are launched than wanted; {@code null} if there is none
+ * @param function the name of the function
+ * @param wanted the number of workers that the function should have, within the capacity policy and
+ *     the spending limit
+ * @param coming workers that have been launched or have dialled in, but are not ready
+ * @param ready workers that are ready, ejected and self-launched ones included
+ * @param draining workers that finish their requests and take no new ones
+ * @param ejected workers that get no requests for some time, because they failed or were slow while
+ *     others were not
+ * @param launchesInLastMinute number of launches in the last 60 s, failed ones included
+ * @param gbSecondsLastHour GB-seconds of the last hour, calculated from {@link
+ *     io.lambdadispatcher.core.options.LaunchLimits#workerMegabytes}. Self-launched workers do not
+ *     count, but direct requests do
+ * @param gbSecondsTotal GB-seconds since the dispatcher started, calculated in the same way
+ * @param obstacle why launching is limited or paused, in one line; {@code null} if it is not
  */
 public record CapacitySnapshot(
         String function,

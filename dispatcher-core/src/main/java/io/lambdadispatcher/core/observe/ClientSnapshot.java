@@ -1,14 +1,15 @@
 package io.lambdadispatcher.core.observe;
 
 /**
- * What clients cost the dispatcher at a moment, summed over event loops that keep running while it
- * is taken.
+ * The client connections and their memory at a moment. The numbers are summed over event loops that
+ * continue to run, so they are not from exactly the same moment.
  *
- * @param connections client connections
- * @param heldBytes memory held for clients, at most a second ago
- * @param limitBytes maximum of {@code heldBytes}
- * @param level what the dispatcher does about it, on the event loop where that is the most: 0 =
- *     nothing; 1 = it buffers less of each request body; 2 = it refuses requests; 3 = it closes
- *     connections
+ * @param connections number of open client connections
+ * @param heldBytes memory that is held for clients, in bytes, measured at most about a second ago
+ * @param limitBytes maximum of {@code heldBytes}, see {@link
+ *     io.lambdadispatcher.core.options.HttpLimits#clientMemoryBytes}
+ * @param level what the dispatcher does about memory, on the event loop that has the least of it
+ *     left: 0 = nothing; 1 = it buffers less of each request body; 2 = it refuses requests; 3 = it
+ *     closes connections
  */
 public record ClientSnapshot(int connections, long heldBytes, long limitBytes, int level) {}

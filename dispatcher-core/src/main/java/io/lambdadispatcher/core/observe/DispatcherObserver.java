@@ -5,19 +5,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observes what the dispatcher does, for metrics, access logs and traces. Every method does nothing
- * by default.
+ * Observes the dispatcher, for metrics, access logs and traces. Implement the methods that you
+ * need. By default, they do nothing.
  *
- * <p><b>Threading.</b> Called on event loops. Implementations must return quickly and must not
- * block. What they throw is logged.
+ * <p><b>Threading.</b> Methods are called on event loops, several of them concurrently. They must
+ * return quickly and must not block.
+ *
+ * <p><b>Errors.</b> If a method or a listener throws, the dispatcher logs it, and the request is
+ * not affected.
  */
 public interface DispatcherObserver {
-    /** Observes nothing. */
+    /** An observer that does nothing. */
     DispatcherObserver NONE = new DispatcherObserver() {};
 
     /**
-     * A request has arrived. Called once for each request, including those that the dispatcher
-     * refuses, except those that break rules of HTTP.
+     * Called once for each request that arrives, including those that the dispatcher refuses. It is
+     * not called for requests that break rules of HTTP.
      *
      * <pre>{@code
      * public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
@@ -26,42 +29,92 @@ public interface DispatcherObserver {
      * }
      * }</pre>
      *
-     * @return called once, on the same event loop, when the exchange ends; {@code null} if the
-     *     observer need not know. Return the same object for all exchanges if it keeps no state of
-     *     one
+     * @param start valid only during this call
+     * @return a listener that is called once on the same event loop when the exchange ends, or
+     *     {@code null} if the end does not matter. Return the same object each time if it keeps no
+     *     state of the exchange
      */
     default @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
         return null;
     }
 
-    /** A client connection was accepted. */
+    /**
+     * Called when a client connection has been accepted. Connections that are refused because of a
+     * limit are reported only to {@link #onProtection}.
+     */
     default void onClientConnected() {}
 
-    /** A client connection was closed. */
+    /** Called when a client connection that was accepted has been closed. */
     default void onClientDisconnected() {}
 
-    /** A worker connection was admitted. */
+    /**
+     * Called when a worker connection has been accepted and the worker has said HELLO. A worker
+     * with several connections causes several calls.
+     *
+     * @param function the name of the function
+     * @param workerId the id of the worker
+     * @param remote the remote address of the connection
+     * @param streams maximum number of worker streams on the connection
+     */
     default void onWorkerConnected(String function, String workerId, SocketAddress remote, int streams) {}
 
-    /** @param reason in one line; {@code clean} = after drain and goodbye */
+    /**
+     * Called when a worker connection that was reported to {@link #onWorkerConnected} has been
+     * closed.
+     *
+     * @param function the name of the function
+     * @param workerId the id of the worker
+     * @param clean whether the worker said GOODBYE first, as it does after draining
+     * @param reason why the connection was closed, in one line
+     */
     default void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {}
 
     /**
-     * A dial-in was rejected, for example because of a wrong or expired token or an unknown
-     * function.
+     * Called when a worker's connection is rejected, for example because of an invalid or expired
+     * token or an unknown function. It is also called when a connected worker breaks the protocol.
+     *
+     * @param remote the remote address of the connection
+     * @param reason why it was rejected, in one line
      */
     default void onWorkerRejected(SocketAddress remote, String reason) {}
 
+    /**
+     * Called when a worker connection reports its load, normally every 5 s. {@code
+     * docs/PROTOCOL.md} describes LOAD.
+     *
+     * @param function the name of the function
+     * @param workerId the id of the worker
+     * @param cpuPermille CPU time since the last report, in thousandths of one core. It is over
+     *     1,000 if several cores were busy
+     * @param memoryPermille the part of the heap that is in use, in thousandths
+     * @param loopLagMicros the longest delay of the worker's event loop, in microseconds
+     */
     default void onWorkerLoad(
             String function, String workerId, int cpuPermille, int memoryPermille, int loopLagMicros) {}
 
+    /**
+     * Called before a worker is launched.
+     *
+     * @param function the name of the function
+     * @param workerId the id of the new worker
+     */
     default void onLaunch(String function, String workerId) {}
 
     /**
-     * The dispatcher has limited a client or a worker. Called on an event loop, once for each
-     * request, stream or connection concerned.
+     * Called each time the dispatcher limits a client or a worker. It can be called several times
+     * for one request or connection.
+     *
+     * @param protection what the dispatcher did
      */
     default void onProtection(Protection protection) {}
 
+    /**
+     * Called when a launched worker has ended or could not be started.
+     *
+     * @param function the name of the function
+     * @param workerId the id of the worker
+     * @param failed whether the worker or its launch failed
+     * @param detail how it ended, in one line
+     */
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
 }

@@ -3,60 +3,82 @@ package io.lambdadispatcher.core.observe;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request and its response after the end. A WebSocket is a CONNECT with status 200 if it was
- * opened, whichever HTTP version its client speaks. Immutable; may be kept.
+ * A request and its response after the end. Immutable, so it can be kept and used by any thread.
+ *
+ * <p>A WebSocket is reported when it has been closed. Its method is CONNECT, whichever HTTP version
+ * its client speaks, and its status is 200 if it was opened.
  */
 public interface ExchangeEnd {
-    /** Returns the function, or {@code null} if no route matched. */
+    /**
+     * Returns the name of the function. Returns {@code null} if no route matched, or if the request
+     * was refused before it was routed.
+     */
     @Nullable
     String function();
 
-    /** Returns the worker that had the request last, or {@code null} if it never reached one. */
+    /**
+     * Returns the id of the worker that received the request last. Returns {@code null} if the
+     * request never reached a worker, or was last sent as a direct invocation.
+     */
     @Nullable
     String workerId();
 
-    /** Returns the method as the client sent it, so it can be any token. */
+    /**
+     * Returns the method as the client sent it. It can be any token (RFC 9110 section 5.6.2),
+     * except that a WebSocket's is CONNECT.
+     */
     CharSequence method();
 
     /** Returns the path and query as the client sent them. */
     CharSequence path();
 
-    /** Returns the status that was sent to the client, or 0 if none was. */
+    /**
+     * Returns the status of the response, 200 to 999. Returns 0 if the exchange ended before there
+     * was one, for example because the client disconnected. If the outcome is {@link
+     * Outcome#FAILED}, it is the status of the dispatcher's own error response unless the response
+     * had already begun.
+     */
     int status();
 
+    /** Returns how the exchange ended. */
     Outcome outcome();
 
     /**
-     * Returns the name of the failure, for example {@code QUEUE_FULL}, or {@code null} unless the
-     * outcome is {@link Outcome#FAILED}.
+     * Returns the name of the failure, for example {@code QUEUE_FULL}. Returns {@code null} unless
+     * the outcome is {@link Outcome#FAILED}.
      */
     @Nullable
     String failure();
 
-    /** Returns the bytes of the request's body that have arrived. */
+    /** Returns the size of the request's body that has arrived, in bytes. */
     long requestBytes();
 
-    /** Returns the bytes of the response's body that were passed on to the client's connection. */
+    /**
+     * Returns the size of the response's body that was passed on to the client's connection, in
+     * bytes. The client need not have received all of it.
+     */
     long responseBytes();
 
     /**
-     * Returns the nanoseconds from the request's arrival until a worker stream took it, or until
-     * its end if none did.
+     * Returns the time from the request's arrival until a worker or a direct invocation took it
+     * first, in nanoseconds. If none did, it is the time until the end of the exchange.
      */
     long queueNanos();
 
     /**
-     * Returns the nanoseconds from the request's arrival until the last byte of the response was
-     * passed on.
+     * Returns the time from the request's arrival until the end of the exchange, in nanoseconds.
      */
     long totalNanos();
 
-    /** Returns how many worker streams were tried. */
+    /**
+     * Returns how often the request was given to a worker or a direct invocation: 0 to 2. It is 2
+     * if the dispatcher retried the request.
+     */
     int attempts();
 
     /**
-     * Returns whether this was a tunnel, whose duration says nothing about how fast a worker
-     * responds.
+     * Returns whether this was an open tunnel, such as a WebSocket. Its duration does not tell how
+     * fast a worker responds.
      */
     default boolean isTunnel() {
         return status() / 100 == 2 && "CONNECT".contentEquals(method());

@@ -5,13 +5,16 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that has arrived. Its body may still be on its way.
+ * A request that has arrived. Its body may not have arrived yet.
  *
- * <p><b>Threading.</b> Event loop only, and only while {@link DispatcherObserver#onExchangeStart}
- * runs: copy what is needed later.
+ * <p><b>Threading.</b> Use it only on the event loop, and only during {@link
+ * DispatcherObserver#onExchangeStart}. Copy what you need later.
  */
 public interface ExchangeStart {
-    /** Returns the function that serves the request, or {@code null} if no route matched. */
+    /**
+     * Returns the name of the function that serves the request. Returns {@code null} if no route
+     * matched, or if the request is refused before it is routed.
+     */
     @Nullable
     String function();
 
@@ -22,11 +25,12 @@ public interface ExchangeStart {
     Http2Headers headers();
 
     /**
-     * Returns the remote address of the client's connection, or {@code null} if the embedding
-     * program has sent the request itself.
+     * Returns the remote address of the client's connection. Returns {@code null} for requests of
+     * {@code Dispatcher.dispatch}.
      */
     @Nullable
     SocketAddress remoteAddress();
 
+    /** Returns how the request reached the dispatcher. */
     ClientProtocol protocol();
 }

@@ -4,18 +4,29 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a dispatcher must remember of a function when it restarts: otherwise its limits on launches and spending begin at zero again, and
- * its kill switch is forgotten. Immutable.
+ * What a dispatcher must remember of a function across a restart: recent launches, recent spending,
+ * and the kill switch. Otherwise, launch limits would start from zero, and a function that was
+ * switched off would launch workers again. Immutable.
  *
- * @param function the function's name
- * @param launching {@code false} if the kill switch holds launches back
- * @param launchesInLastMinute launches of the last 60 s
- * @param gbSecondsByMinute GB-seconds of each minute of the last hour, the current minute first, each 0 or more
+ * <pre>{@code
+ * List<LaunchHistory> history = previous.launchHistory();
+ * Dispatcher.Builder builder = Dispatcher.builder().launchHistory(Instant.now(), history);
+ * }</pre>
+ *
+ * @param function the name of the function
+ * @param launching {@code false} if launching is switched off, see {@code Dispatcher.setLaunching}
+ * @param launchesInLastMinute number of launches in the last 60 s, 0 or more
+ * @param gbSecondsByMinute GB-seconds of each minute of the last hour, the current minute first.
+ *     Each is 0 or more, and the list is copied
  */
 public record LaunchHistory(
         String function, boolean launching, int launchesInLastMinute, List<Double> gbSecondsByMinute) {
 
-    /** @throws IllegalArgumentException if a number is negative or not finite */
+    /**
+     * Validates the components.
+     *
+     * @throws IllegalArgumentException if a number is negative or not finite
+     */
     public LaunchHistory {
         Objects.requireNonNull(function, "function");
         gbSecondsByMinute = List.copyOf(gbSecondsByMinute);

@@ -1,12 +1,14 @@
 package io.lambdadispatcher.core.observe;
 
 /**
- * The workers and requests of one function at a moment, summed over event loops that keep running while it is taken.
+ * The workers and requests of one function at a moment. The numbers are summed over event loops
+ * that continue to run, so they are not from exactly the same moment.
  *
- * @param workers connected workers
- * @param readyWorkers connected workers that are neither starting nor draining
- * @param streams open worker streams
- * @param free worker streams that could take a request now
- * @param pending requests that wait for a worker stream
+ * @param function the name of the function
+ * @param workers number of connected workers
+ * @param readyWorkers number of connected workers that are neither starting nor draining
+ * @param streams number of open worker streams
+ * @param free number of worker streams that could take a request now
+ * @param pending number of queued requests
  */
 public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int pending) {}

@@ -1,36 +1,77 @@
 package io.lambdadispatcher.core.observe;
 
-/** What the dispatcher has done to protect itself, its workers or other clients. */
+/**
+ * What the dispatcher did to protect itself, its workers or other clients. See {@link
+ * DispatcherObserver#onProtection}.
+ */
 public enum Protection {
-    /** A request was ended because its body came too slowly. */
+    /** A request was ended because its body arrived too slowly. */
     BODY_TOO_SLOW,
-    /** A response was cut off because its client took it too slowly. */
+    /**
+     * A response was cut off or a client connection was closed, because the client took responses
+     * too slowly.
+     */
     RESPONSE_TOO_SLOW,
-    /** A client connection was closed because it made too many resets, or caused too many stream errors. */
+    /**
+     * A client's HTTP/2 connection was closed because the client reset or caused the reset of too
+     * many streams.
+     */
     TOO_MANY_RESETS,
-    /** An interim response was dropped because the client's connection was full, or its response had too many of them. */
+    /**
+     * An interim response was dropped. The client's connection was full, or the response had too
+     * many of them.
+     */
     INTERIM_DROPPED,
-    /** A new client connection was closed because there are too many. */
+    /**
+     * A new client connection was closed because there are too many, or because there is no memory
+     * for it.
+     */
     CONNECTION_LIMIT,
-    /** A new client connection was closed because its address has too many. */
+    /** A new client connection was closed because there are too many from its address. */
     ADDRESS_LIMIT,
-    /** A request was refused because the memory for clients is almost used up. */
+    /**
+     * A request was refused because the memory for clients or for queued requests is almost used
+     * up.
+     */
     MEMORY_REFUSED,
-    /** The client connection that held the most memory was closed because the memory for clients is used up. */
+    /**
+     * The client connection that held the most memory was closed because the memory for clients is
+     * used up.
+     */
     MEMORY_CUT,
-    /** A request had to wait because its client holds its share of the function's worker streams. */
+    /**
+     * A request was queued because its client holds its share of the function's worker streams. A
+     * direct request was refused because its client has too many whose bodies are incomplete, or
+     * because all clients together do.
+     */
     SHARE_EXCEEDED,
-    /** A queued request was refused before its timeout because the queue does not empty. */
+    /**
+     * A queued request was refused before its timeout because the queue had not been empty for that
+     * time.
+     */
     QUEUE_SHED,
-    /** A worker stream was closed because the client of its last response takes that too slowly. */
+    /**
+     * A worker stream was closed because the client of its last response takes that response too
+     * slowly.
+     */
     LAGGING_STREAM,
     /**
-     * A connection or worker stream of a worker was refused because the worker has as many as it may have, or a worker connection was
-     * closed because of too many lost streams or control messages.
+     * A worker exceeded a limit. One of these happened:
+     * <ul>
+     *   <li>A connection or a worker stream was refused because the worker already has the maximum.
+     *   <li>The worker was told to open fewer worker streams than it announced.
+     *   <li>A connection was closed because of too many lost streams or control messages.
+     * </ul>
      */
     WORKER_LIMIT,
-    /** A request to the admin port was refused because of its Host, its Origin or a missing token. */
+    /**
+     * A request to the server's admin port was refused because of its Host, its Origin or a missing
+     * token. An embedded dispatcher has no admin port.
+     */
     ADMIN_REFUSED,
-    /** A connection to the admin port was closed because there are too many, or too many bytes of answers unread. */
+    /**
+     * A connection to the server's admin port was closed because there are too many, or because too
+     * many bytes of its responses were unread.
+     */
     ADMIN_CONNECTION_LIMIT
 }

@@ -1,5 +1,6 @@
 /**
- * What a dispatcher tells its embedder while it runs: events for metrics and logs, and snapshots of its pools.
+ * What a dispatcher reports to its embedder: events for metrics, logs and traces, and snapshots of
+ * its workers, requests and clients.
  */
 @NullMarked
 package io.lambdadispatcher.core.observe;
