@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The metrics of one dispatcher, in a registry of the program that embeds it. {@code docs/guides/operations.md} lists them.
+ * The metrics of one dispatcher, in a registry of the program that embeds it. {@code docs/reference/metrics.md} lists them.
  *
  * <pre>{@code
  * DispatcherMetrics metrics = new DispatcherMetrics(registry);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
  * What to do with a queue that does not empty, in virtual time: 100 worker streams serve 1,000
  * requests a second; 800 a second come, except that for 30 s three times as many come as can be
  * served. The queue is the real one, with its timeout of 10 s. {@link #main} prints the table that
- * {@code docs/guides/operations.md} has.
+ * {@code docs/explanation/back-pressure.md} has.
  */
 class SheddingSimulationTest {
     private static final int STREAMS = 100;
