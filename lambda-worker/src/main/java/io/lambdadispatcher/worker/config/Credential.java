@@ -6,16 +6,54 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
 
-/** What lets the worker in. */
+/**
+ * Authenticates a worker at the dispatcher. Each connection presents a launch token, which is an
+ * HMAC-SHA-256 of the function's name, the worker's id and an expiry time. {@code
+ * docs/reference/protocol.md} describes its format.
+ *
+ * <pre>{@code
+ * Credential credential = new Credential.Secret(System.getenv("DISPATCHER_SECRET"));
+ * }</pre>
+ *
+ * <p>Choose a credential by the way the worker starts:
+ * <ul>
+ *   <li>{@link Token} for a worker that a dispatcher launches,
+ *   <li>{@link FunctionKey} for a self-launched worker, because it is valid for one function only,
+ *   <li>{@link Secret} for a self-launched worker that may hold the secret itself.
+ * </ul>
+ *
+ * <p>{@code toString} of each credential hides its content. Immutable; any thread.
+ */
 public sealed interface Credential {
-    /** The token to present when a connection is made at {@code now}. */
+    /**
+     * Returns the launch token for a connection that is opened at {@code now}.
+     *
+     * @param function the name of the function that the worker serves
+     * @param workerId the worker's id
+     * @throws IllegalArgumentException if a new token is signed, and the function's name or the
+     *     worker's id is not 1 to 256 characters long
+     */
     String token(String function, String workerId, Instant now);
 
-    /** The worker may come back after the dispatcher it knew has gone. */
+    /**
+     * Returns whether the worker may connect again after a dispatcher has shut down. It is true if
+     * the worker signs its own tokens, and false for a launched worker, which belongs to one
+     * dispatcher.
+     */
     boolean outlivesDispatcher();
 
-    /** A token the launcher minted for this worker. */
+    /**
+     * A launch token that a launcher has signed for this worker. The worker presents it unchanged
+     * on each connection. It must open its first connection before the token expires. The
+     * dispatcher admits its later connections even after that.
+     *
+     * @param token {@code v1.<function>.<worker id>.<expiry>.<signature>}, not blank
+     */
     record Token(String token) implements Credential {
+        /**
+         * @throws IllegalArgumentException if the token is blank. Otherwise, only the dispatcher
+         *     verifies it
+         */
         public Token {
             if (token.isBlank()) {
                 throw new IllegalArgumentException(
@@ -39,16 +77,25 @@ public sealed interface Credential {
         }
     }
 
-    /** A worker that mints its own tokens needs a new one for each dial-in. */
+    /**
+     * How long a token is valid that the worker has signed itself: 5 minutes. The worker signs a
+     * new one for each connection, so this limits how far its clock may be behind the dispatcher's.
+     */
     Duration SELF_SIGNED_LIFE = Duration.ofMinutes(5);
 
-    /** The secret shared with the dispatcher: the worker derives its function's key, and mints its own tokens. */
+    /**
+     * The secret that the worker shares with the dispatcher: its secret for the function, or the
+     * common one. The worker derives the function's key from it and signs its own tokens.
+     *
+     * @param secret at least 16 bytes in UTF-8
+     */
     record Secret(String secret) implements Credential {
+        /** @throws IllegalArgumentException if the secret is shorter than 16 bytes in UTF-8 */
         public Secret {
             int bytes = secret.getBytes(StandardCharsets.UTF_8).length;
             if (bytes < LaunchToken.MIN_SECRET_BYTES) {
                 throw new IllegalArgumentException(
-                        "secret of " + bytes + " octets, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+                        "secret of " + bytes + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
             }
         }
 
@@ -69,9 +116,17 @@ public sealed interface Credential {
         }
     }
 
-    /** The key of the worker's function, in hexadecimal: the worker mints its own tokens, and none for other functions. */
+    /**
+     * The key of the worker's function, which is derived from the secret. The worker signs its own
+     * tokens. It cannot sign tokens for other functions.
+     *
+     * @param hex the key in hexadecimal without separators, at least 16 bytes (32 digits)
+     */
     record FunctionKey(String hex) implements Credential {
-        /** @throws IllegalArgumentException if it is not hexadecimal, or too short */
+        /**
+         * @throws IllegalArgumentException if the key is not hexadecimal, or is shorter than 16
+         *     bytes
+         */
         public FunctionKey {
             int bytes;
             try {

@@ -9,17 +9,27 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker is to do: whose requests it serves, which dispatchers it connects to, and how long
- * it lives.
+ * The configuration of a worker: the function that it serves, the dispatchers that it dials, and
+ * how long it lives.
  *
  * <pre>{@code
- * WorkerConfig.builder("images", new Credential.Secret(secret), addresses).connections(4).build();
+ * WorkerConfig config = WorkerConfig.builder(
+ *                 "images",
+ *                 new Credential.Secret(System.getenv("DISPATCHER_SECRET")),
+ *                 List.of(InetSocketAddress.createUnresolved("dispatcher.internal", 8443)))
+ *         .connections(4)
+ *         .tls(WorkerTls.system())
+ *         .build();
  * }</pre>
  *
- * Immutable; any thread.
+ * <p>Immutable; any thread.
  */
 public final class WorkerConfig {
-    /** Begins the names of all environment variables that a worker reads. */
+    /**
+     * The prefix of the environment variables that configure a worker: {@code LAMBDA_DISPATCHER_}.
+     * A worker also reads some variables of other products, for example {@code PORT} and {@code
+     * AWS_LAMBDA_FUNCTION_NAME}.
+     */
     public static final String VARIABLE_PREFIX = "LAMBDA_DISPATCHER_";
 
     /**
@@ -38,13 +48,16 @@ public final class WorkerConfig {
     }
 
     /**
-     * Returns a configuration with the defaults that the methods of {@link Builder} name.
+     * Returns a configuration with a shared secret, and with the defaults that the methods of
+     * {@link Builder} name.
      *
-     * @param function function whose requests the worker serves, 1 to 256 characters
-     * @param secret the dispatcher's secret for that function, or its common secret; at least 16
+     * @param function the name of the function that the worker serves, 1 to 256 characters, not
+     *     blank
+     * @param secret the dispatcher's secret for that function, or its common secret, at least 16
      *     bytes in UTF-8
-     * @param dispatchers worker ports of one or more dispatchers, resolved or not
-     * @throws IllegalArgumentException names the value and what was expected
+     * @param dispatchers the worker ports of one or more dispatchers, resolved or not
+     * @throws IllegalArgumentException if a value is not allowed. The message says what was
+     *     expected
      */
     public static WorkerConfig of(String function, String secret, InetSocketAddress... dispatchers) {
         return builder(function, new Credential.Secret(secret), List.of(dispatchers))
@@ -52,81 +65,101 @@ public final class WorkerConfig {
     }
 
     /**
-     * Returns a builder with the defaults that its methods name.
+     * Returns a builder with the defaults that its methods name. {@link Builder#build} checks the
+     * values.
      *
-     * @param function function whose requests the worker serves, 1 to 256 characters
-     * @param addresses worker ports of one or more dispatchers, resolved or not; connections are
-     *     spread evenly over them
+     * @param function the name of the function that the worker serves, 1 to 256 characters, not
+     *     blank
+     * @param credential authenticates the worker
+     * @param addresses the worker ports of one or more dispatchers, resolved or not, at least one.
+     *     The connections begin at successive addresses. After a failure, a connection tries the
+     *     next address
      */
     public static Builder builder(String function, Credential credential, List<InetSocketAddress> addresses) {
         return new Builder(function, credential, addresses);
     }
 
     /**
-     * Reads the JSON object that a worker is launched with. {@code docs/reference/protocol.md} says what each
-     * member means. Members that are not known are skipped, because a newer dispatcher may send
-     * more.
+     * Reads an invoke payload, which is the JSON object that a launched worker receives. {@code
+     * docs/reference/protocol.md} describes its members. Unknown members are ignored, because a
+     * newer dispatcher may send more.
      *
-     * @throws IllegalArgumentException names the member, its value and what was expected
+     * @throws IllegalArgumentException if it is not a JSON object, or a member is missing or not
+     *     allowed. The message contains no token, key or secret
      */
     public static WorkerConfig ofPayload(String json) {
         return ConfigReader.ofPayload(json, null);
     }
 
     /**
-     * Reads {@code LAMBDA_DISPATCHER_PAYLOAD}, which holds an invoke payload, or else one variable
-     * for each setting. {@code docs/reference/configuration.md} lists them.
+     * Reads environment variables. If {@code LAMBDA_DISPATCHER_PAYLOAD} is set, it holds an invoke
+     * payload, and the only other variable that counts is {@code LAMBDA_DISPATCHER_TLS_TRUST_PEM},
+     * for a payload that says nothing about which certificates to trust. Otherwise, each setting
+     * has a variable. {@code docs/reference/configuration.md} lists them.
      *
-     * @throws IllegalArgumentException names the variable, its value and what was expected
+     * @param variables usually {@link System#getenv()}
+     * @throws IllegalArgumentException if a variable is missing or not allowed. The message names
+     *     it, its value and what was expected, except the values of secrets
      */
     public static WorkerConfig ofEnvironment(Map<String, String> variables) {
         return ConfigReader.ofEnvironment(variables);
     }
 
-    /** Returns a builder with the values of this configuration. */
+    /** Returns a new builder with the values of this configuration. */
     public Builder toBuilder() {
         return new Builder(values);
     }
 
+    /** Returns the name of the function that the worker serves. */
     public String function() {
         return values.function;
     }
 
+    /** Returns the worker's id. See {@link Builder#workerId}. */
     public String workerId() {
         return values.workerId;
     }
 
+    /** Returns what authenticates the worker. */
     public Credential credential() {
         return values.credential;
     }
 
+    /** Returns the worker ports that the worker dials, at least one. Unmodifiable. */
     public List<InetSocketAddress> addresses() {
         return values.addresses;
     }
 
+    /** Returns the number of connections. See {@link Builder#connections}. */
     public int connections() {
         return values.connections;
     }
 
+    /** Returns the number of worker streams on each connection. See {@link Builder#streams}. */
     public int streams() {
         return values.streams;
     }
 
     /**
-     * Returns how the worker port's certificate is judged; {@code null} if the connection is plain
-     * HTTP/2.
+     * Returns how the worker port's certificate is verified, or {@code null} for HTTP/2 in clear
+     * text.
      */
     public @Nullable WorkerTls tls() {
         return values.tls;
     }
 
+    /**
+     * Returns the time after which the worker is stopped from outside. Zero: never. See {@link
+     * Builder#deadline}.
+     */
     public Duration deadline() {
         return values.deadline;
     }
 
     /**
-     * Returns the time from the start until the worker drains for its deadline; zero if it has
-     * none.
+     * Returns the time from the creation of the worker until it drains because its deadline is
+     * near: {@link Builder#deadline} minus {@link Builder#deadlineMargin}, or 9/10 of a deadline
+     * that is shorter than ten margins. Zero if there is no deadline.
      */
     public Duration untilDrain() {
         Duration deadline = values.deadline;
@@ -134,23 +167,42 @@ public final class WorkerConfig {
         return deadline.minus(isShort ? deadline.dividedBy(10) : values.deadlineMargin);
     }
 
+    /**
+     * Returns the time without a request after which the worker drains. Zero: never. See {@link
+     * Builder#idleTimeout}.
+     */
     public Duration idleTimeout() {
         return values.idleTimeout;
     }
 
+    /**
+     * Returns how long requests in flight may continue while the worker drains. See {@link
+     * Builder#drainGrace}.
+     */
     public Duration drainGrace() {
         return values.drainGrace;
     }
 
+    /**
+     * Returns the time without a connection after which the worker ends. Zero: never. See {@link
+     * Builder#loneTimeout}.
+     */
     public Duration loneTimeout() {
         return values.loneTimeout;
     }
 
+    /**
+     * Returns the HTTP/2 window of each worker stream, in bytes. See {@link
+     * Builder#streamWindowBytes}.
+     */
     public int streamWindowBytes() {
         return values.streamWindowBytes;
     }
 
-    /** Durations are at most 366 days. Not thread-safe. */
+    /**
+     * Collects the values of a {@link WorkerConfig}. {@link #build} checks them, and a builder can
+     * be used again afterwards. All durations are from zero to 366 days. Not thread-safe.
+     */
     public static final class Builder {
         private final String function;
         private final Credential credential;
@@ -188,9 +240,9 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets the worker's id, 1 to 256 characters, which appears in logs. No other worker may ever have
-         * had the same id: a dispatcher rejects an id whose worker has ended. Default: {@code self-}
-         * and a random UUID.
+         * Sets the worker's id, 1 to 256 characters, not blank, which appears in logs. It must be
+         * unique among the workers of all time, because a dispatcher rejects an id whose worker has
+         * ended. Default: {@code self-} and a random UUID.
          */
         public Builder workerId(String id) {
             workerId = id;
@@ -198,8 +250,9 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets how many connections the worker opens in all, 1 to 64. Default: 1. A dispatcher lets in
-         * as many as its options for the function say.
+         * Sets the number of connections that the worker opens to all dispatchers together, 1 to
+         * 64. Default: 1. A dispatcher admits at most as many as its options for the function
+         * allow.
          */
         public Builder connections(int count) {
             connections = count;
@@ -207,9 +260,9 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets the worker streams of each connection, 1 to 1000. Default: 100. Connections × streams
-         * is the worker's concurrency. The dispatcher accepts as many as its options for the function
-         * say.
+         * Sets the number of worker streams on each connection, 1 to 1000. Default: 100. The worker
+         * can serve {@code connections} × {@code streams} requests concurrently. The dispatcher
+         * accepts at most as many streams as its options for the function allow.
          */
         public Builder streams(int count) {
             streams = count;
@@ -217,8 +270,8 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets how to judge the worker port's certificate; {@code null} means plain HTTP/2, the
-         * default.
+         * Sets how the worker port's certificate is verified, and with it TLS. Default: {@code
+         * null}, which is HTTP/2 in clear text with prior knowledge (RFC 9113 section 3.3).
          */
         public Builder tls(@Nullable WorkerTls value) {
             tls = value;
@@ -226,8 +279,10 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets the time from the start after which the worker is stopped from outside. Default:
-         * zero, never.
+         * Sets the time after which the worker is stopped from outside, for example by the timeout
+         * of its Lambda function. It counts from the creation of the {@link
+         * io.lambdadispatcher.worker.Worker}. The worker drains before. Default: zero, which means
+         * that there is no deadline.
          */
         public Builder deadline(Duration value) {
             deadline = value;
@@ -235,23 +290,27 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets how long before its deadline the worker begins to drain. Default: 10 s. Before a
-         * deadline shorter than ten margins it is a tenth of the deadline.
+         * Sets how long before its deadline the worker begins to drain. Default: 10 s. If the
+         * deadline is shorter than ten margins, the worker drains after 9/10 of it.
          */
         public Builder deadlineMargin(Duration value) {
             deadlineMargin = value;
             return this;
         }
 
-        /** Drains the worker after this time without a request. Default: zero, never. */
+        /**
+         * Sets the time without a request in flight after which the worker drains. The worker may
+         * drain a little later, because it checks about eight times within this time. Default:
+         * zero, which means never.
+         */
         public Builder idleTimeout(Duration value) {
             idleTimeout = value;
             return this;
         }
 
         /**
-         * Sets how long requests in flight may take when the worker drains, the deadline
-         * permitting. Default: 30 s.
+         * Sets how long requests in flight may continue when the worker drains. Before a deadline,
+         * it is at most 3/4 of the time that is left. Default: 30 s.
          */
         public Builder drainGrace(Duration value) {
             drainGrace = value;
@@ -259,8 +318,10 @@ public final class WorkerConfig {
         }
 
         /**
-         * Ends the worker after this time without any connection; zero means that it tries forever.
-         * Default: 30 s for a launched worker, zero for one with the secret.
+         * Sets the time without any connection after which the worker ends. The worker may end a
+         * little later, because it checks about eight times within this time. Zero means that it
+         * dials forever. Default: 30 s with a {@link Credential.Token}, zero with the other
+         * credentials.
          */
         public Builder loneTimeout(Duration value) {
             loneTimeout = value;
@@ -268,15 +329,21 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets the HTTP/2 window of each worker stream, which is how much of a request's body may
-         * wait in memory. Default: 512 KiB.
+         * Sets the HTTP/2 window of each worker stream (RFC 9113 section 5.2), 65,535 to
+         * 1,073,741,823 bytes. It limits how many bytes of a request's body wait in memory for the
+         * handler. Default: 512 KiB.
          */
         public Builder streamWindowBytes(int bytes) {
             streamWindowBytes = bytes;
             return this;
         }
 
-        /** @throws IllegalArgumentException names the value and what was expected */
+        /**
+         * Returns the configuration.
+         *
+         * @throws IllegalArgumentException if a value is not allowed. The message names it, its
+         *     value and what was expected
+         */
         public WorkerConfig build() {
             requireName("function", function);
             requireName("workerId", workerId);

@@ -6,22 +6,35 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a worker verifies the certificate of the worker port, and which certificate it presents
- * itself. Immutable.
+ * How a worker verifies the certificate of the worker port, and which client certificate it
+ * presents.
+ *
+ * <pre>{@code
+ * WorkerTls tls = WorkerTls.pem(Path.of("ca.pem"))
+ *         .withClientCertificate(Path.of("worker.pem"), Path.of("worker-key.pem"));
+ * }</pre>
+ *
+ * <p>Files are read when a {@link io.lambdadispatcher.worker.Worker} is created, which fails with
+ * {@link IllegalArgumentException} if one cannot be used. Immutable; any thread.
  */
 public final class WorkerTls {
     private static final String PEM_BEGINS = "-----BEGIN CERTIFICATE-----";
     private static final Pattern SHA_256 = Pattern.compile("[0-9a-fA-F]{64}");
 
-    /** What makes a certificate good. */
+    /** How the worker verifies the certificate of the worker port. */
     public enum Trust {
-        /** The JVM's certificate authorities, and the host's name. */
+        /** Trusts the JVM's certificate authorities, and verifies the host name. */
         SYSTEM,
-        /** The authorities in a PEM file, and the host's name. */
+        /** Trusts the certificate authorities in a PEM file, and verifies the host name. */
         PEM,
-        /** The authorities given in PEM, as an invoke payload has them, and the host's name. */
+        /**
+         * Trusts the certificate authorities in a PEM text, which an invoke payload can contain,
+         * and verifies the host name.
+         */
         PEM_TEXT,
-        /** Exactly one certificate, whatever its names. */
+        /**
+         * Trusts only the certificate with this SHA-256 fingerprint. The host name is not verified.
+         */
         FINGERPRINT
     }
 
@@ -52,47 +65,81 @@ public final class WorkerTls {
         this.key = key;
     }
 
+    /** Returns settings that trust the JVM's certificate authorities. See {@link Trust#SYSTEM}. */
     public static WorkerTls system() {
         return new WorkerTls(Trust.SYSTEM, "", null, null);
     }
 
+    /**
+     * Returns settings that trust the certificate authorities in a file. See {@link Trust#PEM}.
+     *
+     * @param authorities a PEM file of X.509 certificates
+     * @throws IllegalArgumentException if the path is empty
+     */
     public static WorkerTls pem(Path authorities) {
         return new WorkerTls(Trust.PEM, authorities.toString(), null, null);
     }
 
-    /** @param certificates in PEM, not a file of them */
+    /**
+     * Returns settings that trust the given certificate authorities. See {@link Trust#PEM_TEXT}.
+     *
+     * @param certificates the text of one or more certificates in PEM, not the name of a file
+     * @throws IllegalArgumentException if the text has no {@code -----BEGIN CERTIFICATE-----}
+     */
     public static WorkerTls pemText(String certificates) {
         return new WorkerTls(Trust.PEM_TEXT, certificates, null, null);
     }
 
-    /** @param sha256 of the DER certificate; colons between the octets are allowed */
+    /**
+     * Returns settings that trust a single certificate. See {@link Trust#FINGERPRINT}.
+     *
+     * @param sha256 SHA-256 of the certificate in DER: 64 hexadecimal digits in either case, with
+     *     or without colons
+     * @throws IllegalArgumentException if it is something else
+     */
     public static WorkerTls fingerprint(String sha256) {
         return new WorkerTls(Trust.FINGERPRINT, sha256.replace(":", ""), null, null);
     }
 
+    /**
+     * Returns a copy that presents a client certificate, as mutual TLS requires.
+     *
+     * @param newCertificate a PEM file with the certificate chain, the worker's own certificate
+     *     first
+     * @param newKey a PEM file with the private key (PKCS #8), not encrypted
+     */
     public WorkerTls withClientCertificate(Path newCertificate, Path newKey) {
         return new WorkerTls(trust, trustDetail, newCertificate, newKey);
     }
 
+    /** Returns how the certificate of the worker port is verified. */
     public Trust trust() {
         return trust;
     }
 
     /**
-     * Returns the PEM file for PEM, the certificates for PEM_TEXT, the SHA-256 in hexadecimal for
-     * FINGERPRINT, an empty string for SYSTEM.
+     * Returns what {@link #trust} needs:
+     * <ul>
+     *   <li>{@code PEM}: the path of the file,
+     *   <li>{@code PEM_TEXT}: the certificates,
+     *   <li>{@code FINGERPRINT}: 64 hexadecimal digits without colons,
+     *   <li>{@code SYSTEM}: an empty string.
+     * </ul>
      */
     public String trustDetail() {
         return trustDetail;
     }
 
-    /** Returns the PEM chain of the worker's certificate, or {@code null} if it presents none. */
+    /**
+     * Returns the PEM file with the worker's certificate chain, or {@code null} if it presents
+     * none.
+     */
     public @Nullable Path certificate() {
         return certificate;
     }
 
     /**
-     * Returns the PEM file of the private key (PKCS #8), or {@code null} if there is no
+     * Returns the PEM file with the private key (PKCS #8), or {@code null} if there is no
      * certificate.
      */
     public @Nullable Path key() {

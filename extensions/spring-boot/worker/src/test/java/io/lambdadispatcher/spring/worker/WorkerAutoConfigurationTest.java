@@ -44,7 +44,7 @@ class WorkerAutoConfigurationTest {
     @CsvSource(delimiter = '|', textBlock = """
             addresses=10.0.0.7  | lambda-dispatcher.worker.addresses is '10.0.0.7', expected host:port
             function=           | lambda-dispatcher.worker.function is not set, expected the name of a function that the dispatcher knows
-            secret=short        | lambda-dispatcher.worker.secret of 5 octets, expected at least 16
+            secret=short        | lambda-dispatcher.worker.secret of 5 bytes, expected at least 16
             secret=             | lambda-dispatcher.worker.secret is not set, expected the dispatcher's function.secret or workers.secret, the function's key in lambda-dispatcher.worker.function-key, or a launch token in lambda-dispatcher.worker.token
             connections=0       | lambda-dispatcher.worker.connections is 0, expected 1 to 64
             drain-grace=-1s     | lambda-dispatcher.worker.drain-grace is '-1000', expected milliseconds, 0 to 31622400000
