@@ -27,14 +27,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The AWS Lambda handler class: one invoke is one worker. Serves with what the environment chooses ({@code docs/reference/adapters.md}): the class that
- * {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime of {@code LAMBDA_DISPATCHER_RUNTIME} or a web application; or with what a subclass passes
- * to its constructor. The handler is made once, during the function's initialisation, and serves all invokes of the execution environment.
+ * The handler class for AWS Lambda. Each launch by the dispatcher is one invocation, which runs one
+ * worker until it drains. Set the function's handler to {@code
+ * io.lambdadispatcher.worker.LambdaHandler}.
  *
- * <p>Fit for SnapStart as long as the user's handler is: a snapshot taken after initialisation holds that handler and nothing of ours that
- * opens a socket, starts a thread, or has read the clock or a source of randomness. {@link Worker}, with its event loops, is made by each
- * invoke. A handler that is a {@link Lifecycle} is started during the initialisation, which waits for it as long as Lambda allows; the
- * first invoke, of whatever kind, waits for the rest. Where the start fails then, the process ends.
+ * <p>Environment variables choose what it serves: the class that {@code LAMBDA_DISPATCHER_HANDLER}
+ * names, the Lambda runtime that {@code LAMBDA_DISPATCHER_RUNTIME} starts, or a web application.
+ * {@code docs/reference/adapters.md} describes these. A subclass can pass a handler instead:
+ *
+ * <pre>{@code
+ * public final class Greeter extends LambdaHandler {
+ *     public Greeter() {
+ *         super((request, response) -> response.respond(200, "hello"));
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p><b>Lifecycle.</b> The handler is created once, during the function's initialisation, and
+ * serves all invocations of the execution environment. A {@link Lifecycle} is started then. The
+ * initialisation waits for it for at most 9.5 s, or 125 s with SnapStart, provisioned concurrency
+ * and managed instances. After that, the first invocation waits. If the handler fails to start, the
+ * initialisation fails or, if that is over, the process ends.
+ *
+ * <p><b>SnapStart.</b> A snapshot contains the handler, but no socket, thread or random number of
+ * the worker, because each invocation creates its own {@link Worker}. The handler must suit
+ * snapshots, too. See {@link SnapshotListener}.
  */
 public class LambdaHandler implements RequestStreamHandler {
     private static final String INITIALIZATION_TYPE = "AWS_LAMBDA_INITIALIZATION_TYPE";
@@ -63,11 +80,23 @@ public class LambdaHandler implements RequestStreamHandler {
     private final Runnable endOfProcess;
     private final CompletableFuture<Void> started;
 
-    /** @throws IllegalArgumentException if the environment chooses nothing to serve, or something that cannot be made */
+    /**
+     * Serves what the environment variables choose.
+     *
+     * @throws IllegalArgumentException if they choose nothing, or something that cannot be created
+     * @throws IllegalStateException if the handler fails to start during the initialisation
+     */
     public LambdaHandler() {
         this(HandlerLoader.chooseOnLambda(System.getenv()));
     }
 
+    /**
+     * Serves with this handler, whatever the environment variables choose.
+     *
+     * @param handler serves the requests of all invocations. If it is a {@link SnapshotListener},
+     *     too, it is registered
+     * @throws IllegalStateException if the handler fails to start during the initialisation
+     */
     protected LambdaHandler(Handler handler) {
         this(
                 handler,
@@ -113,13 +142,21 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     /**
-     * Serves until the worker drains; blocks the calling thread. An init-only invoke, {@code {"warmUp":true}}, returns without serving. A
-     * handler that is a {@link RequestStreamHandler} as well gets all other events, such as those of queues, as ordinary invokes. Whatever the
-     * event, it waits for the handler's start first.
+     * Serves requests until the worker has drained, then writes its summary as JSON. Blocks the
+     * calling thread. All events wait until the handler has started.
+     * <ul>
+     *   <li>A launch, which is an event with the members {@code workerId} and {@code addresses},
+     *       runs a worker. The invocation's timeout limits its deadline.
+     *   <li>An init-only event, {@code {"warmUp":true}}, returns without serving, after at most 10
+     *       s.
+     *   <li>Other events are passed to the handler if it is a {@link RequestStreamHandler}, too.
+     * </ul>
      *
-     * @throws IllegalArgumentException if the payload is not as expected, named field by field
-     * @throws IOException if the handler has not started in time, the summary cannot be written, or the worker reached no dispatcher, or none
-     *     let it in
+     * @throws IllegalArgumentException if the event is none of these, or a launch with a missing
+     *     member or a value that is not allowed. The message names the member
+     * @throws IOException if the handler has not started in time, the worker had
+     *     no connection, a dispatcher rejected it before it had a request, the calling thread was
+     *     interrupted, or the summary cannot be written
      */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {

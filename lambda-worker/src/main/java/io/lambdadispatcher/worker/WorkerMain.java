@@ -13,15 +13,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker in a process of its own. Environment variables configure it ({@link WorkerConfig#ofEnvironment}) and choose
- * what it serves ({@code docs/reference/adapters.md}): the class that {@code LAMBDA_DISPATCHER_HANDLER} names, the runtime
- * that {@code LAMBDA_DISPATCHER_RUNTIME} starts, or a web application. SIGTERM drains the worker. With {@code
- * LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true} it also ends with the process that started it, with {@code =stdin} when
- * its standard input ends.
+ * Runs a worker in its own process. Environment variables configure it (see {@link
+ * WorkerConfig#ofEnvironment}) and choose what it serves: the class that {@code
+ * LAMBDA_DISPATCHER_HANDLER} names, the Lambda runtime that {@code LAMBDA_DISPATCHER_RUNTIME}
+ * starts, or a web application. {@code docs/reference/adapters.md} describes these.
  *
- * <p>The exit code is 0 after a drain, or when the worker lost a dispatcher that it had been connected to. It is 1
- * if the worker was rejected, never got a connection, or its handler could not start. It is 2 if its environment
- * is unusable, for example because it chooses nothing to serve. Unless it is 0, the last line of the log says why.
+ * <p><b>Shutdown.</b> SIGTERM drains the worker. {@code LAMBDA_DISPATCHER_EXIT_WITH_PARENT=true}
+ * also drains it when the process that started it ends, and {@code =stdin} when standard input
+ * ends. After either of these, it exits within about 5 s and the time that the handler's {@code
+ * stop} takes.
+ *
+ * <p><b>Exit codes.</b> If the code is 1 or 2 and nobody asked the worker to end, the last line of
+ * the log says why.
+ * <ul>
+ *   <li>0: the worker had a connection and ended without being rejected, or SIGTERM drained it.
+ *   <li>1: it was rejected, never had a connection, or its handler could not start.
+ *   <li>2: the environment is not usable, for example because it chooses nothing to serve.
+ * </ul>
  */
 public final class WorkerMain {
     private static final String EXIT_WITH_PARENT = WorkerConfig.VARIABLE_PREFIX + "EXIT_WITH_PARENT";
@@ -43,6 +51,11 @@ public final class WorkerMain {
         this.worker = new Worker(WorkerConfig.ofEnvironment(variables), handler);
     }
 
+    /**
+     * Runs the worker, and ends the JVM with one of the exit codes above.
+     *
+     * @param args ignored
+     */
     public static void main(String[] args) throws Exception {
         WorkerMain main;
         try {

@@ -1,17 +1,20 @@
 package io.lambdadispatcher.worker;
 
 /**
- * What a worker did.
+ * What a worker did, from its creation to its end.
  *
- * @param requests that were started, the refused ones included
- * @param failures responses that did not end as the handler meant them to
- * @param requestBytes octets of request bodies received
- * @param responseBytes octets of response bodies written
- * @param connections that became ready, reconnections included
- * @param readyMillis from the making of the worker (threads and classes included) to the first connection's readiness; -1 = never ready
- * @param lifeMillis from start to end
- * @param refused the dispatcher did not let it in
- * @param reason why it ended
+ * @param function the name of the function that it served
+ * @param workerId its id
+ * @param requests the number of requests that were started, including those that it refused
+ * @param failures the number of requests whose response did not end as the handler intended
+ * @param requestBytes the bytes of the request bodies of all exchanges that have ended
+ * @param responseBytes the bytes of the response bodies of all exchanges that have ended
+ * @param connections the number of connections that became ready, including reconnections
+ * @param readyMillis the milliseconds from the worker's creation until its first connection was
+ *     ready; -1 if none ever was
+ * @param lifeMillis the milliseconds from the worker's creation to its end
+ * @param refused whether a dispatcher rejected the worker for good
+ * @param reason why the worker ended, for logs
  */
 public record WorkerSummary(
         String function,
