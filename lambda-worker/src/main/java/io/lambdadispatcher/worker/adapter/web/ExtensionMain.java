@@ -10,11 +10,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The worker as an external extension of a Lambda function whose own process is the web application: registers (AWS Lambda developer guide,
- * Extensions API), and runs AWS's runtime client, which takes the invocations that the application, being no runtime, does not ask for.
- * Started by {@code /opt/extensions/lambda-dispatcher}.
+ * Runs the worker as an external extension of a Lambda function whose main process is a web
+ * application. It registers with Lambda (AWS Lambda developer guide, Extensions API). Then it runs
+ * AWS's Java runtime client, which takes the invocations, because the application does not ask for
+ * any. The script {@code /opt/extensions/lambda-dispatcher} starts it.
  *
- * <p>Exit code 1 where the registration fails; else the runtime client's.
+ * <p>The exit code is 1 if the registration fails. Otherwise, it is that of the runtime client.
  */
 public final class ExtensionMain {
     private static final String NAME = "lambda-dispatcher";
@@ -27,6 +28,12 @@ public final class ExtensionMain {
 
     private ExtensionMain() {}
 
+    /**
+     * Registers the extension, then runs the runtime client on the calling thread.
+     *
+     * @param args ignored
+     * @throws Exception if the runtime client cannot be loaded or fails
+     */
     public static void main(String[] args) throws Exception {
         String api = System.getenv("AWS_LAMBDA_RUNTIME_API");
         String identifier;

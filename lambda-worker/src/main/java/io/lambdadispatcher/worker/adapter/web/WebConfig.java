@@ -6,27 +6,34 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the web application is and how to speak to it.
+ * The address of a web application, how to speak to it, and how to start it.
  *
  * <pre>{@code
- * WebConfig.builder(8080).command("exec ./app").build();
+ * WebConfig config = WebConfig.builder(8080)
+ *         .command("exec ./app")
+ *         .readinessPath("/health")
+ *         .build();
  * }</pre>
  *
- * Immutable; any thread.
+ * <p>Immutable; any thread.
  */
 public final class WebConfig {
-    /** What the application speaks. */
+    /** The protocol that the application speaks. */
     public enum AppProtocol {
+        /** HTTP/1.1 (RFC 9112). */
         HTTP1,
         /** HTTP/2 in clear text with prior knowledge (RFC 9113 section 3.3). */
         H2C
     }
 
-    /** One attempt to see whether the application can take requests. */
+    /** How to check that the application can take requests. */
     public enum Probe {
-        /** A response to a request. */
+        /**
+         * Sends an HTTP/1.1 GET. The application is ready if it responds with one of {@link
+         * Builder#healthyStatusCodes}.
+         */
         HTTP,
-        /** That a connection opens. */
+        /** Opens a connection. The application is ready if it accepts the connection. */
         TCP
     }
 
@@ -65,17 +72,25 @@ public final class WebConfig {
                 from.readinessLimit);
     }
 
-    /** For an application on 127.0.0.1. */
+    /**
+     * Returns a builder for an application on 127.0.0.1.
+     *
+     * @param port the port that the application listens on
+     */
     public static Builder builder(int port) {
         return builder(new InetSocketAddress("127.0.0.1", port));
     }
 
-    /** @param address of the application, resolved */
+    /**
+     * Returns a builder for an application at any address.
+     *
+     * @param address must be resolved. {@link Builder#build} checks that
+     */
     public static Builder builder(InetSocketAddress address) {
         return new Builder(address);
     }
 
-    /** Not thread-safe. */
+    /** Collects the values of a {@link WebConfig}. {@link #build} checks them. Not thread-safe. */
     public static final class Builder {
         private final InetSocketAddress address;
         private AppProtocol protocol = AppProtocol.HTTP1;
@@ -98,21 +113,30 @@ public final class WebConfig {
             this.readinessPort = address.getPort();
         }
 
-        /** Sets what the application speaks. Default: HTTP/1.1. */
+        /**
+         * Sets the protocol that the application speaks. Default: {@link AppProtocol#HTTP1}. With
+         * {@link AppProtocol#H2C}, set {@link #readinessProbe} to {@link Probe#TCP} if the
+         * application does not speak HTTP/1.1.
+         */
         public Builder protocol(AppProtocol value) {
             protocol = value;
             return this;
         }
 
-        /** Sets what is removed from the front of request paths. Default: nothing. */
+        /**
+         * Sets the prefix that is removed from request paths, for example {@code /api}. It must
+         * begin with {@code /} and not end with it. Default: an empty string, which removes
+         * nothing.
+         */
         public Builder basePath(String path) {
             basePath = path;
             return this;
         }
 
         /**
-         * Sets the header that the application gets as {@code authorization}; {@code null} means
-         * none, the default.
+         * Sets the request header whose value the application receives as {@code authorization}.
+         * The name may be in any case. Default: {@code null}, which means that no header is
+         * renamed.
          */
         public Builder authorizationSource(@Nullable String headerName) {
             authorizationSource =
@@ -121,8 +145,9 @@ public final class WebConfig {
         }
 
         /**
-         * Closes a connection to the application that has not been used for this time. Default: 4
-         * s.
+         * Sets the time without a request after which a connection to the application is not used
+         * again, zero or more. Default: 4 s. It should be shorter than the application's own
+         * keep-alive timeout.
          */
         public Builder idleLimit(Duration value) {
             idleLimit = value;
@@ -130,25 +155,30 @@ public final class WebConfig {
         }
 
         /**
-         * Sets the command that starts the application; {@code null} means that somebody else does,
-         * the default.
+         * Sets the shell command that starts the application. The application receives its port in
+         * {@code PORT}, and no variable that begins with {@code LAMBDA_DISPATCHER_}. Default:
+         * {@code null}, which means that the application is started by other means.
          */
         public Builder command(@Nullable String line) {
             command = line;
             return this;
         }
 
-        /** Sets where events that are not HTTP requests are posted. Default: {@code /events}. */
+        /**
+         * Sets the path to which events that are not HTTP requests are posted. It must begin with
+         * {@code /}. Default: {@code /events}.
+         */
         public Builder passThroughPath(String path) {
             passThroughPath = path;
             return this;
         }
 
         /**
-         * Sets which answers to an ordinary invocation make it fail, as {@code 500,502-504}.
-         * Default: none.
+         * Sets the statuses of a response that fail an ordinary invocation, for example {@code
+         * 500,502-504}. Default: none.
          *
-         * @throws IllegalArgumentException names what is neither a code nor a range of codes
+         * @throws IllegalArgumentException if a part is neither a status from 100 to 999 nor a
+         *     range of them
          */
         public Builder errorStatusCodes(String codes) {
             return errorStatusCodes(StatusCodes.parse(codes));
@@ -159,36 +189,46 @@ public final class WebConfig {
             return this;
         }
 
-        /** Sets where the start of a drain is posted; {@code null} means nowhere, the default. */
+        /**
+         * Sets the path to which a POST is sent when the worker begins to drain. It must begin with
+         * {@code /}. The headers {@code lambda-dispatcher-drain-reason} and {@code
+         * lambda-dispatcher-drain-grace-millis} say why, and how many milliseconds are left.
+         * Default: {@code null}, which sends nothing.
+         */
         public Builder drainPath(@Nullable String path) {
             drainPath = path;
             return this;
         }
 
         /**
-         * Sets how to see that the application can take requests. Default: by a response to GET.
+         * Sets how to check that the application can take requests. Default: {@link Probe#HTTP}.
          */
         public Builder readinessProbe(Probe value) {
             probe = value;
             return this;
         }
 
-        /** Sets the port that is probed. Default: the application's. */
+        /** Sets the port that is probed, 1 to 65,535. Default: the port of the application. */
         public Builder readinessPort(int port) {
             readinessPort = port;
             return this;
         }
 
-        /** Sets the path that {@link Probe#HTTP} asks for. Default: {@code /}. */
+        /**
+         * Sets the path that {@link Probe#HTTP} requests. It must begin with {@code /}. Default:
+         * {@code /}.
+         */
         public Builder readinessPath(String path) {
             readinessPath = path;
             return this;
         }
 
         /**
-         * Sets which answers to {@link Probe#HTTP} mean ready. Default: {@code 100-499}.
+         * Sets the statuses that mean that the application is ready, for {@link Probe#HTTP}.
+         * Default: {@code 100-499}.
          *
-         * @throws IllegalArgumentException names what is neither a code nor a range of codes
+         * @throws IllegalArgumentException if a part is neither a status from 100 to 999 nor a
+         *     range of them
          */
         public Builder healthyStatusCodes(String codes) {
             return healthyStatusCodes(StatusCodes.parse(codes));
@@ -199,22 +239,27 @@ public final class WebConfig {
             return this;
         }
 
-        /** Sets the time between two attempts. Default: 10 ms. */
+        /** Sets the pause between two probes, more than zero. Default: 10 ms. */
         public Builder readinessInterval(Duration value) {
             readinessInterval = value;
             return this;
         }
 
         /**
-         * Sets the time for all attempts, after which the application has failed to start. Default:
-         * 5 min.
+         * Sets the time within which the application must be ready, more than zero. After it, the
+         * application has failed to start. Default: 5 min.
          */
         public Builder readinessLimit(Duration value) {
             readinessLimit = value;
             return this;
         }
 
-        /** @throws IllegalArgumentException names the value and what was expected */
+        /**
+         * Returns the configuration.
+         *
+         * @throws IllegalArgumentException if a value is not allowed, or the address is not
+         *     resolved. The message names the value and what was expected
+         */
         public WebConfig build() {
             if (address.isUnresolved()) {
                 throw new IllegalArgumentException("unknown host " + address.getHostString());

@@ -22,15 +22,27 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes each request on to a web application on loopback, and its response back, by reference and as both arrive. Called on the event
- * loops of worker connections; each of them has connections to the application of its own.
+ * Passes each request to a web application, and the application's response back. Bodies are
+ * streamed in both directions, without waiting for their end. WebSockets are supported.
  *
- * <p>Failure: 502 (of an event that is no HTTP request: a failed invocation) where the application cannot be reached or breaks off before its
- * head, a broken response after it; the request's deadline
- * closes the connection to the application, as does a client that leaves.
+ * <pre>{@code
+ * WebHandler handler = new WebHandler(WebConfig.builder(8080).command("exec ./app").build());
+ * }</pre>
+ *
+ * <p><b>Threading.</b> Called on the event loops of worker connections. Each of them has its own
+ * connections to the application.
+ *
+ * <p><b>Errors.</b>
+ * <ul>
+ *   <li>The client receives 502 if the application cannot be reached, or breaks off before the
+ *       headers of its response. An ordinary invocation fails.
+ *   <li>The client receives an incomplete response if the application breaks off later.
+ *   <li>If the request's deadline passes or the client disconnects, the request to the application
+ *       is broken off.
+ * </ul>
  */
 public final class WebHandler implements Handler, Lifecycle, RequestStreamHandler {
-    /** The environment variable that holds the port that the application listens on. */
+    /** The environment variable for the port that the application listens on. */
     public static final String PORT_VARIABLE = "LAMBDA_DISPATCHER_WEB_PORT";
 
     private final WebConfig config;
@@ -40,29 +52,33 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
     private final FastThreadLocal<@Nullable Upstream> upstreams = new FastThreadLocal<>();
 
     /**
-     * Returns the environment variable that asks for a web application; {@code null} if none does.
-     * {@code PORT} does not count, see {@link #isPortGiven}.
+     * Returns the name of the environment variable that asks for a web application, or {@code null}
+     * if none does. {@code PORT} does not count. See {@link #isPortGiven}.
      */
     public static @Nullable String chosenBy(Map<String, String> variables) {
         return WebEnvironment.chosenBy(variables);
     }
 
     /**
-     * Returns whether {@code PORT} is set. Many things are told a port, so that it asks for a web
-     * application only on Lambda, and only if nothing else is asked for.
+     * Returns whether {@code PORT} is set. Many platforms set it, so it asks for a web application
+     * only on Lambda, and only if no other variable chooses what to serve.
      */
     public static boolean isPortGiven(Map<String, String> variables) {
         return WebEnvironment.isPortGiven(variables);
     }
 
     /**
-     * @param variables of the worker's environment
-     * @throws IllegalArgumentException names the variable, its value and what was expected
+     * Creates a handler from environment variables. {@code docs/reference/adapters.md} lists them.
+     *
+     * @param variables the environment variables of the worker
+     * @throws IllegalArgumentException if a variable is not allowed. The message names it, its
+     *     value and what was expected
      */
     public static WebHandler of(Map<String, String> variables) {
         return new WebHandler(WebEnvironment.read(variables));
     }
 
+    /** Creates a handler. It does not start the application before {@link #start}. */
     public WebHandler(WebConfig config) {
         this(config, FreezeClocks.SYSTEM);
     }
@@ -74,13 +90,23 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
         this.invocations = new WebInvocations(config, this::relayUnclaimed);
     }
 
-    /** Starts the application if it is ours to start, and waits until it is ready. */
+    /**
+     * Starts the application if {@link WebConfig.Builder#command} is set, and probes it until it is
+     * ready.
+     *
+     * @return completes when the application is ready. Fails if it is not ready within {@link
+     *     WebConfig.Builder#readinessLimit}, if its process has ended three times before, or after
+     *     {@link #stop}
+     */
     @Override
     public CompletionStage<Void> start() {
         return app.start();
     }
 
-    /** Passes it on to the application, where it has a path for that. */
+    /**
+     * Sends a POST to the application if {@link WebConfig.Builder#drainPath} is set. Waits at most
+     * 5 s for the response.
+     */
     @Override
     public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
         String path = config.drainPath;
@@ -90,19 +116,26 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
         return new DrainNotice(path, reason, grace).send(invocations, this::relay);
     }
 
+    /** Ends the application's process if the worker started it. Blocks for at most about 4 s. */
     @Override
     public void stop() {
         app.stop();
         invocations.stop();
     }
 
-    /** An ordinary invocation, with an event of whatever kind, as one request to the application. */
+    /**
+     * Sends the event of an ordinary invocation, of any kind, to the application as one request.
+     * Blocks.
+     *
+     * @throws IOException if there is no response, or its status is one of {@link
+     *     WebConfig.Builder#errorStatusCodes}
+     */
     @Override
     public void handleRequest(InputStream event, OutputStream result, Context context) throws IOException {
         invocations.handleRequest(event, result, context);
     }
 
-    /** WebSockets: an upgrade, or an extended CONNECT, of the application's own. */
+    /** Returns true, because WebSockets are passed to the application. */
     @Override
     public boolean servesTunnels() {
         return true;

@@ -1,6 +1,7 @@
 /**
- * Relays requests to a web application on loopback, unmodified: {@link io.lambdadispatcher.worker.adapter.web.WebHandler}. Its connections to the
- * application belong to the event loop of the worker connection that the request came by, so that no request crosses threads.
+ * Passes requests unmodified to a web application on the same host: {@link
+ * io.lambdadispatcher.worker.adapter.web.WebHandler}. Each event loop of the worker has its own
+ * connections to the application, so a request never changes threads.
  */
 @NullMarked
 package io.lambdadispatcher.worker.adapter.web;
