@@ -17,14 +17,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves requests with a Lambda function written in Java: one object for all of them, many at once. Takes ordinary invokes as well, with events of any
- * kind. Holds no thread and no socket, so that it may be in a snapshot. Any thread.
+ * Serves requests with a Lambda function that is written in Java. Invocations with other events,
+ * for example of queues, are passed to the function unchanged.
+ *
+ * <pre>{@code
+ * FunctionHandler handler = FunctionHandler.of(Orders.class, null, System.getenv());
+ * }</pre>
+ *
+ * <p><b>Threading.</b> Any thread. One instance of the function serves all requests concurrently,
+ * each on its own thread. The handler holds no thread and no socket, so it can be part of a
+ * snapshot.
+ *
+ * <p><b>Errors.</b> A request's body that is too large is answered with 413. An exception of the
+ * function, or a result that is not a response, fails the request.
  */
 public final class FunctionHandler implements Handler, RequestStreamHandler {
-    /** Names the shape of the events, e.g. {@code rest-api}; where it is not set the function's event class decides. */
+    /**
+     * The environment variable for the format of the events, for example {@code rest-api}. Default:
+     * the event class of the function decides.
+     */
     public static final String EVENT_VARIABLE = "LAMBDA_DISPATCHER_EVENT";
 
-    /** The most octets of a request's body; a larger one gets 413. */
+    /**
+     * The environment variable for the maximum size of a request's body, 0 to 1,073,741,824 bytes.
+     * Default: 64 MiB. A larger body is answered with 413.
+     */
     public static final String MAX_BODY_VARIABLE = "LAMBDA_DISPATCHER_EVENT_MAX_BODY_BYTES";
 
     static final int DEFAULT_MAX_BODY_BYTES = 64 << 20;
@@ -55,17 +72,22 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
         this.facts = facts;
     }
 
-    /** The class implements one of Lambda's interfaces. */
+    /**
+     * Returns whether a class implements {@code RequestHandler} or {@code RequestStreamHandler}.
+     */
     public static boolean canServe(Class<?> type) {
         return FunctionLoader.isHandler(type);
     }
 
     /**
-     * Makes the object that serves.
+     * Creates the function's instance and a handler that serves with it.
      *
-     * @param method of the class, which need not implement anything then; {@code null} for one that does
-     * @param variables of the environment
-     * @throws IllegalArgumentException names what cannot be used and what was expected
+     * @param type the class of the function
+     * @param method the name of the method to call; {@code null} if the class implements {@code
+     *     RequestHandler} or {@code RequestStreamHandler}
+     * @param variables the environment variables of the worker
+     * @throws IllegalArgumentException if the class, the method or a variable cannot be used. The
+     *     message says what was expected
      */
     public static FunctionHandler of(Class<?> type, @Nullable String method, Map<String, String> variables) {
         UserFunction function = FunctionLoader.load(type, method);
@@ -84,7 +106,11 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
                 FunctionFacts.of(variables));
     }
 
-    /** The invoke that this worker is: from now on requests have its function, its ARN and its log stream. */
+    /**
+     * Tells the handler in which invocation the worker runs. From now on, the function's {@link
+     * Context} has the name, the version, the ARN, the memory size and the log names of that
+     * invocation.
+     */
     public void onInvoke(Context invoke) {
         facts = FunctionFacts.of(invoke);
     }
@@ -94,7 +120,10 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
         new FunctionCall(this, request, response).start();
     }
 
-    /** An ordinary invoke, which is no request of the dispatcher's: goes to the function as it is. */
+    /**
+     * Calls the function with an event that is not a request of the dispatcher, unmodified. Blocks.
+     * What the function throws is thrown unchanged, checked exceptions included.
+     */
     @Override
     public void handleRequest(InputStream event, OutputStream result, Context context) {
         try {

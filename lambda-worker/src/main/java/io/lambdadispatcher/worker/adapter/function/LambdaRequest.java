@@ -8,8 +8,18 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP request under an event, for a Lambda handler that wants to know what no event tells: whether somebody still waits for the response. A handler need not
- * know this class; its thread is interrupted as well. Any thread.
+ * The HTTP request behind an event. It tells a function what no event contains, for example whether
+ * the client still waits for the response. A function need not use it, because its thread is
+ * interrupted when nobody waits any more.
+ *
+ * <pre>{@code
+ * LambdaRequest request = LambdaRequest.current();
+ * if (request != null && request.isCancelled()) {
+ *     return null;
+ * }
+ * }</pre>
+ *
+ * <p>Any thread.
  */
 public final class LambdaRequest {
     private static final ThreadLocal<LambdaRequest> CURRENT = new ThreadLocal<>();
@@ -20,7 +30,10 @@ public final class LambdaRequest {
         this.request = request;
     }
 
-    /** Of the calling thread; {@code null} on threads of the handler's own, and in an invoke that is no HTTP request. */
+    /**
+     * Returns the request that the calling thread serves. Returns {@code null} on threads that the
+     * function has started itself, and in an invocation that is not an HTTP request.
+     */
     public static @Nullable LambdaRequest current() {
         return CURRENT.get();
     }
@@ -33,22 +46,28 @@ public final class LambdaRequest {
         CURRENT.remove();
     }
 
-    /** The client has gone, the deadline has passed or the dispatcher is lost: nobody will see the response. */
+    /**
+     * Returns whether nobody waits for the response any more: the client has disconnected, the
+     * deadline has passed, or the connection to the dispatcher is lost.
+     */
     public boolean isCancelled() {
         return request.cancellation() != null;
     }
 
-    /** Why; {@code null} while somebody waits for the response. */
+    /** Returns why nobody waits for the response any more, or {@code null} if somebody does. */
     public @Nullable FailureReason cancellation() {
         return request.cancellation();
     }
 
-    /** Empty where there is no limit. */
+    /**
+     * Returns the time that is left until the dispatcher ends the request, zero or more. Empty if
+     * there is no limit.
+     */
     public Optional<Duration> remaining() {
         return request.remaining();
     }
 
-    /** With the pseudo-header fields of HTTP/2; not to be changed. */
+    /** Returns the request's headers and HTTP/2's pseudo-headers. They must not be changed. */
     public Http2Headers headers() {
         return request.headers();
     }
