@@ -19,11 +19,20 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves with the Lambda runtime of any language, unmodified: it runs as child processes of the worker, which give it requests as events. Ready when the
- * first child has asked for an event. Nothing is opened or started before {@link #start}.
+ * Serves requests with an unmodified Lambda runtime of any language. The worker starts it as child
+ * processes, which receive the requests as events.
+ *
+ * <pre>{@code
+ * RuntimeHandler handler = RuntimeHandler.of(Map.of(
+ *         "LAMBDA_DISPATCHER_RUNTIME", "node runtime.mjs",
+ *         "LAMBDA_DISPATCHER_RUNTIME_CHILDREN", "2"));
+ * }</pre>
+ *
+ * <p>{@code docs/reference/adapters.md} lists the environment variables. Nothing is opened or
+ * started before {@link #start}. Tunnels are not served. Any thread.
  */
 public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHandler {
-    /** Holds the command line that starts a runtime. */
+    /** The environment variable for the command line that starts the runtime. */
     public static final String VARIABLE = RuntimeConfig.COMMAND;
 
     /** Where AWS's runtime client keeps the trace of an invoke. */
@@ -38,13 +47,21 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
     }
 
     /**
-     * @param variables of the worker's environment
-     * @throws IllegalArgumentException names the variable, its value and what was expected
+     * Creates a handler from environment variables.
+     *
+     * @param variables the environment variables of the worker
+     * @throws IllegalArgumentException if a variable is missing or not allowed. The message names
+     *     it, its value and what was expected
      */
     public static RuntimeHandler of(Map<String, String> variables) {
         return new RuntimeHandler(RuntimeConfig.read(variables));
     }
 
+    /**
+     * Starts the child processes. Further calls return the same result.
+     *
+     * @return completes when the first child has asked for an event
+     */
     @Override
     public synchronized CompletionStage<Void> start() {
         if (ready == null) {
@@ -61,6 +78,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
         return ready;
     }
 
+    /** Ends the child processes. Does nothing if they were not started. */
     @Override
     public void stop() {
         RequestExchange.Shared started = shared;
@@ -86,9 +104,12 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
     }
 
     /**
-     * An ordinary invoke, which is no request of the dispatcher's: goes to a child as it is, as Lambda would give it. Blocks.
+     * Passes an event that is not a request of the dispatcher to a child, unmodified, and writes
+     * the child's result. Blocks.
      *
-     * @throws IOException says what the child said, if it failed
+     * @throws IllegalStateException if the handler has not been started
+     * @throws IOException if the child failed, with its error message, or if the calling thread was
+     *     interrupted
      */
     @Override
     public void handleRequest(InputStream event, OutputStream answer, Context context) throws IOException {

@@ -1,7 +1,12 @@
 /**
- * A Lambda Runtime API inside the worker: starts the runtime of any language as child processes, gives them requests as events, and takes their
- * answers. Two kinds of threads: everything about children and invocations is confined to one event loop of its own, the loop of the API; requests are gathered and
- * answers read on the loop of the request.
+ * Runs a Lambda runtime of any language inside the worker. The worker starts the runtime as child
+ * processes and provides the Lambda Runtime API to them (AWS Lambda developer guide, "Using the
+ * Lambda runtime API for custom runtimes"). They receive requests as events and return the
+ * responses.
+ *
+ * <p><b>Threading.</b> All state of children and invocations is confined to one event loop, the
+ * loop of the API. A request is gathered, and its response is read, on the event loop of the
+ * request.
  *
  * <pre>
  *   RuntimeHandler ─ RequestExchange ─▶ RuntimePool ─▶ RuntimeChild ─ ApiConnection ◀── HTTP/1.1 ── the child's runtime client
