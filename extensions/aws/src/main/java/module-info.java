@@ -1,4 +1,4 @@
-/** Workers on AWS Lambda, and functions that are invoked directly. */
+/** Starts workers on AWS Lambda, and invokes functions directly. */
 module io.lambdadispatcher.aws {
     requires transitive io.lambdadispatcher.core;
     requires java.net.http;

@@ -19,13 +19,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the address of this machine that workers in the same network can dial. Asked are, in this order: the environment variable
- * {@value #VARIABLE}, the ECS task metadata endpoint version 4, the EC2 instance metadata service version 2 (both described in AWS's guides of
- * these names), the pod address that a pod's manifest puts into {@code POD_IP}, and the first IPv4 address of a network interface that is up
- * and no loopback. Blocks for at most three seconds.
+ * Finds an address of this machine that workers in the same network can dial.
+ *
+ * <p>These sources are asked in this order:
+ * <ol>
+ *   <li>the environment variable {@value #VARIABLE},
+ *   <li>the ECS task metadata endpoint version 4 (Amazon ECS developer guide),
+ *   <li>the EC2 instance metadata service version 2 (Amazon EC2 user guide), except in a Kubernetes
+ *       pod,
+ *   <li>in a Kubernetes pod, the environment variable {@code POD_IP}, which the pod's manifest
+ *       sets,
+ *   <li>the first IPv4 address of a network interface that is up and not a loopback.
+ * </ol>
+ *
+ * <pre>{@code
+ * String host = DialBackAddress.find().host();
+ * }</pre>
  */
 public final class DialBackAddress {
-    /** Names the host that workers dial, without a port. */
+    /** The environment variable for the host that workers dial, without a port. */
     public static final String VARIABLE = "LAMBDA_DISPATCHER_DIAL_BACK_HOST";
 
     private static final Logger log = LoggerFactory.getLogger(DialBackAddress.class);
@@ -40,7 +52,12 @@ public final class DialBackAddress {
 
     private static final Pattern ADDRESS = Pattern.compile("[0-9.]{7,15}|[0-9a-fA-F:]{2,39}");
 
-    /** @param reason how it was found, for the log */
+    /**
+     * An address, and where it comes from.
+     *
+     * @param host a host name or an IP address, without brackets
+     * @param reason the source, for logs
+     */
     public record Found(String host, String reason) {}
 
     private final Map<String, String> environment;
@@ -54,8 +71,12 @@ public final class DialBackAddress {
     }
 
     /**
-     * @throws IllegalArgumentException if the environment variable holds no host
-     * @throws IllegalStateException if this machine has nothing but a loopback
+     * Finds the address, and logs it. Blocks while the metadata services are asked: each of their
+     * one to two requests has 500 ms to connect and 500 ms for each read.
+     *
+     * @throws IllegalArgumentException if {@value #VARIABLE} contains a port or is not a valid IPv6
+     *     address
+     * @throws IllegalStateException if no source has an address
      */
     public static Found find() {
         return find(System.getenv(), EC2, TIMEOUT_MILLIS);

@@ -3,8 +3,8 @@ package io.lambdadispatcher.aws;
 import java.util.regex.Pattern;
 
 /**
- * A Lambda function as the Invoke API takes it: name, partial or whole ARN, each with or without {@code :version} or {@code :alias} (AWS Lambda API
- * reference, Invoke, FunctionName).
+ * Checks the name of a Lambda function: a name, a partial ARN or a whole ARN, each with or without
+ * {@code :version} or {@code :alias} (AWS Lambda API reference, Invoke, FunctionName).
  */
 public final class FunctionName {
     private static final int LONGEST = 170;
@@ -13,6 +13,9 @@ public final class FunctionName {
 
     private FunctionName() {}
 
+    /**
+     * Returns whether this can name a Lambda function. At most 170 characters. Does not ask AWS.
+     */
     public static boolean isOne(String name) {
         return name.length() <= LONGEST && FORM.matcher(name).matches();
     }

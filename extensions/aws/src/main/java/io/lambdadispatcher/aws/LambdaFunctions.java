@@ -12,9 +12,10 @@ import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
 
 /**
- * Which Lambda functions may be invoked, and where: what both builders of this package have in common. Not thread-safe.
+ * The settings that the builders of {@link LambdaLauncher} and {@link LambdaInvoker} share: which
+ * Lambda functions may be invoked, and where they are. Not thread-safe.
  *
- * @param <B> the builder itself
+ * @param <B> the type of the builder
  */
 public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
         permits LambdaLauncher.Builder, LambdaInvoker.Builder {
@@ -33,8 +34,11 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
     abstract B self();
 
     /**
-     * @param function the dispatcher's name for it
-     * @param lambda name, partial or whole ARN, with {@code :alias} or {@code :version} or without
+     * Adds a function that may be invoked. Replaces the previous Lambda function of the same name.
+     *
+     * @param function the name that the dispatcher uses
+     * @param lambda the name, partial ARN or whole ARN of the Lambda function, with or without
+     *     {@code :alias} or {@code :version}, at most 170 characters
      * @throws IllegalArgumentException if {@code lambda} is none of these
      */
     public B function(String function, String lambda) {
@@ -42,19 +46,30 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
         return self();
     }
 
-    /** By default the SDK's chain says. */
+    /**
+     * Sets the AWS region, for example {@code eu-central-1}. Default: the SDK's default chain, for
+     * example {@code AWS_REGION}.
+     */
     public B region(String value) {
         region = value;
         return self();
     }
 
-    /** Instead of AWS's own, e.g. an emulator's. */
+    /**
+     * Sets the address of the Lambda API, for example of an emulator. Default: the endpoint of the
+     * region.
+     */
     public B endpoint(URI value) {
         endpoint = value;
         return self();
     }
 
-    /** Invokes at once, over all functions; each needs a connection. */
+    /**
+     * Sets the maximum number of concurrent invocations of all functions together, 1 or more. Each
+     * needs a connection. As many again can wait for one. The builders name their defaults.
+     *
+     * @throws IllegalArgumentException if the value is less than 1
+     */
     public B maxInvokes(int value) {
         if (value < 1) {
             throw new IllegalArgumentException("maxInvokes: " + value + ", expected 1 or more");

@@ -22,10 +22,20 @@ import software.amazon.awssdk.services.lambda.model.LambdaException;
 import software.amazon.awssdk.services.lambda.model.RequestTooLargeException;
 
 /**
- * Invokes Lambda functions for direct requests. Only functions named in the builder are ever invoked; nothing is tried again. Results come on
- * threads of the SDK's, not on its event loop, for their JSON is read there. Thread-safe.
+ * Invokes Lambda functions for direct requests. It retries nothing, and invokes only the functions
+ * that its builder names.
  *
- * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
+ * <pre>{@code
+ * LambdaInvoker invoker = LambdaInvoker.builder()
+ *         .region("eu-central-1")
+ *         .function("images", "images-function:live")
+ *         .build();
+ * }</pre>
+ *
+ * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
+ * lambda:InvokeFunction} on the functions.
+ *
+ * <p><b>Threading.</b> Any thread. Requests are signed and sent on two threads of the invoker.
  */
 public final class LambdaInvoker implements FunctionInvoker {
     private static final int CALLERS = 2;
@@ -44,10 +54,16 @@ public final class LambdaInvoker implements FunctionInvoker {
                 .build();
     }
 
+    /** Returns a builder without functions. */
     public static Builder builder() {
         return new Builder();
     }
 
+    /**
+     * Invokes the Lambda function of this name. Cancelling the result's future closes the call.
+     *
+     * @throws IllegalArgumentException if the builder did not name the function
+     */
     @Override
     public CompletionStage<InvokeResult> invoke(String function, byte[] event) {
         String lambda = LambdaFunctions.lambda(lambdas, function);
@@ -125,13 +141,17 @@ public final class LambdaInvoker implements FunctionInvoker {
         };
     }
 
+    /** Closes the connections to AWS. Call it when nobody waits for an invocation any more. */
     @Override
     public void close() {
         callers.shutdownNow();
         client.close();
     }
 
-    /** 1000 invokes at once by default. Not thread-safe. */
+    /**
+     * Builds a {@link LambdaInvoker}. At most 1000 concurrent invocations by default. Not
+     * thread-safe.
+     */
     public static final class Builder extends LambdaFunctions<Builder> {
         private Builder() {
             super(1000);
@@ -142,7 +162,11 @@ public final class LambdaInvoker implements FunctionInvoker {
             return this;
         }
 
-        /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
+        /**
+         * Returns the invoker. Nothing is sent yet.
+         *
+         * @throws software.amazon.awssdk.core.exception.SdkClientException if there is no region
+         */
         public LambdaInvoker build() {
             return new LambdaInvoker(this);
         }

@@ -44,10 +44,22 @@ import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LogType;
 
 /**
- * Starts workers on AWS Lambda: one synchronous invoke for each, which is held open as long as the worker lives and whose result says how it
- * ended. Only functions named in the builder are ever invoked. Nothing is tried again here, for the dispatcher decides that. Thread-safe.
+ * Starts workers on AWS Lambda. Each worker is one synchronous invocation, which stays open until
+ * the worker ends, and whose result says how it ended. The launcher retries nothing, because the
+ * dispatcher decides that. It invokes only the functions that its builder names.
  *
- * <p>Credentials come from the SDK's default chain; needed is {@code lambda:InvokeFunction} on these functions.
+ * <pre>{@code
+ * LambdaLauncher launcher = LambdaLauncher.builder()
+ *         .region("eu-central-1")
+ *         .function("images", "images-function:live")
+ *         .build();
+ * launcher.verify();
+ * }</pre>
+ *
+ * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
+ * lambda:InvokeFunction} on the functions.
+ *
+ * <p><b>Threading.</b> Any thread. Requests are signed and sent on one thread of the launcher.
  */
 public final class LambdaLauncher implements WorkerLauncher {
     private static final Logger log = LoggerFactory.getLogger(LambdaLauncher.class);
@@ -99,11 +111,20 @@ public final class LambdaLauncher implements WorkerLauncher {
                 .build();
     }
 
+    /** Returns a builder without functions. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** @throws IllegalArgumentException if the builder did not name the function */
+    /**
+     * Invokes the Lambda function of the request. All failures are reported by {@link
+     * LaunchedWorker#exit}, except a function that is not named.
+     *
+     * <p>{@link LaunchedWorker#kill} closes the connection, but Lambda cannot end an invocation.
+     * The worker runs until it drains by itself, at the latest until the function's timeout.
+     *
+     * @throws IllegalArgumentException if the builder did not name the function
+     */
     @Override
     public LaunchedWorker launch(LaunchRequest request) {
         String lambda = lambda(request.function());
@@ -136,10 +157,12 @@ public final class LambdaLauncher implements WorkerLauncher {
     }
 
     /**
-     * Asks Lambda whether each function is there and may be invoked (a dry run: nothing is started, nothing is paid) and says in the log what
-     * is wrong. It also gets the client going, so that the first launches need not wait for that.
+     * Asks Lambda whether each function exists and may be invoked. A dry run starts nothing and
+     * costs nothing. Problems are logged as warnings. It also initialises the client, so the first
+     * launches are faster. Does not block.
      *
-     * @return completes, never exceptionally, when all answers are there
+     * @return completes when all answers have arrived. Problems with the functions do not make it
+     *     fail
      */
     public CompletableFuture<Void> verify() {
         return CompletableFuture.allOf(lambdas.values().stream()
@@ -160,7 +183,12 @@ public final class LambdaLauncher implements WorkerLauncher {
                 .toArray(CompletableFuture<?>[]::new));
     }
 
-    /** Init-only invokes, which the worker library answers without dialling in. */
+    /**
+     * Sends {@code count} concurrent init-only invocations, each of which is held for up to 0.5 s.
+     * The worker library answers them without dialling in. The first failure is logged.
+     *
+     * @throws IllegalArgumentException if the builder did not name the function
+     */
     @Override
     public void warmUp(String function, int count) {
         String lambda = lambda(function);
@@ -185,6 +213,11 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
     }
 
+    /**
+     * Waits up to {@code grace} for the invocations to return, then closes the connections to AWS.
+     * The workers of invocations that are left run until they drain by themselves. May block a few
+     * seconds longer than {@code grace}. Further calls have no effect.
+     */
     @Override
     public void close(Duration grace) {
         if (!closed.compareAndSet(false, true)) {
@@ -247,7 +280,10 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
     }
 
-    /** 5000 workers at once by default. Not thread-safe. */
+    /**
+     * Builds a {@link LambdaLauncher}. At most 5000 concurrent invocations by default. Not
+     * thread-safe.
+     */
     public static final class Builder extends LambdaFunctions<Builder> {
         private @Nullable String fingerprint;
 
@@ -261,11 +297,13 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
 
         /**
-         * The worker port's certificate: workers take exactly this one, whatever its names, for they dial an address that a certificate seldom
-         * bears. Without it they take what public authorities vouch for.
+         * Sets the certificate of the worker port. Workers accept only this certificate, and do not
+         * verify the host name, because the address that they dial is seldom in a certificate.
+         * Default: none. Then, workers that use TLS trust the JVM's certificate authorities, and
+         * verify the host name.
          *
-         * @param pem a chain, own certificate first
-         * @throws IllegalArgumentException if it is none
+         * @param pem a certificate chain in PEM, own certificate first. Only that one counts
+         * @throws IllegalArgumentException if it does not begin with a certificate
          */
         public Builder certificate(String pem) {
             try {
@@ -282,7 +320,11 @@ public final class LambdaLauncher implements WorkerLauncher {
             }
         }
 
-        /** @throws software.amazon.awssdk.core.exception.SdkClientException if no region is to be found */
+        /**
+         * Returns the launcher. Nothing is sent yet.
+         *
+         * @throws software.amazon.awssdk.core.exception.SdkClientException if there is no region
+         */
         public LambdaLauncher build() {
             return new LambdaLauncher(this);
         }

@@ -1,6 +1,7 @@
 /**
- * AWS Lambda: starts workers by invoking functions ({@link io.lambdadispatcher.aws.LambdaLauncher}), and invokes them for direct
- * requests ({@link io.lambdadispatcher.aws.LambdaInvoker}). The only package that sees the AWS SDK.
+ * AWS Lambda. {@link io.lambdadispatcher.aws.LambdaLauncher} starts workers by invoking functions.
+ * {@link io.lambdadispatcher.aws.LambdaInvoker} invokes functions for direct requests. {@link
+ * io.lambdadispatcher.aws.DialBackAddress} finds the address that workers dial.
  */
 @NullMarked
 package io.lambdadispatcher.aws;
