@@ -1,4 +1,4 @@
-/** Metrics of a dispatcher: {@link io.lambdadispatcher.micrometer.DispatcherMetrics}. */
+/** Reports the metrics of a dispatcher to Micrometer. */
 module io.lambdadispatcher.micrometer {
     requires transitive io.lambdadispatcher.core;
     requires transitive micrometer.core;

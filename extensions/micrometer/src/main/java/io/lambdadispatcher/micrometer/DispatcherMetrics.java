@@ -24,15 +24,23 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The metrics of one dispatcher, in a registry of the program that embeds it. {@code docs/reference/metrics.md} lists them.
+ * Reports the metrics of one dispatcher to a Micrometer registry of the embedding program. {@code
+ * docs/guides/operations.md} lists them.
  *
  * <pre>{@code
  * DispatcherMetrics metrics = new DispatcherMetrics(registry);
- * Dispatcher dispatcher = Dispatcher.builder().observer(metrics) ... .start();
+ * Dispatcher dispatcher = Dispatcher.builder()
+ *         .function(FunctionOptions.builder("images").build())
+ *         .publicListener(ListenerOptions.plain("127.0.0.1", 8080))
+ *         .workerListener(ListenerOptions.plain("127.0.0.1", 8081))
+ *         .secret(secret)
+ *         .observer(metrics)
+ *         .start();
  * metrics.watch(dispatcher);
  * }</pre>
  *
- * <p>Meters are looked up once for each function; a request costs some adds and no allocation. Any thread.
+ * <p>The meters of a function are looked up once, so counting a request allocates nothing. Requests
+ * that match no route have the function {@code none}. Any thread.
  */
 public final class DispatcherMetrics implements DispatcherObserver {
     /** For requests that no route matched. */
@@ -46,6 +54,12 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final Counter workerRejects;
     private final Counter[] protections = new Counter[Protection.values().length];
 
+    /**
+     * Registers the meters that belong to no function. The others are registered when a function is
+     * first used.
+     *
+     * @param registry not closed by this object
+     */
     public DispatcherMetrics(MeterRegistry registry) {
         this.registry = registry;
         workerRejects = Counter.builder(Meters.WORKER_REJECTS.title())
@@ -65,7 +79,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 .register(registry);
     }
 
-    /** Shows workers, launches and clients of a dispatcher that has been started with this observer. Once. */
+    /**
+     * Registers the gauges of workers, launches and clients. Call it once, with the started
+     * dispatcher that this object observes. Gauges of workers and launches show values that are at
+     * most 0.5 s old.
+     */
     public void watch(Dispatcher dispatcher) {
         watch(
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList(),

@@ -1,4 +1,4 @@
-/** Metrics of an embedded dispatcher: {@link io.lambdadispatcher.micrometer.DispatcherMetrics}. */
+/** Micrometer metrics of a dispatcher: {@link io.lambdadispatcher.micrometer.DispatcherMetrics}. */
 @NullMarked
 package io.lambdadispatcher.micrometer;
 
