@@ -1,4 +1,4 @@
-/** Test kit for handlers and for programs that embed a dispatcher. */
+/** Tests handlers, and programs that embed a dispatcher. */
 module io.lambdadispatcher.test {
     requires transitive io.lambdadispatcher.core;
     requires transitive io.lambdadispatcher.worker;

@@ -34,14 +34,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls a handler with one request, without a network: for unit tests of a handler. The handler runs on a thread of its own, which is its event
- * loop.
+ * Calls a handler with one request, without a network, for unit tests. The handler runs on its own
+ * thread, which is the event loop of the request.
  *
  * <pre>{@code
- * TestAnswer answer = HandlerProbe.post("/orders").header("content-type", "application/json").body("{}").call(handler);
+ * TestAnswer answer = HandlerProbe.post("/orders")
+ *         .header("content-type", "application/json")
+ *         .body("{}")
+ *         .call(handler);
  * }</pre>
  *
- * <p>Wrong calls throw as they do in a worker. Back-pressure, drains and tunnels are not imitated: see {@link TestDispatcher}. Not thread-safe.
+ * <p>Wrong calls throw as they do in a worker. Back-pressure, drains and tunnels are not imitated.
+ * Use {@link TestDispatcher} to test them. Not thread-safe.
  */
 public final class HandlerProbe {
     private static final int WAIT_SECONDS = 30;
@@ -55,19 +59,39 @@ public final class HandlerProbe {
         headers.method(method).scheme("http").authority("localhost").path(path);
     }
 
+    /**
+     * Returns a probe that sends GET.
+     *
+     * @param path begins with {@code /}, and may have a query
+     */
     public static HandlerProbe get(String path) {
         return new HandlerProbe("GET", path);
     }
 
+    /**
+     * Returns a probe that sends POST.
+     *
+     * @param path begins with {@code /}, and may have a query
+     */
     public static HandlerProbe post(String path) {
         return new HandlerProbe("POST", path);
     }
 
+    /**
+     * Returns a probe that sends any method.
+     *
+     * @param method for example {@code PUT}
+     * @param path begins with {@code /}, and may have a query
+     */
     public static HandlerProbe of(String method, String path) {
         return new HandlerProbe(method, path);
     }
 
-    /** Adds a header. @throws IllegalArgumentException if no request can have it */
+    /**
+     * Adds a header. Its name becomes lower case.
+     *
+     * @throws IllegalArgumentException if the name or the value is not allowed in HTTP
+     */
     public HandlerProbe header(String name, String value) {
         OutgoingHeaders.verifyName(name);
         OutgoingHeaders.verifyValue(name, value);
@@ -75,33 +99,38 @@ public final class HandlerProbe {
         return this;
     }
 
+    /** Sets the body, which is copied. Default: empty. */
     public HandlerProbe body(byte[] bytes) {
         body = bytes.clone();
         return this;
     }
 
-    /** Sets the body, in UTF-8. */
+    /** Sets the body as text in UTF-8. Default: empty. */
     public HandlerProbe body(String text) {
         return body(text.getBytes(StandardCharsets.UTF_8));
     }
 
+    /** Adds a trailer, which arrives after the body. Its name becomes lower case. */
     public HandlerProbe trailer(String name, String value) {
         trailers = trailers.isEmpty() ? new FlatHeaders() : trailers;
         trailers.add(AsciiString.of(name).toLowerCase(), value);
         return this;
     }
 
-    /** The client disconnects as soon as the handler has returned, unless it has answered by then. */
+    /**
+     * Lets the client disconnect as soon as {@link Handler#handle} has returned, if the response
+     * has not ended by then.
+     */
     public HandlerProbe clientDisconnects() {
         cancelWith = FailureReason.CANCELLED;
         return this;
     }
 
     /**
-     * Calls the handler, and waits for the end of the response.
+     * Calls the handler, and waits for the end of the response. Each call is a new request.
      *
-     * @throws AssertionError if the handler throws, fails the response, or does not end it within 30 s; the cause says what was thrown. Also
-     *     if the client has disconnected
+     * @throws AssertionError if the handler throws, fails the response, or does not end it within
+     *     30 s, or if the client has disconnected. The cause says what was thrown
      */
     public TestAnswer call(Handler handler) {
         ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor(task -> {

@@ -10,8 +10,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Gives the tests of a class a dispatcher with a worker that serves a handler, as a parameter of type {@link TestDispatcher}. It starts before
- * the first test of the class, and ends after the last.
+ * Provides the tests of a class with a dispatcher and a worker that serves a handler, as a
+ * parameter of type {@link TestDispatcher}. It starts when a test or a lifecycle method first asks
+ * for it, and ends after the last test of the class. Nested classes share it.
  *
  * <pre>{@code
  * @LambdaDispatcherTest(Greeter.class)
@@ -28,6 +29,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(DispatcherExtension.class)
 public @interface LambdaDispatcherTest {
-    /** Names a {@link Handler} or a {@link BlockingHandler} with a constructor without parameters. */
+    /**
+     * Returns the class of the handler. It implements {@link Handler} or {@link BlockingHandler},
+     * and has a constructor without parameters, which may be private.
+     */
     Class<?> value();
 }

@@ -14,19 +14,30 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A handler that answers as a test has told it, by path, well or badly: for tests of programs that embed a dispatcher. A path that is not in the
- * script is answered with 404. Any thread.
+ * Responds to each path as a test demands, including with failures. Use it in tests of programs
+ * that embed a dispatcher. Other paths are answered with 404.
+ *
+ * <pre>{@code
+ * ScriptedHandler handler = new ScriptedHandler().respond("/", 200, "hello").hang("/slow");
+ * try (TestDispatcher dispatcher = TestDispatcher.serving(handler)) {
+ *     assertEquals("hello", dispatcher.get("/").text());
+ *     assertEquals(List.of("GET /"), handler.served());
+ * }
+ * }</pre>
+ *
+ * <p>A path includes the query, as in {@code /search?q=1}. Each method replaces the previous script
+ * of its path. Any thread.
  */
 public final class ScriptedHandler implements Handler {
     private final Map<String, Handler> script = new ConcurrentHashMap<>();
     private final List<String> served = new CopyOnWriteArrayList<>();
 
-    /** Answers a path with a text. */
+    /** Responds to a path with a status and a text in UTF-8. */
     public ScriptedHandler respond(String path, int status, String text) {
         return on(path, (request, response) -> response.respond(status, text));
     }
 
-    /** Answers a path with a text, after some time. */
+    /** Responds to a path with a status and a text in UTF-8, after a delay. */
     public ScriptedHandler respondAfter(Duration delay, String path, int status, String text) {
         return on(
                 path,
@@ -34,19 +45,24 @@ public final class ScriptedHandler implements Handler {
                         .schedule(() -> response.respond(status, text), delay.toNanos(), TimeUnit.NANOSECONDS));
     }
 
-    /** Throws at a path: the client gets 500. */
+    /** Throws an exception for a path. An HTTP client receives 500. */
     public ScriptedHandler fail(String path) {
         return on(path, (request, response) -> {
             throw new IllegalStateException("scripted to fail at " + path);
         });
     }
 
-    /** Never answers a path: the request ends with its timeout. */
+    /** Never responds to a path. The request ends with its timeout. */
     public ScriptedHandler hang(String path) {
         return on(path, (request, response) -> {});
     }
 
-    /** Breaks the response off behind its head and a part of its body. */
+    /**
+     * Breaks the response for a path off after its headers and a part of its body. The status is
+     * 200.
+     *
+     * @param part the text that is sent before
+     */
     public ScriptedHandler breakOff(String path, String part) {
         return on(path, (request, response) -> {
             response.head(200);
@@ -55,18 +71,24 @@ public final class ScriptedHandler implements Handler {
         });
     }
 
-    /** Refuses a path, as a worker does that is overloaded: the dispatcher tries another worker. */
+    /**
+     * Refuses the requests for a path, as an overloaded worker does. The dispatcher may try another
+     * worker.
+     */
     public ScriptedHandler refuse(String path) {
         return on(path, (request, response) -> response.fail(FailureReason.REFUSED, "scripted to refuse"));
     }
 
-    /** Answers a path with any handler. */
+    /** Serves a path with any handler. */
     public ScriptedHandler on(String path, Handler handler) {
         script.put(path, handler);
         return this;
     }
 
-    /** Returns method and path of each request so far, such as {@code GET /}. */
+    /**
+     * Returns the method and the path of each request so far, in order of arrival, for example
+     * {@code GET /}. The list is a copy.
+     */
     public List<String> served() {
         return List.copyOf(served);
     }

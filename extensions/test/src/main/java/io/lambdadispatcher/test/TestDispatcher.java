@@ -19,11 +19,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
 /**
- * A dispatcher and one worker, which serves a handler, over real HTTP/2 in this JVM. It starts in a tenth of a second on a free port. Any
- * thread.
+ * A dispatcher and one worker, which serves a handler, in this JVM. They speak HTTP/2 over free
+ * ports on loopback.
+ *
+ * <pre>{@code
+ * try (TestDispatcher dispatcher = TestDispatcher.serving(new Greeter())) {
+ *     assertEquals("hello", dispatcher.get("/").text());
+ * }
+ * }</pre>
+ *
+ * <p>The request timeout is 30 s. Any thread.
  */
 public final class TestDispatcher implements AutoCloseable {
-    /** The name of its one function. */
+    /** The name of the function that the worker serves. */
     public static final String FUNCTION = "test";
 
     private static final String SECRET = "a secret for tests only";
@@ -51,20 +59,31 @@ public final class TestDispatcher implements AutoCloseable {
         }
     }
 
-    /** Starts one. @throws IllegalStateException if the handler cannot start */
+    /**
+     * Starts a dispatcher and a worker. Waits until the worker is ready, for at most 60 s.
+     *
+     * @throws IllegalStateException if the handler cannot start
+     */
     public static TestDispatcher serving(Handler handler) {
         return serving(handler, builder -> builder);
     }
 
-    /** Starts one. @throws IllegalStateException if the handler cannot start */
+    /**
+     * Starts a dispatcher and a worker. Waits until the worker is ready, for at most 60 s.
+     *
+     * @throws IllegalStateException if the handler cannot start
+     */
     public static TestDispatcher serving(BlockingHandler handler) {
         return serving(handler.asHandler());
     }
 
     /**
-     * Starts one with other options.
+     * Starts a dispatcher with other options, and a worker. Waits until the worker is ready, for at
+     * most 60 s.
      *
-     * @param change must keep the function, the worker listener and the secret
+     * @param change receives the builder before the start. It must keep the function, the worker
+     *     listener and the secret
+     * @throws IllegalStateException if the handler cannot start
      */
     public static TestDispatcher serving(Handler handler, UnaryOperator<Dispatcher.Builder> change) {
         return new TestDispatcher(handler, change);
@@ -83,29 +102,41 @@ public final class TestDispatcher implements AutoCloseable {
         }
     }
 
+    /** Returns the dispatcher, which {@link #close} closes. */
     public Dispatcher dispatcher() {
         return dispatcher;
     }
 
+    /** Returns the worker, which {@link #close} closes. */
     public Worker worker() {
         return worker;
     }
 
-    /** Returns the address of a path on the public port, for any HTTP client. @param path beginning with {@code /} */
+    /**
+     * Returns the {@code http} address of a path on the public port, for any HTTP client.
+     *
+     * @param path begins with {@code /}, and may have a query
+     */
     public URI uri(String path) {
         return URI.create(
                 "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort() + path);
     }
 
-    /** {@link #send} of a GET request. */
+    /**
+     * Sends a GET request. See {@link #send}.
+     *
+     * @param path begins with {@code /}, and may have a query
+     */
     public TestAnswer get(String path) {
         return send(DispatchRequest.get(path).build());
     }
 
     /**
-     * Sends a request, and waits for the whole response.
+     * Sends a request to the dispatcher without a client connection, and waits for the whole
+     * response. Blocks for at most 60 s for each of headers, body and trailers.
      *
-     * @throws DispatchException if there is none, for example because the handler threw
+     * @throws DispatchException if there is no complete response, for example because the
+     *     handler threw an exception
      */
     public TestAnswer send(DispatchRequest request) {
         DispatchResponse response = await(dispatcher.dispatch(request));
@@ -114,7 +145,7 @@ public final class TestDispatcher implements AutoCloseable {
                 response.status(), HeaderMaps.of(response.headers()), body, HeaderMaps.of(await(response.trailers())));
     }
 
-    /** Ends worker and dispatcher, and waits for both. */
+    /** Closes the worker, then the dispatcher, and waits for both. */
     @Override
     public void close() {
         worker.close();

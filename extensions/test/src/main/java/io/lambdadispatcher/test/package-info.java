@@ -1,7 +1,13 @@
 /**
- * Tests of handlers and of programs that embed a dispatcher. {@link io.lambdadispatcher.test.TestDispatcher} is a dispatcher and a worker over
- * real HTTP/2 in one JVM, {@link io.lambdadispatcher.test.LambdaDispatcherTest} gives one to JUnit tests, and {@link
- * io.lambdadispatcher.test.HandlerProbe} calls a handler without a network.
+ * Tools for tests of handlers and of programs that embed a dispatcher:
+ * <ul>
+ *   <li>{@link io.lambdadispatcher.test.HandlerProbe} calls a handler without a network.
+ *   <li>{@link io.lambdadispatcher.test.TestDispatcher} runs a dispatcher and a worker over HTTP/2
+ *       in one JVM.
+ *   <li>{@link io.lambdadispatcher.test.LambdaDispatcherTest} provides one to JUnit tests.
+ *   <li>{@link io.lambdadispatcher.test.ScriptedHandler} responds as a test demands, including with
+ *       failures.
+ * </ul>
  */
 @NullMarked
 package io.lambdadispatcher.test;
