@@ -80,7 +80,7 @@ public interface DispatcherObserver {
 
     /**
      * Called when a worker connection reports its load, normally every 5 s. {@code
-     * docs/PROTOCOL.md} describes LOAD.
+     * docs/reference/protocol.md} describes LOAD.
      *
      * @param function the name of the function
      * @param workerId the id of the worker

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>Pass the options to {@code Dispatcher.Builder.direct}. {@code docs/DIRECT.md} describes direct
+ * <p>Pass the options to {@code Dispatcher.Builder.direct}. {@code docs/reference/direct-requests.md} describes direct
  * requests.
  */
 public final class DirectOptions {

@@ -25,7 +25,7 @@ import java.util.function.ToDoubleFunction;
 
 /**
  * Reports the metrics of one dispatcher to a Micrometer registry of the embedding program. {@code
- * docs/guides/operations.md} lists them.
+ * docs/reference/metrics.md} lists them.
  *
  * <pre>{@code
  * DispatcherMetrics metrics = new DispatcherMetrics(registry);
