@@ -17,7 +17,7 @@ MONTH_HOURS = 730
 MONTH_SECONDS = MONTH_HOURS * 3600
 
 VCPU_MEGABYTES = 1769  # of a Lambda function that has one vCPU
-LIFE_SECONDS = 850  # of a worker whose time-out is 900 s, spread and replacement taken off
+LIFE_SECONDS = 850  # of a worker whose timeout is 900 s, spread and replacement taken off
 OVERLAP = 0.01  # of a worker's life in which its successor is paid for, too
 IDLE_AFTER_SECONDS = 300  # function.idle-after
 FEWEST_INSTANCES = 3  # of Lambda Managed Instances

@@ -35,7 +35,7 @@ def body_file(scenario, directory):
         return None
     file = pathlib.Path(directory) / f"body-{scenario.size}"
     if not file.exists():
-        # No octet is like the one before; what they say makes no difference to a proxy.
+        # No byte is like the one before; what they say makes no difference to a proxy.
         file.write_bytes((bytes(range(251)) * (scenario.size // 251 + 1))[: scenario.size])
     return file
 

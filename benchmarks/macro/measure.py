@@ -37,7 +37,7 @@ def await_answers(contender, scenario, directory, shape=Shape(), seconds=120):
         contender.process.check()
         if time.monotonic() > deadline:
             raise Failure(
-                f"{contender.name} does not answer {scenario.path} with 200 and {scenario.size} octets:\n"
+                f"{contender.name} does not answer {scenario.path} with 200 and {scenario.size} bytes:\n"
                 f"{load.output}\n{contender.process.log_end()}"
             )
         time.sleep(0.2)

@@ -72,7 +72,7 @@ def echo(options):
         feeder.join()
     seconds = time.time() - start
     same = sent.digest() == received.digest()
-    print(f"{count} octets in {seconds:.1f} s, {count / seconds / 1e6:.0f} MB/s, SHA-256 {'same' if same else 'DIFFERS'}")
+    print(f"{count} bytes in {seconds:.1f} s, {count / seconds / 1e6:.0f} MB/s, SHA-256 {'same' if same else 'DIFFERS'}")
     return 0 if same else 1
 
 
@@ -101,7 +101,7 @@ def slow(options):
         for _ in range(options.seconds):
             reader.recv(1024)
             time.sleep(1)
-    print(f"accepted, kernel buffers included: {of_reader[0]} octets for the slow reader, {of_silent[0]} for the silent handler")
+    print(f"accepted, kernel buffers included: {of_reader[0]} bytes for the slow reader, {of_silent[0]} for the silent handler")
     reader.close()
     silent.close()
     return 0
@@ -136,7 +136,7 @@ def idle(options):
     time.sleep(2)
     heap_now, rss_now = heap_kib(pid), rss_mib(pid)
     print(f"{options.connections} idle {options.protocol} connections: heap {heap} -> {heap_now} KiB, "
-          f"{(heap_now - heap) * 1024 / options.connections:.0f} octets each; RSS {rss} -> {rss_now} MiB")
+          f"{(heap_now - heap) * 1024 / options.connections:.0f} bytes each; RSS {rss} -> {rss_now} MiB")
     return 0
 
 

@@ -144,8 +144,8 @@ TARGETS = [
     ("CPU per echo of the image ÷ HAProxy h2→h1 (goal)", 1.0, "", cpu_ratio("echo", "haproxy-h1")),
     ("latency added to `/ping` at half of the peak, p50", 1.0, "ms", added_latency("p50")),
     ("latency added to `/ping` at half of the peak, p99", 2.0, "ms", added_latency("p99")),
-    ("octets allocated in the dispatcher per `/ping`", 1024, "B", allocated),
-    ("octets allocated in the dispatcher per `/ping` (goal)", 200, "B", allocated),
+    ("bytes allocated in the dispatcher per `/ping`", 1024, "B", allocated),
+    ("bytes allocated in the dispatcher per `/ping` (goal)", 200, "B", allocated),
     ("CPU per `/ping`, two event loops ÷ one, on two cores", 1.15, "", two_loops("ping", "all cores")),
     ("CPU per image, two event loops ÷ one, on two cores", 1.15, "", two_loops("image", "all cores")),
 ]
@@ -305,7 +305,7 @@ def jmh_section(results, drawn):
 
 EXCHANGES = (
     "A body to the function and back, both ends of the way, without sockets: as a JSON event with base64, in the two shapes of AWS, and as frames on a worker "
-    "stream, which pass octets on by reference. µs (octets allocated); what is compared, and how far, is in benchmarks/README.md."
+    "stream, which pass bytes on by reference. µs (bytes allocated); what is compared, and how far, is in benchmarks/README.md."
 )
 
 
@@ -316,7 +316,7 @@ def exchange_table(rows):
     for row in rows:
         column = row["params"].get("shape", "stream")
         by_size.setdefault(int(row["params"]["bodyBytes"]), {})[column] = row
-    lines = ["| octets | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream |", "| --- | --- | --- | --- | --- |"]
     for size, found in sorted(by_size.items()):
         cells = [exchange_cell(found.get(column)) for column in columns]
         paired = "ALB" in found and "stream" in found
@@ -341,8 +341,8 @@ def jmh_table(rows):
         ratio = f"{row['score'] / base['score']:.2f}" if base["score"] else "–"
         error = row.get("error")
         score = f"{row['score']:,.1f}" + (f" ± {error:,.1f}" if isinstance(error, (int, float)) and error == error else "")
-        octets = row.get("allocated_bytes")
-        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {score} | {row['unit']} | {'–' if octets is None else f'{octets:,.0f}'} |")
+        bytes = row.get("allocated_bytes")
+        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {score} | {row['unit']} | {'–' if bytes is None else f'{bytes:,.0f}'} |")
     return "\n".join(lines)
 
 

@@ -163,7 +163,7 @@ def size(rows):
     right.legend()
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.set_xlabel("octets of the body")
+        axes.set_xlabel("bytes of the body")
     return drawn
 
 

@@ -286,7 +286,7 @@ def print_report(report):
             print("\n" + latency_table(name, results, meta["contenders"]))
         for result in results:
             if "allocated_bytes" in result:
-                print(f"\n{meta['contenders'][result['contender']]}, {name}: {result['allocated_bytes']:,.0f} octets allocated a request; "
+                print(f"\n{meta['contenders'][result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated a request; "
                       f"of the CPU time event loop {result['event_loop_micros']:.2f} µs, JIT {result['jit_micros']:.2f}, "
                       f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
 

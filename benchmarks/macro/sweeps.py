@@ -92,7 +92,7 @@ class Sweeps:
             "sweep": sweep,
             "point": point,
             "scenario": scenario.name,
-            "octets": scenario.size,
+            "bytes": scenario.size,
             "connections": shape.connections,
             "streams": shape.streams,
             "rss_mib": dispatcher.rss_mib(),
@@ -108,7 +108,7 @@ class Sweeps:
         return dispatcher
 
     def size(self):
-        """Echoes of bodies, ten at once: each octet passes twice."""
+        """Echoes of bodies, ten at once: each byte passes twice."""
         dispatcher = self.warmed("size", scenario=echo_of(IMAGE_BYTES))
         for size in self.some(SIZES):
             self.point("size", size, dispatcher, echo_of(size), Shape(10, 1))
@@ -246,7 +246,7 @@ def print_report(report):
 
 
 def table(sweep, results):
-    """CPU time as a ratio to the first point of the same request; to the octet, too, where bodies differ."""
+    """CPU time as a ratio to the first point of the same request; to the byte, too, where bodies differ."""
     first = {}
     lines = [
         f"| {sweep} | request | CPU ÷ first | CPU µs/request (low–high) | req/s | MB/s | p50 ms | p99 ms | RSS MiB | allocated/request | errors |",
@@ -254,7 +254,7 @@ def table(sweep, results):
     ]
     for result in results:
         base = first.setdefault("echo" if sweep == "size" else result["scenario"], result)
-        megabytes = result["requests_per_second"] * result["octets"] / 1e6
+        megabytes = result["requests_per_second"] * result["bytes"] / 1e6
         point = f"{result['point']:,}" if isinstance(result["point"], int) else result["point"]
         lines.append(
             f"| {point} | {result['scenario'].partition('-')[0]} | {result['cpu_micros'] / base['cpu_micros']:.2f} "

@@ -62,7 +62,7 @@ class LoadTest(unittest.TestCase):
 
 
 class JvmTest(unittest.TestCase):
-    def test_allocated_octets_of_all_threads(self):
+    def test_allocated_bytes_of_all_threads(self):
         self.assertEqual(contenders.parse_allocated('"a" cpu=1ms allocated=100B x\n"b" allocated=2K\n"c" allocated=1M'), 100 + 2048 + (1 << 20))
 
     def test_heap_in_use_by_collector(self):
@@ -169,7 +169,7 @@ class ScenariosTest(unittest.TestCase):
 
 class SweepsTest(unittest.TestCase):
     def test_ratios_are_to_the_first_point_of_the_same_request(self):
-        row = lambda point, scenario, cpu: {**proxy_row("", cpu, scenario), "sweep": "tls", "point": point, "octets": 4, "allocated_bytes": 1}
+        row = lambda point, scenario, cpu: {**proxy_row("", cpu, scenario), "sweep": "tls", "point": point, "bytes": 4, "allocated_bytes": 1}
         table = sweeps.table("tls", [row("plain", "ping", 2), row("plain", "image", 8), row("TLS", "ping", 3), row("TLS", "image", 16)])
         lines = table.splitlines()
         self.assertIn("| TLS | ping | 1.50 |", lines[4])
@@ -201,8 +201,8 @@ class PerformanceTest(unittest.TestCase):
         table = performance.targets_table(self.results())
         self.assertIn("| CPU per `/ping` ÷ HAProxy h2→h2c | 0.60 | 0.50 | yes |", table)
         self.assertIn("| CPU per `/ping` ÷ nghttpx (goal) | 1.00 | 1.25 | **no** |", table)
-        self.assertIn("| octets allocated in the dispatcher per `/ping` | 1,024 B | 1,000 B | yes |", table)
-        self.assertIn("| octets allocated in the dispatcher per `/ping` (goal) | 200 B | 1,000 B | **no** |", table)
+        self.assertIn("| bytes allocated in the dispatcher per `/ping` | 1,024 B | 1,000 B | yes |", table)
+        self.assertIn("| bytes allocated in the dispatcher per `/ping` (goal) | 200 B | 1,000 B | **no** |", table)
 
     def test_rows_of_a_table_come_from_one_run_the_newest(self):
         self.put("proxies-old.json", [proxy_row("dispatcher", 5), proxy_row("nghttpx", 4)], taken="2026-01-01T09:00:00+00:00")

@@ -27,13 +27,13 @@ def convert(text):
 
 
 def reverse(event):
-    """Octets in, octets out: base64 in the events, as on Lambda."""
+    """Bytes in, bytes out: base64 in the events, as on Lambda."""
     body = event.get("body", "")
-    octets = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
+    bytes = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
     return {
         "statusCode": 200,
         "headers": {"content-type": "application/octet-stream"},
-        "body": base64.b64encode(octets[::-1]).decode(),
+        "body": base64.b64encode(bytes[::-1]).decode(),
         "isBase64Encoded": True,
     }
 

@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The program that LocalStack starts in a function's container, for tests without its own: it serves the Lambda Runtime API to the
- * function's bootstrap, takes invokes from LocalStack on port 9563, and calls it back with logs and results. Time-outs kill the runtime; the
+ * function's bootstrap, takes invokes from LocalStack on port 9563, and calls it back with logs and results. Timeouts kill the runtime; the
  * next invoke starts it again. Extensions, telemetry and X-Ray are left out.
  */
 public final class LocalStackInit {

@@ -355,7 +355,7 @@ public final class Dispatcher implements AutoCloseable {
         return done;
     }
 
-    /** Done before clients are told to go: who dials anew is refused then. On a port that was still to be closed it would be taken, and reset. */
+    /** Done before clients are told to go: who dials again is refused then. On a port that was still to be closed it would be taken, and reset. */
     private CompletableFuture<Void> closePublicPorts() {
         return CompletableFuture.allOf(
                 publicPorts.stream().map(Dispatcher::closed).toArray(CompletableFuture<?>[]::new));

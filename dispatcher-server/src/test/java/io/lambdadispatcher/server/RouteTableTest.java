@@ -172,7 +172,7 @@ class RouteTableTest {
     }
 
     @Test
-    void should_answer_with_a_configured_name_whatever_the_octets() {
+    void should_answer_with_a_configured_name_whatever_the_bytes() {
         RouteTable table = new RouteTable(List.of(
                 function("public", "*.example.org", "/public"),
                 function("admin", new Route.Header("x-admin", "1"), "/admin")));

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 
 /** What the README and docs/guides/embedding.md show. Text between marks is compared with the page. */
 class EmbeddingExampleIT {
-    private static final String SECRET = "sixteen octets at least";
+    private static final String SECRET = "sixteen bytes at least";
 
     @Test
     void should_serve_requests_of_the_embedding_program() throws Exception {

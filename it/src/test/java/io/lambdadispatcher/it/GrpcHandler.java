@@ -55,11 +55,11 @@ public final class GrpcHandler implements Handler {
         return fields.set("grpc-status", Integer.toString(code)).set("grpc-message", message);
     }
 
-    /** @param framed with gRPC's five octets in front */
+    /** @param framed with gRPC's five bytes in front */
     private static ByteBuf octets(String text, boolean framed) {
-        byte[] octets = text.getBytes(StandardCharsets.US_ASCII);
-        ByteBuf buffer = UnpooledByteBufAllocator.DEFAULT.directBuffer(5 + octets.length);
-        return framed ? buffer.writeByte(0).writeInt(octets.length).writeBytes(octets) : buffer.writeBytes(octets);
+        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+        ByteBuf buffer = UnpooledByteBufAllocator.DEFAULT.directBuffer(5 + bytes.length);
+        return framed ? buffer.writeByte(0).writeInt(bytes.length).writeBytes(bytes) : buffer.writeBytes(bytes);
     }
 
     /** Messages as they come; OK when the client has ended its half. */
@@ -93,8 +93,8 @@ public final class GrpcHandler implements Handler {
         }
 
         @Override
-        public void onData(ByteBuf octets) {
-            octets.release();
+        public void onData(ByteBuf bytes) {
+            bytes.release();
             if (done) {
                 return;
             }

@@ -60,9 +60,9 @@ class HandlersIT {
     }
 
     private static byte[] random(int length) {
-        byte[] octets = new byte[length];
-        new Random(length).nextBytes(octets);
-        return octets;
+        byte[] bytes = new byte[length];
+        new Random(length).nextBytes(bytes);
+        return bytes;
     }
 
     private static void verifyEcho(HttpClient client, HttpRequest.Builder to, byte[] body, String type)
@@ -130,7 +130,7 @@ class HandlersIT {
         }
     }
 
-    /** Over HTTP/1.1: the client of JDK 17 waits for ever when HTTP/2 ends a request early without an error (RFC 9113 section 8.1). */
+    /** Over HTTP/1.1: the client of JDK 17 waits forever when HTTP/2 ends a request early without an error (RFC 9113 section 8.1). */
     @Test
     void should_refuse_a_body_beyond_the_limit() throws Exception {
         try (Rig rig = Rig.start()) {

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Clients that mean no good, octet by octet over real sockets: each gets a clear error or loses its connection, holds nothing afterwards, and a good
+ * Clients that mean no good, byte by byte over real sockets: each gets a clear error or loses its connection, holds nothing afterwards, and a good
  * client is served right after.
  */
 class HostileIT {
@@ -70,11 +70,11 @@ class HostileIT {
 
     // HTTP/1.1
 
-    /** Sends the octets and reads until the dispatcher closes. */
-    private static String http1(String octets) throws IOException {
+    /** Sends the bytes and reads until the dispatcher closes. */
+    private static String http1(String bytes) throws IOException {
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
             socket.setSoTimeout(30_000);
-            socket.getOutputStream().write(octets.getBytes(StandardCharsets.ISO_8859_1));
+            socket.getOutputStream().write(bytes.getBytes(StandardCharsets.ISO_8859_1));
             return readAll(socket.getInputStream());
         }
     }
@@ -127,13 +127,13 @@ class HostileIT {
 
     @ParameterizedTest
     @ValueSource(ints = {0x00, 0x0A, 0x0B, 0x0C, 0x0D})
-    void should_refuse_control_octets_in_a_field_value(int octet) throws Exception {
-        String response = http1("GET /ping HTTP/1.1\r\nHost: a\r\nX: a" + (char) octet + "b\r\n\r\n");
+    void should_refuse_control_bytes_in_a_field_value(int value) throws Exception {
+        String response = http1("GET /ping HTTP/1.1\r\nHost: a\r\nX: a" + (char) value + "b\r\n\r\n");
         assertThat(status(response)).isEqualTo("400");
     }
 
     @Test
-    void should_refuse_a_folded_line_wherever_the_octets_are_split() throws Exception {
+    void should_refuse_a_folded_line_wherever_the_bytes_are_split() throws Exception {
         String request = "GET /ping HTTP/1.1\r\nHost: a\r\nX: 1\r\n\tfolded\r\n\r\n";
         for (int split : new int[] {19, 20, 21, 30, 36, 37, 38, 39}) {
             try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
@@ -211,11 +211,11 @@ class HostileIT {
         }
 
         void frame(int type, int flags, int stream, int... payload) throws IOException {
-            byte[] octets = new byte[payload.length];
-            for (int i = 0; i < octets.length; i++) {
-                octets[i] = (byte) payload[i];
+            byte[] bytes = new byte[payload.length];
+            for (int i = 0; i < bytes.length; i++) {
+                bytes[i] = (byte) payload[i];
             }
-            frame(type, flags, stream, octets);
+            frame(type, flags, stream, bytes);
         }
 
         void frame(int type, int flags, int stream, byte[] payload) throws IOException {

@@ -142,8 +142,8 @@ final class Http2Connection implements AutoCloseable {
             return head().status().toString();
         }
 
-        void send(ByteBuf octets, boolean end) {
-            channel.writeAndFlush(new DefaultHttp2DataFrame(octets, end));
+        void send(ByteBuf bytes, boolean end) {
+            channel.writeAndFlush(new DefaultHttp2DataFrame(bytes, end));
         }
 
         void send(String text, boolean end) {
@@ -170,7 +170,7 @@ final class Http2Connection implements AutoCloseable {
             StringBuilder all = new StringBuilder();
             while (all.length() < length) {
                 ByteBuf next = data.poll(60, TimeUnit.SECONDS);
-                assertThat(next).as("octets after '" + all + "'").isNotNull();
+                assertThat(next).as("bytes after '" + all + "'").isNotNull();
                 all.append(next.toString(StandardCharsets.US_ASCII));
             }
             return all.toString();

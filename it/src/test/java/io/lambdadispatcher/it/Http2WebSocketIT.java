@@ -137,7 +137,7 @@ class Http2WebSocketIT {
             WebSocketFrame frame = codec.readInbound();
             while (frame == null) {
                 ByteBuf octets = stream.data.poll(60, TimeUnit.SECONDS);
-                assertThat(octets).as("octets").isNotNull();
+                assertThat(octets).as("bytes").isNotNull();
                 codec.writeInbound(octets);
                 frame = codec.readInbound();
             }
@@ -311,7 +311,7 @@ class Http2WebSocketIT {
         }
     }
 
-    /** Octets that come back must be those that went; whatever else happens, every worker stream must be free in the end. */
+    /** Bytes that come back must be those that went; whatever else happens, every worker stream must be free in the end. */
     @Test
     void should_come_to_rest_in_whatever_order_tunnels_end() throws Exception {
         long seed = System.nanoTime();

@@ -87,9 +87,9 @@ class LayerIT {
         }
 
         private static void answer(HttpExchange exchange, int status, String body) throws IOException {
-            byte[] octets = body.getBytes(StandardCharsets.UTF_8);
-            exchange.sendResponseHeaders(status, octets.length);
-            exchange.getResponseBody().write(octets);
+            byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(status, bytes.length);
+            exchange.getResponseBody().write(bytes);
             exchange.close();
         }
 

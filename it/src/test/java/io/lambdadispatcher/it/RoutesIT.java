@@ -90,7 +90,7 @@ class RoutesIT {
     }
 
     @Test
-    void should_echo_large_bodies_octet_for_octet_and_many_at_once_over_http2() throws Exception {
+    void should_echo_large_bodies_byte_for_byte_and_many_at_once_over_http2() throws Exception {
         byte[] body = random(LARGE_BYTES);
         HttpClient client = rig.client(HttpClient.Version.HTTP_2);
         List<CompletableFuture<HttpResponse<byte[]>>> all = new ArrayList<>();
@@ -113,7 +113,7 @@ class RoutesIT {
     /** By hand, for the JDK's client reads an HTTP/1.1 response only when it has sent the whole request. */
     @ParameterizedTest
     @ValueSource(strings = {"/echo", "/blocking-echo"})
-    void should_echo_a_large_body_octet_for_octet_over_http1(String route) throws Exception {
+    void should_echo_a_large_body_byte_for_byte_over_http1(String route) throws Exception {
         byte[] body = random(LARGE_BYTES);
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
             socket.setSoTimeout(60_000);

@@ -139,9 +139,9 @@ class StreamsIT {
     private static String until(InputStream in, String end) throws IOException {
         StringBuilder text = new StringBuilder();
         while (text.indexOf(end) < 0) {
-            int octet = in.read();
-            assertThat(octet).as("octet after '" + text + "'").isNotNegative();
-            text.append((char) octet);
+            int value = in.read();
+            assertThat(value).as("byte after '" + text + "'").isNotNegative();
+            text.append((char) value);
         }
         return text.toString();
     }

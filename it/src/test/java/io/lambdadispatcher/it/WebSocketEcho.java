@@ -27,7 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame, {@code /raw} octets, {@code /refuse} answers 403, {@code
+ * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame, {@code /raw} bytes, {@code /refuse} answers 403, {@code
  * /late} opens after 10 s, {@code /flood} sends without end, {@code /stuck} reads nothing, {@code /silent} does nothing at all, {@code /first} ends its direction first; anything else is a page
  * that says how often what was seen.
  */
@@ -78,9 +78,9 @@ public final class WebSocketEcho implements Handler {
         response.end();
         request.body().read(new BodyReader() {
             @Override
-            public void onData(ByteBuf octets) {
-                count("after-end-" + octets.toString(java.nio.charset.StandardCharsets.US_ASCII));
-                octets.release();
+            public void onData(ByteBuf bytes) {
+                count("after-end-" + bytes.toString(java.nio.charset.StandardCharsets.US_ASCII));
+                bytes.release();
             }
 
             @Override
@@ -148,8 +148,8 @@ public final class WebSocketEcho implements Handler {
             closeSent = frame instanceof CloseWebSocketFrame;
             codec.writeOutbound(frame);
             boolean writable = true;
-            for (ByteBuf octets = codec.readOutbound(); octets != null; octets = codec.readOutbound()) {
-                writable = response.write(octets);
+            for (ByteBuf bytes = codec.readOutbound(); bytes != null; bytes = codec.readOutbound()) {
+                writable = response.write(bytes);
             }
             if (!writable) {
                 request.body().pause();
@@ -157,8 +157,8 @@ public final class WebSocketEcho implements Handler {
         }
 
         @Override
-        public void onData(ByteBuf octets) {
-            codec.writeInbound(octets);
+        public void onData(ByteBuf bytes) {
+            codec.writeInbound(bytes);
             for (WebSocketFrame frame = codec.readInbound(); frame != null; frame = codec.readInbound()) {
                 onFrame(frame);
             }

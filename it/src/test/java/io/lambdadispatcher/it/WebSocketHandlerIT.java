@@ -50,7 +50,7 @@ class WebSocketHandlerIT {
         }
     }
 
-    /** What it hears: text, {@code n octets HASH}, {@code pong} or {@code closed CODE}. */
+    /** What it hears: text, {@code n bytes HASH}, {@code pong} or {@code closed CODE}. */
     private static final class Client implements WebSocket.Listener {
         final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
         private final StringBuilder text = new StringBuilder();
@@ -109,7 +109,7 @@ class WebSocketHandlerIT {
     }
 
     private static String describe(byte[] octets) {
-        return octets.length + " octets " + Arrays.hashCode(octets);
+        return octets.length + " bytes " + Arrays.hashCode(octets);
     }
 
     @BeforeAll
@@ -124,7 +124,7 @@ class WebSocketHandlerIT {
     }
 
     @Test
-    void should_carry_text_octets_and_pings_and_close() throws Exception {
+    void should_carry_text_bytes_and_pings_and_close() throws Exception {
         Client client = new Client(rig, "/somewhere?x=1");
         assertThat(client.next()).isEqualTo("you are at /somewhere?x=1");
         client.socket.sendText("grüße 🙂", true).join();

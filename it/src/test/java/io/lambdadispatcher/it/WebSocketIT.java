@@ -40,7 +40,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** WebSocket over HTTP/1.1 (RFC 6455), by the JDK's client and octet by octet, through a dispatcher and a worker process. */
+/** WebSocket over HTTP/1.1 (RFC 6455), by the JDK's client and byte by byte, through a dispatcher and a worker process. */
 class WebSocketIT {
     static final Map<String, String> ECHO = Map.of("LAMBDA_DISPATCHER_HANDLER", WebSocketEcho.class.getName());
 
@@ -237,7 +237,7 @@ class WebSocketIT {
         }
     }
 
-    /** The function's request time-out is 3 s here, the idle time-out 2 s. */
+    /** The function's request timeout is 3 s here, the idle timeout 2 s. */
     @Test
     void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
         Told told = new Told();
@@ -305,14 +305,14 @@ class WebSocketIT {
         Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
     }
 
-    // Octet by octet.
+    // Byte by byte.
 
     private static String head(InputStream in) throws Exception {
         StringBuilder head = new StringBuilder();
         while (!head.toString().endsWith("\r\n\r\n")) {
-            int octet = in.read();
-            assertThat(octet).as("octet after " + head).isNotNegative();
-            head.append((char) octet);
+            int value = in.read();
+            assertThat(value).as("byte after " + head).isNotNegative();
+            head.append((char) value);
         }
         return head.toString();
     }
@@ -361,7 +361,7 @@ class WebSocketIT {
     }
 
     @Test
-    void should_keep_octets_that_come_behind_the_handshake() throws Exception {
+    void should_keep_bytes_that_come_behind_the_handshake() throws Exception {
         byte[] early = random(300_000);
         for (int split : new int[] {0, 1, 150_000, 300_000}) {
             try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
@@ -482,7 +482,7 @@ class WebSocketIT {
         }
     }
 
-    /** Closing over octets that nobody has read would reset the connection, and lose the answer. */
+    /** Closing over bytes that nobody has read would reset the connection, and lose the answer. */
     @Test
     void should_drop_what_comes_behind_a_handshake_that_is_refused() throws Exception {
         for (int i = 0; i < 5; i++) {

@@ -57,7 +57,7 @@ public class LambdaHandler implements RequestStreamHandler {
     private static final String INITIALIZATION_TYPE = "AWS_LAMBDA_INITIALIZATION_TYPE";
     private static final String ON_DEMAND = "on-demand";
 
-    /** Lambda starts an initialisation that takes over 10 s anew (AWS Lambda developer guide, execution environment lifecycle). */
+    /** Lambda starts an initialisation that takes over 10 s again (AWS Lambda developer guide, execution environment lifecycle). */
     private static final long LONGEST_ON_DEMAND_MILLIS = 9_500;
 
     /**

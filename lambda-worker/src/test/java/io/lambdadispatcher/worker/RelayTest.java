@@ -69,9 +69,9 @@ class RelayTest {
         }
 
         @Override
-        public void onData(ByteBuf octets) {
-            calls.add("data " + octets.readableBytes());
-            octets.release();
+        public void onData(ByteBuf bytes) {
+            calls.add("data " + bytes.readableBytes());
+            bytes.release();
         }
 
         @Override

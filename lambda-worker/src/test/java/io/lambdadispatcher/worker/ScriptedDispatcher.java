@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A dispatcher that does as the test says, on loopback. Its methods are called by the test's thread. */
 public final class ScriptedDispatcher implements AutoCloseable {
-    /** For what must come, and would within milliseconds: a machine that has other things to do may take many times as long, not for ever. */
+    /** For what must come, and would within milliseconds: a machine that has other things to do may take many times as long, not forever. */
     public static final long WAIT_SECONDS = 60;
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());

@@ -55,10 +55,10 @@ public final class ScriptedStream implements FrameReader.Listener {
     public final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
     public final AtomicLong bodyBytes = new AtomicLong();
 
-    /** Body octets are not given back to the worker's window. */
+    /** Body bytes are not given back to the worker's window. */
     public volatile boolean holdsWindow;
 
-    /** Body octets are counted, not kept. */
+    /** Body bytes are counted, not kept. */
     public volatile boolean countsOnly;
 
     private final ScriptedDispatcher.Link link;
@@ -172,8 +172,8 @@ public final class ScriptedStream implements FrameReader.Listener {
 
     public void raw(int... octets) {
         ByteBuf out = Unpooled.buffer();
-        for (int octet : octets) {
-            out.writeByte(octet);
+        for (int value : octets) {
+            out.writeByte(value);
         }
         link.write(id, out);
     }
@@ -224,14 +224,14 @@ public final class ScriptedStream implements FrameReader.Listener {
         });
     }
 
-    /** Until that many octets of body have come. */
+    /** Until that many bytes of body have come. */
     public void awaitBody(long bytes) throws InterruptedException {
         synchronized (bodyBytes) {
             long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(ScriptedDispatcher.WAIT_SECONDS);
             while (bodyBytes.get() < bytes) {
                 long millis = TimeUnit.NANOSECONDS.toMillis(untilNanos - System.nanoTime());
                 if (millis <= 0) {
-                    throw new AssertionError("got " + bodyBytes + " octets of body, expected " + bytes);
+                    throw new AssertionError("got " + bodyBytes + " bytes of body, expected " + bytes);
                 }
                 bodyBytes.wait(millis);
             }

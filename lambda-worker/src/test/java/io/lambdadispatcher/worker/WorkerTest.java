@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(180)
 class WorkerTest {
-    private static final byte[] SECRET_OCTETS = "0123456789abcdef0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] SECRET_BYTES = "0123456789abcdef0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
     /** Leaves its responses to the test. */
     private static final class Holding implements Handler {
@@ -55,7 +55,7 @@ class WorkerTest {
                 ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
                 LaunchToken token = LaunchToken.verify(
                         link.authorization.substring(Endpoints.BEARER.length()),
-                        name -> LaunchToken.key(SECRET_OCTETS, name),
+                        name -> LaunchToken.key(SECRET_BYTES, name),
                         Instant.now());
                 assertThat(token.function()).isEqualTo("f");
                 assertThat(token.workerId()).isEqualTo("w1");
@@ -116,9 +116,9 @@ class WorkerTest {
             assertThat(stream.link().takeMessage(Drain.class).reason()).isEqualTo(DrainCode.REQUESTED);
             stream.data(new byte[10], true);
             response.head(200);
-            response.write(io.netty.buffer.Unpooled.copiedBuffer(SECRET_OCTETS));
+            response.write(io.netty.buffer.Unpooled.copiedBuffer(SECRET_BYTES));
             response.end();
-            assertThat(stream.gather().body()).isEqualTo(SECRET_OCTETS);
+            assertThat(stream.gather().body()).isEqualTo(SECRET_BYTES);
             assertThat(stream.link().takeMessage(ControlMessage.Goodbye.class).text())
                     .contains("REQUESTED");
             stream.link().awaitClosed();
@@ -126,7 +126,7 @@ class WorkerTest {
             assertThat(summary.requests()).isEqualTo(1);
             assertThat(summary.failures()).isZero();
             assertThat(summary.requestBytes()).isEqualTo(10);
-            assertThat(summary.responseBytes()).isEqualTo(SECRET_OCTETS.length);
+            assertThat(summary.responseBytes()).isEqualTo(SECRET_BYTES.length);
             assertThat(summary.readyMillis()).isNotNegative();
         }
     }

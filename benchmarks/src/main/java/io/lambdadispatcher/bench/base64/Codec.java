@@ -7,13 +7,13 @@ import io.netty.handler.codec.base64.Base64Dialect;
 import org.openjdk.jmh.infra.Blackhole;
 import software.amazon.awssdk.crt.utils.StringUtils;
 
-/** Who makes base64 of octets and octets of base64, each in the types that it works with. */
+/** Who makes base64 of bytes and bytes of base64, each in the types that it works with. */
 public enum Codec {
     /** HotSpot replaces its inner loops by vector instructions. */
     JDK {
         @Override
-        void encode(byte[] octets, Blackhole hole) {
-            hole.consume(java.util.Base64.getEncoder().encode(octets));
+        void encode(byte[] bytes, Blackhole hole) {
+            hole.consume(java.util.Base64.getEncoder().encode(bytes));
         }
 
         @Override
@@ -24,11 +24,11 @@ public enum Codec {
 
     NETTY {
         @Override
-        void encode(byte[] octets, Blackhole hole) {
-            ByteBuf in = Unpooled.wrappedBuffer(octets);
+        void encode(byte[] bytes, Blackhole hole) {
+            ByteBuf in = Unpooled.wrappedBuffer(bytes);
             consume(
                     io.netty.handler.codec.base64.Base64.encode(
-                            in, 0, octets.length, false, Base64Dialect.STANDARD, ByteBufAllocator.DEFAULT),
+                            in, 0, bytes.length, false, Base64Dialect.STANDARD, ByteBufAllocator.DEFAULT),
                     hole);
         }
 
@@ -50,8 +50,8 @@ public enum Codec {
     /** In C with vector instructions, behind JNI. */
     AWS_CRT {
         @Override
-        void encode(byte[] octets, Blackhole hole) {
-            hole.consume(StringUtils.base64Encode(octets));
+        void encode(byte[] bytes, Blackhole hole) {
+            hole.consume(StringUtils.base64Encode(bytes));
         }
 
         @Override
@@ -60,7 +60,7 @@ public enum Codec {
         }
     };
 
-    abstract void encode(byte[] octets, Blackhole hole);
+    abstract void encode(byte[] bytes, Blackhole hole);
 
     abstract void decode(byte[] base64, Blackhole hole);
 }

@@ -24,8 +24,8 @@ final class Http1Backend extends SimpleChannelInboundHandler<HttpObject> {
             echoing = Resource.isEcho(request.uri());
             ctx.write(echoing ? echo(request) : answer(Resource.at(request.uri())));
         }
-        if (echoing && part instanceof HttpContent octets) {
-            ctx.write(octets.retain());
+        if (echoing && part instanceof HttpContent bytes) {
+            ctx.write(bytes.retain());
         }
     }
 

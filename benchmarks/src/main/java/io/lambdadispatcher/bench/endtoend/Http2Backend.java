@@ -73,20 +73,20 @@ final class Http2Backend extends Http2Events {
 
     @Override
     public int onDataRead(ChannelHandlerContext ctx, int streamId, ByteBuf data, int padding, boolean endOfStream) {
-        int octets = data.readableBytes() + padding;
+        int bytes = data.readableBytes() + padding;
         Http2Stream stream = http2().connection().stream(streamId);
         if (stream == null || stream.getProperty(echo) == null) {
-            return octets;
+            return bytes;
         }
         // The window opens as far as the other side takes what goes back.
         http2().encoder()
                 .writeData(ctx, streamId, data.retain(), 0, endOfStream, ctx.newPromise())
-                .addListener(written -> giveBack(ctx, stream, octets));
+                .addListener(written -> giveBack(ctx, stream, bytes));
         return 0;
     }
 
-    private void giveBack(ChannelHandlerContext ctx, Http2Stream stream, int octets) throws Http2Exception {
-        if (http2().connection().local().flowController().consumeBytes(stream, octets)) {
+    private void giveBack(ChannelHandlerContext ctx, Http2Stream stream, int bytes) throws Http2Exception {
+        if (http2().connection().local().flowController().consumeBytes(stream, bytes)) {
             ctx.flush();
         }
     }

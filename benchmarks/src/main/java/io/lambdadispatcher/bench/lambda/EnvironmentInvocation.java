@@ -94,7 +94,7 @@ final class EnvironmentInvocation implements Context {
 
             @Override
             public void log(byte[] message) {
-                log.info("{} octets", message.length);
+                log.info("{} bytes", message.length);
             }
         };
     }

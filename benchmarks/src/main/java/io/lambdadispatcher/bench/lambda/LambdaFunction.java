@@ -109,7 +109,7 @@ final class LambdaFunction {
 
     void onBegin(Environment environment, EnvironmentInvocation invocation) {
         invocation.begin();
-        // Under the lock, which a time-out waits for that comes at once.
+        // Under the lock, which a timeout waits for that comes at once.
         synchronized (this) {
             timeouts.put(
                     environment,

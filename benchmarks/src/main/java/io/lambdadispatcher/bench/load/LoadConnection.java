@@ -117,7 +117,7 @@ final class LoadConnection extends Http2FrameAdapter {
                 http2.flush(from);
             }
         } catch (Http2Exception e) {
-            throw new IllegalStateException("a window of " + WINDOW_BYTES + " octets was refused", e);
+            throw new IllegalStateException("a window of " + WINDOW_BYTES + " bytes was refused", e);
         }
         listener.onReady(this);
     }

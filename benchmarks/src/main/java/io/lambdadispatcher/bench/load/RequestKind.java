@@ -45,8 +45,8 @@ record RequestKind(int weight, Http2Headers head, ByteBuf body, int responseByte
 
     private static ByteBuf content(Path file) {
         try {
-            byte[] octets = Files.readAllBytes(file);
-            return Unpooled.directBuffer(Math.max(1, octets.length)).writeBytes(octets);
+            byte[] bytes = Files.readAllBytes(file);
+            return Unpooled.directBuffer(Math.max(1, bytes.length)).writeBytes(bytes);
         } catch (IOException e) {
             throw new UncheckedIOException("no request body in " + file, e);
         }

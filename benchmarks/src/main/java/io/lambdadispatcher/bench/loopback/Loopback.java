@@ -36,7 +36,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A dispatcher on one event loop, a worker on another whose handler answers with four octets, and a client on a third: all in this JVM, over
+ * A dispatcher on one event loop, a worker on another whose handler answers with four bytes, and a client on a third: all in this JVM, over
  * loopback. The worker takes epoll where it loads, else NIO, whatever the others do.
  */
 final class Loopback implements AutoCloseable {

@@ -13,7 +13,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** A {@code GET /ping} from client to worker and back. Octets allocated are those of client, dispatcher and worker together. */
+/** A {@code GET /ping} from client to worker and back. Bytes allocated are those of client, dispatcher and worker together. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

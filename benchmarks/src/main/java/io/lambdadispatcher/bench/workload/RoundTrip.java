@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Plays the distance of a peer on the loopback: what it sends arrives a round trip late, what it is sent at once, which is the same to somebody
- * who waits for answers. The first octets of a connection are later by one more, for the handshake of TCP. In order; on the channel's event loop.
+ * who waits for answers. The first bytes of a connection are later by one more, for the handshake of TCP. In order; on the channel's event loop.
  */
 final class RoundTrip extends ChannelInboundHandlerAdapter {
     private final long nanos;
@@ -18,7 +18,7 @@ final class RoundTrip extends ChannelInboundHandlerAdapter {
     }
 
     @Override
-    public void channelRead(ChannelHandlerContext ctx, Object octets) {
+    public void channelRead(ChannelHandlerContext ctx, Object bytes) {
         long nowNanos = ctx.executor().ticker().nanoTime();
         long arrivalNanos = nowNanos + (connected ? nanos : 2 * nanos);
         if (connected) {
@@ -29,7 +29,7 @@ final class RoundTrip extends ChannelInboundHandlerAdapter {
         ctx.executor()
                 .schedule(
                         () -> {
-                            ctx.fireChannelRead(octets);
+                            ctx.fireChannelRead(bytes);
                             ctx.fireChannelReadComplete();
                         },
                         arrivalNanos - nowNanos,

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <tr><td>{@code POST /inference/json}, {@code /inference/protobuf}</td><td>a probability: {@link InferenceHandler}</td></tr>
  * <tr><td>{@code GET /put/1}, {@code /put/10}</td><td>so many puts to the database, one after the other</td></tr>
  * <tr><td>{@code GET /put-afresh/1}, {@code /put-afresh/10}</td><td>the same with a new connection for each</td></tr>
- * <tr><td>{@code GET /sometimes}</td><td>four octets; one in {@value #SILENT_ONE_IN} gets no answer at all</td></tr>
+ * <tr><td>{@code GET /sometimes}</td><td>four bytes; one in {@value #SILENT_ONE_IN} gets no answer at all</td></tr>
  * </table>
  */
 public final class WorkloadHandler implements Handler {
@@ -33,7 +33,7 @@ public final class WorkloadHandler implements Handler {
     private final Wait s3;
     private final Database database;
 
-    /** @param database made anew for each handler, as each execution environment has connections of its own */
+    /** @param database made again for each handler, as each execution environment has connections of its own */
     public WorkloadHandler(Wait s3, Database database) {
         this.s3 = s3;
         this.database = database;

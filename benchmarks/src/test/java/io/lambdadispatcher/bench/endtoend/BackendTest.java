@@ -37,7 +37,7 @@ class BackendTest {
     }
 
     @Test
-    void should_answer_ping_with_four_octets_over_http1() throws Exception {
+    void should_answer_ping_with_four_bytes_over_http1() throws Exception {
         HttpResponse<byte[]> answer = get("/ping");
 
         assertThat(answer.statusCode()).isEqualTo(200);
@@ -45,7 +45,7 @@ class BackendTest {
     }
 
     @Test
-    void should_answer_as_many_octets_as_the_image_has_every_time() throws Exception {
+    void should_answer_as_many_bytes_as_the_image_has_every_time() throws Exception {
         assertThat(get("/public/silly-test-image.jpg").body())
                 .hasSize(168_161)
                 .isEqualTo(get("/public/silly-test-image.jpg").body());
@@ -53,15 +53,15 @@ class BackendTest {
 
     @Test
     void should_send_back_what_is_posted_to_echo() throws Exception {
-        byte[] octets = get("/public/silly-test-image.jpg").body();
+        byte[] bytes = get("/public/silly-test-image.jpg").body();
         HttpRequest request = HttpRequest.newBuilder(uri("/echo"))
-                .POST(BodyPublishers.ofByteArray(octets))
+                .POST(BodyPublishers.ofByteArray(bytes))
                 .build();
 
         HttpResponse<byte[]> answer = client().send(request, BodyHandlers.ofByteArray());
 
         assertThat(answer.statusCode()).isEqualTo(200);
-        assertThat(answer.body()).isEqualTo(octets);
+        assertThat(answer.body()).isEqualTo(bytes);
     }
 
     @Test

@@ -42,7 +42,7 @@ class EventFunctionTest {
     }
 
     @Test
-    void should_answer_octets_as_base64() throws IOException {
+    void should_answer_bytes_as_base64() throws IOException {
         byte[] image = decodedBody(answer(workload, event("GET", "/public/silly-test-image.jpg", "", false)));
 
         assertThat(image).hasSize(IMAGE_BYTES);
@@ -56,13 +56,13 @@ class EventFunctionTest {
 
     @Test
     void should_decode_a_request_and_encode_its_echo() throws IOException {
-        byte[] octets = new byte[100_001];
-        new Random(1).nextBytes(octets);
+        byte[] bytes = new byte[100_001];
+        new Random(1).nextBytes(bytes);
 
         String answer =
-                answer(workload, event("POST", "/echo", Base64.getEncoder().encodeToString(octets), true));
+                answer(workload, event("POST", "/echo", Base64.getEncoder().encodeToString(bytes), true));
 
-        assertThat(decodedBody(answer)).isEqualTo(octets);
+        assertThat(decodedBody(answer)).isEqualTo(bytes);
     }
 
     @Test

@@ -26,7 +26,7 @@ class RoundTripTest {
     }
 
     @Test
-    void should_hold_the_first_octets_for_two_round_trips() {
+    void should_hold_the_first_bytes_for_two_round_trips() {
         channel.writeInbound("hello");
 
         assertThat(arrivedAfter(2 * NANOS - 1)).isNull();
@@ -34,7 +34,7 @@ class RoundTripTest {
     }
 
     @Test
-    void should_hold_later_octets_for_one() {
+    void should_hold_later_bytes_for_one() {
         channel.writeInbound("hello");
         arrivedAfter(2 * NANOS);
         channel.writeInbound("more");

@@ -5,6 +5,6 @@ public final class EventTooLargeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     EventTooLargeException(int limitBytes) {
-        super("an event of more than " + limitBytes + " octets", null, false, false);
+        super("an event of more than " + limitBytes + " bytes", null, false, false);
     }
 }

@@ -81,7 +81,7 @@ public abstract class EventWriter {
     abstract void writeEmptyBody(JsonGenerator json);
 
     /**
-     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace octets of it, and the function could not know.
+     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace bytes of it, and the function could not know.
      */
     private boolean isText(Http2Headers head, ByteBuf body) {
         CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
@@ -104,7 +104,7 @@ public abstract class EventWriter {
         } else {
             json.writeName("body");
             if (base64) {
-                // HotSpot has vector instructions for this one: 16 us for 168,161 octets, where the generator's own
+                // HotSpot has vector instructions for this one: 16 us for 168,161 bytes, where the generator's own
                 // takes 480.
                 byte[] encoded = Base64.getEncoder().encode(body.nioBuffer()).array();
                 json.writeRawUTF8String(encoded, 0, encoded.length);
@@ -208,7 +208,7 @@ public abstract class EventWriter {
         return TIME.format(at);
     }
 
-    /** A new one tells requests apart, of all environments restored from one snapshot too: their SecureRandom is seeded anew, other generators are not. */
+    /** A new one tells requests apart, of all environments restored from one snapshot too: their SecureRandom is seeded again, other generators are not. */
     static String orNew(@Nullable String requestId) {
         return requestId == null ? UUID.randomUUID().toString() : requestId;
     }

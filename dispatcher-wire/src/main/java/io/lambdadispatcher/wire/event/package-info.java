@@ -1,5 +1,5 @@
 /**
- * HTTP requests as AWS's JSON events and what functions return as HTTP responses, in each shape that AWS has. Octets in, octets out: no I/O, no
+ * HTTP requests as AWS's JSON events and what functions return as HTTP responses, in each shape that AWS has. Bytes in, bytes out: no I/O, no
  * threads. {@code docs/reference/direct-requests.md} has the rules and their sources.
  */
 @NullMarked

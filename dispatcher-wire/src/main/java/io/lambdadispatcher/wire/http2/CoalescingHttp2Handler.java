@@ -47,14 +47,14 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         return atOnce ? Objects.requireNonNull(written) : c.newPromise();
     }
 
-    /** Gives octets back to the windows that they came through. A stream that has closed has given back all of its own. */
+    /** Gives bytes back to the windows that they came through. A stream that has closed has given back all of its own. */
     public final void giveBack(Http2Stream stream, int bytes) {
         try {
             if (connection().local().flowController().consumeBytes(stream, bytes)) {
                 flushSoon();
             }
         } catch (Http2Exception e) {
-            throw new IllegalStateException("returned " + bytes + " octets to stream " + stream.id(), e);
+            throw new IllegalStateException("returned " + bytes + " bytes to stream " + stream.id(), e);
         }
     }
 
@@ -154,7 +154,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         }
     }
 
-    /** Gracefully: when all streams have ended and the socket has their last octets. */
+    /** Gracefully: when all streams have ended and the socket has their last bytes. */
     @Override
     public void close(ChannelHandlerContext ctx, ChannelPromise promise) throws Exception {
         frames.completeWhenSent();

@@ -8,10 +8,10 @@ import io.netty.handler.codec.http2.Http2Stream;
 /**
  * The outgoing DATA of one HTTP/2 stream (RFC 9113 section 6.1), written by reference. It differs from Netty's
  * {@code encoder.writeData} in three ways, all for throughput: there is no promise and no composite buffer per write; what is
- * queued together leaves in as few and as large DATA frames as window and peer allow; and the owner learns when body octets have
+ * queued together leaves in as few and as large DATA frames as window and peer allow; and the owner learns when body bytes have
  * left the queue, which is when they may be given back to the window they came through.
  *
- * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made) and <em>body</em> (somebody's octets, of
+ * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made) and <em>body</em> (somebody's bytes, of
  * which the owner hears). Nothing is flushed here: ask {@link CoalescingHttp2Handler#flushSoon}.
  *
  * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already. If the outlet is guarded, a body
@@ -22,7 +22,7 @@ public final class DataOutlet implements FlowControlled {
     /** The owner. */
     public interface Listener {
         /**
-         * Octets of body buffers have been handed to the transport, or dropped because the stream has ended. Called while a flush
+         * Bytes of body buffers have been handed to the transport, or dropped because the stream has ended. Called while a flush
          * is under way: must not write to the same outlet before it returns.
          */
         void onTaken(int bodyBytes);
@@ -76,12 +76,12 @@ public final class DataOutlet implements FlowControlled {
         return frames.newMeta(ctx);
     }
 
-    /** Queues octets that we made. */
+    /** Queues bytes that we made. */
     public void meta(ByteBuf octets) {
         add(octets, false);
     }
 
-    /** Queues somebody's octets, reported to {@link Listener#onTaken} when they have left. */
+    /** Queues somebody's bytes, reported to {@link Listener#onTaken} when they have left. */
     public void body(ByteBuf octets) {
         add(octets, true);
     }
@@ -94,7 +94,7 @@ public final class DataOutlet implements FlowControlled {
         }
     }
 
-    /** Octets that wait for window or for the channel to be writable. */
+    /** Bytes that wait for window or for the channel to be writable. */
     public int pendingBytes() {
         return closed ? 0 : queuedBytes + stagedBytes;
     }
@@ -193,7 +193,7 @@ public final class DataOutlet implements FlowControlled {
         }
     }
 
-    /** @return the octets of body among {@code frameBytes} */
+    /** @return the bytes of body among {@code frameBytes} */
     private int writeFrame(int frameBytes) {
         queuedBytes -= frameBytes;
         endWritten = endQueued && queuedBytes == 0;

@@ -90,7 +90,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
             takeTurn();
         }
 
-        /** Frames without flow-controlled octets, such as an empty last one, need no window. */
+        /** Frames without flow-controlled bytes, such as an empty last one, need no window. */
         private boolean canWrite() {
             return first != null && (window > 0 || first.size() == 0);
         }
@@ -108,7 +108,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
             }
         }
 
-        /** @return the octets written; the frames themselves go to the channel */
+        /** @return the bytes written; the frames themselves go to the channel */
         int write(int allowedBytes) {
             int left = allowedBytes;
             Throwable failure = null;

@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Writes the HTTP/2 frames of one connection (RFC 9113 section 4.1). Small ones are put one behind the other into one buffer, the
  * <em>chunk</em>, which goes to the channel when it is full, when a large body comes, and with each flush: a buffer of its own costs a frame of a few
- * octets more than all else that is done for it. Frames leave in the order in which they were written.
+ * bytes more than all else that is done for it. Frames leave in the order in which they were written.
  *
  * <p>A frame counts as written when it is in the chunk, so most promises are complete at once; a failing channel fails the whole connection
- * anyway. While the channel is not writable, and after {@link #completeWhenSent}, those that end a stream complete when the octets are with
+ * anyway. While the channel is not writable, and after {@link #completeWhenSent}, those that end a stream complete when the bytes are with
  * the socket: what a peer that reads nothing can make us queue is bounded by the streams it may have open.
  *
  * <p>Event loop only. Owns what is in the chunk, until {@link #handOver} or {@link #close}.
@@ -84,13 +84,13 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         ByteBuf taken = chunk;
         chunk = null;
         if (taken != null && taken.readableBytes() < chunkBytes / 4) {
-            // What a slow peer leaves in the socket's queue should not hold much more memory than it has octets.
+            // What a slow peer leaves in the socket's queue should not hold much more memory than it has bytes.
             chunkBytes = Math.max(MIN_CHUNK_BYTES, chunkBytes / 2);
         }
         return taken;
     }
 
-    /** Where the next {@code bytes} octets of this connection are appended, before anything else is called here. */
+    /** Where the next {@code bytes} bytes of this connection are appended, before anything else is called here. */
     private ByteBuf room(ChannelHandlerContext ctx, int bytes) {
         ByteBuf current = chunk;
         if (current != null) {
@@ -106,7 +106,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         return chunk;
     }
 
-    /** The header of a DATA frame; {@code payloadBytes} octets must follow by {@link #payload}. */
+    /** The header of a DATA frame; {@code payloadBytes} bytes must follow by {@link #payload}. */
     void dataHeader(ChannelHandlerContext ctx, int streamId, int payloadBytes, boolean endStream) {
         writeHeader(room(ctx, HEADER_BYTES), payloadBytes, Http2FrameTypes.DATA, endStream ? END_STREAM : 0, streamId);
     }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an HTTP/2 PING (RFC 9113 section 6.7),
- * and when nothing has been read for the timeout after that, the peer is gone. Any octet counts as a sign of life. Where it is the event loop that was held up, by a
+ * and when nothing has been read for the timeout after that, the peer is gone. Any byte counts as a sign of life. Where it is the event loop that was held up, by a
  * pause of the JVM or of the machine, what the peer has sent meanwhile is read first, and the peer, which may have been held up as well, has the time of the pause
  * again, but no more than the timeout. Sits before the HTTP/2 handler. Event loop only.
  */

@@ -11,7 +11,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} octets of HMAC-SHA-256, keyed with
+ * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} bytes of HMAC-SHA-256, keyed with
  * SHA-256 of the launch token, over the sender's role ('W' or 'D'), the message's 64-bit number on this stream and direction (from
  * 0), the frame's type code (8 bits) and the fields. A message cannot be forged, changed, repeated, left out or sent back. Confined to the
  * control stream's event loop; one for each end of each control stream.
@@ -22,10 +22,10 @@ public final class ControlCodec {
         WORKER('W'),
         DISPATCHER('D');
 
-        private final byte octet;
+        private final byte value;
 
-        Role(char octet) {
-            this.octet = (byte) octet;
+        Role(char value) {
+            this.value = (byte) value;
         }
     }
 
@@ -66,7 +66,7 @@ public final class ControlCodec {
             throw new WireException(
                     Reason.TOO_SHORT,
                     offset,
-                    type + " payload of " + payload.readableBytes() + " octets, expected at least "
+                    type + " payload of " + payload.readableBytes() + " bytes, expected at least "
                             + WireLimits.MAC_BYTES);
         }
         ByteBuf fields = payload.readSlice(payload.readableBytes() - WireLimits.MAC_BYTES);
@@ -80,7 +80,7 @@ public final class ControlCodec {
     }
 
     private byte[] mac(Role writer, long number, FrameType type, ByteBuf fields) {
-        mac.update(writer.octet);
+        mac.update(writer.value);
         mac.update(ByteBuffer.allocate(Long.BYTES).putLong(0, number));
         mac.update((byte) type.code());
         mac.update(ByteBufUtil.getBytes(fields));

@@ -7,11 +7,11 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * What dispatcher and worker say to each other about the worker itself, on the control stream of each worker connection. Every
- * payload ends with a MAC that {@link ControlCodec} adds and checks. Receivers skip octets between the fields they know and the MAC,
+ * payload ends with a MAC that {@link ControlCodec} adds and checks. Receivers skip bytes between the fields they know and the MAC,
  * so that a later version may add fields at the end. Layouts are drawn in {@code docs/reference/protocol.md}.
  */
 public sealed interface ControlMessage {
-    /** What an octet of length can say. */
+    /** What an byte of length can say. */
     int MAX_TEXT_BYTES = 255;
 
     FrameType type();
@@ -26,7 +26,7 @@ public sealed interface ControlMessage {
      * @param maxVersion newest, 8 bits
      * @param streams worker streams the worker will open on this connection, 16 bits
      * @param remainingMillis until the worker must be gone, 32 bits; {@link #NO_DEADLINE} = never
-     * @param agent software and version, for logs; at most 255 octets
+     * @param agent software and version, for logs; at most 255 bytes
      */
     record Hello(int minVersion, int maxVersion, int streams, int remainingMillis, String agent)
             implements ControlMessage {
@@ -113,7 +113,7 @@ public sealed interface ControlMessage {
         }
     }
 
-    /** The last message; the sender closes the connection after it. @param text why, for logs; at most 255 octets */
+    /** The last message; the sender closes the connection after it. @param text why, for logs; at most 255 bytes */
     record Goodbye(String text) implements ControlMessage {
         @Override
         public FrameType type() {
@@ -160,7 +160,7 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * @param fields readable are the payload's octets without the MAC; the caller keeps it
+     * @param fields readable are the payload's bytes without the MAC; the caller keeps it
      * @throws WireException if a field is cut short or out of range
      */
     static ControlMessage read(FrameType type, ByteBuf fields, long offset) throws WireException {

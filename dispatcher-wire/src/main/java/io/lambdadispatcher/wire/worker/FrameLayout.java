@@ -1,7 +1,7 @@
 package io.lambdadispatcher.wire.worker;
 
 /**
- * The octets of a frame.
+ * The bytes of a frame.
  *
  * <pre>
  *  0                   1                   2                   3
@@ -9,14 +9,14 @@ package io.lambdadispatcher.wire.worker;
  * +-------+-------+-----------------------------------------------+
  * | type  | flags |            payload length (24)                |
  * +-------+-------+-----------------------------------------------+
- * |                     payload (0..length octets) ...
+ * |                     payload (0..length bytes) ...
  * +---------------------------------------------------------------+
  * </pre>
  *
  * All numbers are unsigned and in network order. One flag exists, {@link #FLAG_END}; the other three bits are zero.
  */
 public final class FrameLayout {
-    /** Octets of the fixed header. */
+    /** Bytes of the fixed header. */
     public static final int HEADER_BYTES = 4;
 
     public static final int TYPE_SHIFT = 28;
@@ -46,7 +46,7 @@ public final class FrameLayout {
     public static int header(FrameType type, boolean end, int payloadBytes) {
         if (payloadBytes < 0 || payloadBytes > MAX_PAYLOAD_BYTES) {
             throw new IllegalArgumentException(
-                    "frame payload of " + payloadBytes + " octets, expected 0 to " + MAX_PAYLOAD_BYTES);
+                    "frame payload of " + payloadBytes + " bytes, expected 0 to " + MAX_PAYLOAD_BYTES);
         }
         return type.code() << TYPE_SHIFT | (end ? FLAG_END << FLAGS_SHIFT : 0) | payloadBytes;
     }

@@ -8,7 +8,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 
 /**
- * Cuts the octets of one worker stream or control stream into frames. Confined to the stream's event loop.
+ * Cuts the bytes of one worker stream or control stream into frames. Confined to the stream's event loop.
  *
  * <p>DATA is never gathered: what has arrived of a payload is passed on as a retained slice of the input at once. Every other payload
  * is passed whole; it is gathered (copied) only where it arrives in pieces. An error is final: the reader accepts nothing after it.
@@ -18,7 +18,7 @@ public final class FrameReader {
     /** Receives frames in order, on the caller's thread, from within {@link FrameReader#read}. */
     public interface Listener {
         /**
-         * A part of a DATA frame, at most as long as the frame has octets left.
+         * A part of a DATA frame, at most as long as the frame has bytes left.
          *
          * @param part owned by the listener, which releases it; empty only where the frame is
          * @param end true with the last part of the last frame of the message
@@ -28,9 +28,9 @@ public final class FrameReader {
         /**
          * Any other frame, whole.
          *
-         * @param payload readable are exactly the frame's octets; valid during the call only and not to be released
+         * @param payload readable are exactly the frame's bytes; valid during the call only and not to be released
          * @param end the frame's {@link FrameLayout#FLAG_END}
-         * @param offset octets of the stream before this frame, for error messages
+         * @param offset bytes of the stream before this frame, for error messages
          */
         void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException;
     }
@@ -74,7 +74,7 @@ public final class FrameReader {
     /**
      * Reads all of {@code in}; the caller keeps it.
      *
-     * @return the octets that were not passed to {@link Listener#onData}, i.e. those the receiver's flow-control window gets back now.
+     * @return the bytes that were not passed to {@link Listener#onData}, i.e. those the receiver's flow-control window gets back now.
      *     The rest is the listener's to give back once it has been taken onwards.
      * @throws WireException once, then {@link IllegalStateException} for every further call
      */
@@ -105,7 +105,7 @@ public final class FrameReader {
         return before - dataBytes;
     }
 
-    /** Octets of a frame are outstanding: a stream that ends now was cut short. */
+    /** Bytes of a frame are outstanding: a stream that ends now was cut short. */
     public boolean isInsideFrame() {
         return state != State.HEADER || headerBytes > 0;
     }
@@ -192,10 +192,10 @@ public final class FrameReader {
             default -> WireLimits.MAC_BYTES;
         };
         if (length > max) {
-            throw error(Reason.TOO_LARGE, type + " payload of " + length + " octets, limit " + max);
+            throw error(Reason.TOO_LARGE, type + " payload of " + length + " bytes, limit " + max);
         }
         if (length < min) {
-            throw error(Reason.TOO_SHORT, type + " payload of " + length + " octets, expected at least " + min);
+            throw error(Reason.TOO_SHORT, type + " payload of " + length + " bytes, expected at least " + min);
         }
     }
 

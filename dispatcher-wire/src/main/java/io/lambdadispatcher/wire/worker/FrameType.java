@@ -2,7 +2,7 @@ package io.lambdadispatcher.wire.worker;
 
 import org.jspecify.annotations.Nullable;
 
-/** The frames of a worker stream and of a control stream. The code is the upper half of a frame's first octet. */
+/** The frames of a worker stream and of a control stream. The code is the upper half of a frame's first byte. */
 public enum FrameType {
     /** Dispatcher to worker. Timeout in milliseconds (32 bits, 0 = none), then an HPACK block. Starts an exchange. */
     REQUEST_HEAD(1),
@@ -10,7 +10,7 @@ public enum FrameType {
     RESPONSE_HEAD(2),
     /** Worker to dispatcher. HPACK block of a 1xx response head; any number of them before {@link #RESPONSE_HEAD}. */
     INTERIM(3),
-    /** Both ways. Body octets; may be relayed before the last one has arrived. */
+    /** Both ways. Body bytes; may be relayed before the last one has arrived. */
     DATA(4),
     /** Both ways. HPACK block of the trailer fields; ends the message. */
     TRAILERS(5),

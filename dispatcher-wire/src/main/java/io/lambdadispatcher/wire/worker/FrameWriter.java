@@ -34,7 +34,7 @@ public final class FrameWriter {
         writeBlock(out, start(out), FrameType.TRAILERS, encoder, trailers, false);
     }
 
-    /** The header of a DATA frame; the payload's {@code payloadBytes} octets follow it on the stream. */
+    /** The header of a DATA frame; the payload's {@code payloadBytes} bytes follow it on the stream. */
     public static void writeDataHeader(ByteBuf out, int payloadBytes, boolean end) {
         out.writeInt(FrameLayout.header(FrameType.DATA, end, payloadBytes));
     }
@@ -63,7 +63,7 @@ public final class FrameWriter {
             throw new WireException(
                     WireException.Reason.TOO_LARGE,
                     0,
-                    type + " block of " + bytes + " octets to send, limit " + WireLimits.MAX_HEAD_BLOCK_BYTES);
+                    type + " block of " + bytes + " bytes to send, limit " + WireLimits.MAX_HEAD_BLOCK_BYTES);
         }
         finish(out, start, type, end);
     }

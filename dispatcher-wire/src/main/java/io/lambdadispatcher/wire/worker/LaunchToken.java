@@ -103,7 +103,7 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
     static byte[] hmac(byte[] secret, String text) {
         if (secret.length < MIN_SECRET_BYTES) {
             throw new IllegalArgumentException(
-                    "secret of " + secret.length + " octets, expected at least " + MIN_SECRET_BYTES);
+                    "secret of " + secret.length + " bytes, expected at least " + MIN_SECRET_BYTES);
         }
         try {
             Mac mac = Mac.getInstance("HmacSHA256");
@@ -122,8 +122,8 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
         return base64(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    private static String base64(byte[] octets) {
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(octets);
+    private static String base64(byte[] bytes) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
     private static byte[] decode(String text, long offset) throws WireException {

@@ -3,7 +3,7 @@ package io.lambdadispatcher.wire.worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The peer sent octets that this protocol does not allow. The stream they came on cannot be read any further (frame boundaries or
+ * The peer sent bytes that this protocol does not allow. The stream they came on cannot be read any further (frame boundaries or
  * HPACK state are lost); the worker connection and its other streams are unharmed.
  */
 public final class WireException extends Exception {
@@ -27,7 +27,7 @@ public final class WireException extends Exception {
     private final long offset;
 
     /**
-     * @param offset octets of the stream before the frame (or token character) at fault
+     * @param offset bytes of the stream before the frame (or token character) at fault
      * @param detail the value seen and the value or limit expected
      */
     public WireException(Reason reason, long offset, String detail) {

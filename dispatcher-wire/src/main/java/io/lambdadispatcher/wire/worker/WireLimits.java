@@ -16,7 +16,7 @@ public final class WireLimits {
     /** Payload of a control message, its MAC included. */
     public static final int MAX_CONTROL_BYTES = 4096;
 
-    /** Octets of the MAC that ends every control message: HMAC-SHA-256 cut to its first half. */
+    /** Bytes of the MAC that ends every control message: HMAC-SHA-256 cut to its first half. */
     public static final int MAC_BYTES = 16;
 
     /** Characters of a launch token. */

@@ -38,8 +38,8 @@ class EventWriterTest {
     }
 
     private static JsonNode event(EventWriter writer, Http2Headers head, byte[] body) {
-        ByteBuf octets = Unpooled.wrappedBuffer(body);
-        return JSON.readTree(writer.write(head, octets, LIMIT));
+        ByteBuf bytes = Unpooled.wrappedBuffer(body);
+        return JSON.readTree(writer.write(head, bytes, LIMIT));
     }
 
     private static JsonNode event(EventWriter writer, Http2Headers head) {
@@ -193,7 +193,7 @@ class EventWriterTest {
     }
 
     @Test
-    void should_encode_text_that_is_not_utf_8_so_that_no_octet_is_lost() {
+    void should_encode_text_that_is_not_utf_8_so_that_no_byte_is_lost() {
         byte[] latin1 = "grün".getBytes(StandardCharsets.ISO_8859_1);
         Http2Headers head = head("POST", "/").add("content-type", "text/plain; charset=iso-8859-1");
 
@@ -202,7 +202,7 @@ class EventWriterTest {
     }
 
     @Test
-    void should_keep_every_octet_of_a_body_of_any_length() {
+    void should_keep_every_byte_of_a_body_of_any_length() {
         Http2Headers head = head("POST", "/").add("content-type", "image/png");
         for (int length = 1; length < 70; length++) {
             byte[] body = new byte[length];

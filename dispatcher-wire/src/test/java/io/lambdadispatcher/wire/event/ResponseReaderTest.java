@@ -186,7 +186,7 @@ class ResponseReaderTest {
     /** An exception of another kind would be lost on the thread that brought the result. */
     @ParameterizedTest
     @EnumSource
-    void should_read_or_refuse_whatever_the_octets(EventFormat shape) {
+    void should_read_or_refuse_whatever_the_bytes(EventFormat shape) {
         byte[] whole = ("{\"statusCode\":\"200\",\"headers\":{\"a\":\"\\u00e9\",\"n\":1.5e9},"
                         + "\"multiValueHeaders\":{\"a\":[\"b\",null,true]},\"cookies\":[\"c=d\"],"
                         + "\"isBase64Encoded\":true,\"x\":[[{}]],\"body\":\"Z3LDvG4=\"}")
@@ -194,14 +194,14 @@ class ResponseReaderTest {
         ResponseReader reader = new ResponseReader(shape);
         Random random = new Random(3);
         for (int i = 0; i < 20_000; i++) {
-            byte[] octets = Arrays.copyOf(whole, i < whole.length ? i : whole.length);
+            byte[] bytes = Arrays.copyOf(whole, i < whole.length ? i : whole.length);
             for (int n = i < whole.length ? 0 : 1 + random.nextInt(3); n > 0; n--) {
-                octets[random.nextInt(octets.length)] = (byte)
+                bytes[random.nextInt(bytes.length)] = (byte)
                         (random.nextInt(4) == 0
                                 ? random.nextInt(256)
                                 : "{}[]\":,\\ntu019.-+e ".charAt(random.nextInt(19)));
             }
-            verifyReadOrRefused(reader, octets);
+            verifyReadOrRefused(reader, bytes);
         }
         verifyReadOrRefused(reader, "[".repeat(100_000).getBytes(StandardCharsets.UTF_8));
         verifyReadOrRefused(reader, ("{\"headers\":" + "{\"a\":".repeat(100_000)).getBytes(StandardCharsets.UTF_8));
@@ -218,9 +218,9 @@ class ResponseReaderTest {
         }
     }
 
-    private static void verifyReadOrRefused(ResponseReader reader, byte[] octets) {
+    private static void verifyReadOrRefused(ResponseReader reader, byte[] bytes) {
         try {
-            FunctionResponse response = reader.read(octets, "GET");
+            FunctionResponse response = reader.read(bytes, "GET");
             assertThat(response.head().status().toString()).matches("[2-9]\\d\\d");
             response.head()
                     .forEach(field -> assertThat(field.getValue().toString()).doesNotContain("\r", "\n", "\0"));

@@ -272,7 +272,7 @@ class CoalescingHttp2HandlerTest {
         served.finish();
     }
 
-    /** Streams that count as ended would let a peer who reads nothing open others, and us queue their heads, for ever. */
+    /** Streams that count as ended would let a peer who reads nothing open others, and us queue their heads, forever. */
     @Test
     void should_count_streams_whose_end_a_full_channel_holds() throws Exception {
         Served served = new Served();
@@ -315,7 +315,7 @@ class CoalescingHttp2HandlerTest {
         }
     }
 
-    /** What follows a header without its octets would be taken for these. */
+    /** What follows a header without its bytes would be taken for these. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3})
     void should_end_a_connection_rather_than_leave_a_frame_unfinished(int buffers) throws Exception {

@@ -44,13 +44,13 @@ class EagerFrameReaderTest {
         return ByteBufUtil.decodeHexDump(String.join("", frames).replace(" ", ""));
     }
 
-    private void read(byte[] octets) throws Http2Exception {
-        read(Unpooled.wrappedBuffer(octets));
+    private void read(byte[] bytes) throws Http2Exception {
+        read(Unpooled.wrappedBuffer(bytes));
     }
 
     /** As ByteToMessageDecoder does it: what was not read is there the next time, before what has come. */
-    private void read(ByteBuf octets) throws Http2Exception {
-        cumulation.writeBytes(octets);
+    private void read(ByteBuf bytes) throws Http2Exception {
+        cumulation.writeBytes(bytes);
         reader.readFrame(channel.pipeline().firstContext(), cumulation, seen);
         cumulation.discardReadBytes();
     }
@@ -72,8 +72,8 @@ class EagerFrameReaderTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("splits")
-    void should_see_the_same_however_octets_are_cut(Splits.Split split) throws Exception {
-        byte[] octets = hex(
+    void should_see_the_same_however_bytes_are_cut(Splits.Split split) throws Exception {
+        byte[] bytes = hex(
                 "000000 04 00 00000000",
                 "000001 01 00 00000003 88", // HEADERS, to be continued
                 "000004 09 04 00000003 00016100",
@@ -82,21 +82,21 @@ class EagerFrameReaderTest {
                 "000006 00 08 00000003 02 646566 0000", // padded
                 PING,
                 "000002 00 01 00000003 6768");
-        split.feed(octets, this::read);
+        split.feed(bytes, this::read);
         assertThat(seen.joined()).containsExactly("settings", "headers 3", "data 3 abcdef", "ping", "data 3 gh end");
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("splits")
-    void should_read_heads_in_one_frame_however_octets_are_cut(Splits.Split split) throws Exception {
-        byte[] octets = hex(
+    void should_read_heads_in_one_frame_however_bytes_are_cut(Splits.Split split) throws Exception {
+        byte[] bytes = hex(
                 "000001 01 04 00000003 88",
                 PING,
                 "000001 01 05 00000005 88",
                 "000006 01 24 00000007 00000003 10 88", // with priority
                 "000004 01 0c 00000009 02 88 0000", // padded
                 "000004 01 04 0000000b 00016100");
-        split.feed(octets, this::read);
+        split.feed(bytes, this::read);
         assertThat(seen.events)
                 .containsExactly("headers 3", "ping", "headers 5 end", "headers 7", "headers 9", "headers 11");
         assertThat(reader.isUnfinished()).isFalse();

@@ -121,7 +121,7 @@ class LivenessProbeTest {
         watch();
         for (int i = 0; i < 100; i++) {
             pass(INTERVAL_MILLIS - 1);
-            channel.writeInbound("octets");
+            channel.writeInbound("bytes");
         }
         assertThat(events).isEmpty();
         assertThat(channel.inboundMessages()).hasSize(100);

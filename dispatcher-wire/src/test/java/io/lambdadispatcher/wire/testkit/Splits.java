@@ -8,12 +8,12 @@ import java.util.Random;
 import java.util.function.IntUnaryOperator;
 
 /**
- * The ways octets may arrive: whole, one by one, and cut at random. A decoder must not care. What fails says how the octets were cut,
+ * The ways bytes may arrive: whole, one by one, and cut at random. A decoder must not care. What fails says how the bytes were cut,
  * with the seed. Any thread.
  */
 public final class Splits {
 
-    /** Something that takes octets as they arrive. */
+    /** Something that takes bytes as they arrive. */
     public interface Receiver {
         /** @param piece the caller keeps it and releases it after the call */
         void receive(ByteBuf piece) throws Exception;
@@ -56,10 +56,10 @@ public final class Splits {
     }
 
     public static Split oneByOne() {
-        return new Split("octet by octet", all -> 1);
+        return new Split("byte by byte", all -> 1);
     }
 
-    /** Pieces of 1 to {@code maxPieceBytes} octets. */
+    /** Pieces of 1 to {@code maxPieceBytes} bytes. */
     public static Split random(long seed, int maxPieceBytes) {
         Random random = new Random(seed);
         return new Split(
@@ -67,7 +67,7 @@ public final class Splits {
                 all -> 1 + random.nextInt(maxPieceBytes));
     }
 
-    /** Whole, octet by octet, and a few times at random: the same ones every time. */
+    /** Whole, byte by byte, and a few times at random: the same ones every time. */
     public static List<Split> all() {
         List<Split> splits = new ArrayList<>(List.of(whole(), oneByOne()));
         for (int seed = 1; seed <= 4; seed++) {

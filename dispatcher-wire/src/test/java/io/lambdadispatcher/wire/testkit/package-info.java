@@ -1,4 +1,4 @@
-/** What the tests of every module share: the leak check and the ways to cut octets into pieces. */
+/** What the tests of every module share: the leak check and the ways to cut bytes into pieces. */
 @NullMarked
 package io.lambdadispatcher.wire.testkit;
 

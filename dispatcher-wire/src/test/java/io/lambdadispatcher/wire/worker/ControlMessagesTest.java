@@ -20,37 +20,37 @@ import org.junit.jupiter.api.Test;
 class ControlMessagesTest {
     private final ControlCodec worker = new ControlCodec(Role.WORKER, "a token");
     private final ControlCodec dispatcher = new ControlCodec(Role.DISPATCHER, "a token");
-    private final ByteBuf octets = ByteBufAllocator.DEFAULT.buffer();
+    private final ByteBuf bytes = ByteBufAllocator.DEFAULT.buffer();
 
     @AfterEach
     void release() {
-        octets.release();
+        bytes.release();
     }
 
     private ControlMessage read(ControlCodec by) throws WireException {
-        int header = octets.readInt();
+        int header = bytes.readInt();
         FrameType type = Objects.requireNonNull(FrameType.ofCode(FrameLayout.typeCode(header)));
-        return by.read(type, octets.readSlice(FrameLayout.payloadBytes(header)), 99);
+        return by.read(type, bytes.readSlice(FrameLayout.payloadBytes(header)), 99);
     }
 
     @Test
     void should_number_each_direction_by_itself() throws Exception {
-        worker.write(octets, new Readiness(true));
-        worker.write(octets, new Load(0xFFFF, 1000, Integer.MAX_VALUE));
+        worker.write(bytes, new Readiness(true));
+        worker.write(bytes, new Load(0xFFFF, 1000, Integer.MAX_VALUE));
         assertThat(read(dispatcher)).isEqualTo(new Readiness(true));
-        dispatcher.write(octets, new Welcome(1, 2000, 3000));
+        dispatcher.write(bytes, new Welcome(1, 2000, 3000));
         assertThat(read(dispatcher)).isEqualTo(new Load(0xFFFF, 1000, Integer.MAX_VALUE));
         assertThat(read(worker)).isEqualTo(new Welcome(1, 2000, 3000));
     }
 
     @Test
     void should_refuse_every_changed_bit() {
-        worker.write(octets, new Load(1, 2, 3));
-        for (int bit = 0; bit < octets.readableBytes() * Byte.SIZE; bit++) {
+        worker.write(bytes, new Load(1, 2, 3));
+        for (int bit = 0; bit < bytes.readableBytes() * Byte.SIZE; bit++) {
             if (bit < FrameLayout.HEADER_BYTES * Byte.SIZE) {
                 continue;
             }
-            ByteBuf changed = octets.copy();
+            ByteBuf changed = bytes.copy();
             int at = bit / Byte.SIZE;
             changed.setByte(at, changed.getByte(at) ^ 1 << bit % Byte.SIZE);
             try {
@@ -69,40 +69,40 @@ class ControlMessagesTest {
 
     @Test
     void should_refuse_a_payload_without_room_for_the_mac() {
-        octets.writeZero(WireLimits.MAC_BYTES - 1);
-        assertThatThrownBy(() -> dispatcher.read(FrameType.GOODBYE, octets, 7))
-                .hasMessage("TOO_SHORT at offset 7: GOODBYE payload of 15 octets, expected at least 16");
+        bytes.writeZero(WireLimits.MAC_BYTES - 1);
+        assertThatThrownBy(() -> dispatcher.read(FrameType.GOODBYE, bytes, 7))
+                .hasMessage("TOO_SHORT at offset 7: GOODBYE payload of 15 bytes, expected at least 16");
     }
 
     @Test
     void should_refuse_a_frame_that_is_no_control_message() {
-        assertThatThrownBy(() -> ControlMessage.read(FrameType.DATA, octets, 7))
+        assertThatThrownBy(() -> ControlMessage.read(FrameType.DATA, bytes, 7))
                 .isInstanceOf(WireException.class)
                 .hasMessage("FRAME_NOT_ALLOWED_HERE at offset 7: DATA is not a control message");
     }
 
     @Test
     void should_cut_a_long_text_between_characters() throws Exception {
-        worker.write(octets, new Goodbye("\u20ac".repeat(100)));
+        worker.write(bytes, new Goodbye("\u20ac".repeat(100)));
         assertThat(read(dispatcher)).isEqualTo(new Goodbye("\u20ac".repeat(85)));
-        worker.write(octets, new Goodbye("x" + "\u20ac".repeat(100)));
+        worker.write(bytes, new Goodbye("x" + "\u20ac".repeat(100)));
         assertThat(read(dispatcher)).isEqualTo(new Goodbye("x" + "\u20ac".repeat(84)));
-        worker.write(octets, new Goodbye("\ud83d\ude00".repeat(64)));
+        worker.write(bytes, new Goodbye("\ud83d\ude00".repeat(64)));
         assertThat(read(dispatcher)).isEqualTo(new Goodbye("\ud83d\ude00".repeat(63)));
-        worker.write(octets, new Goodbye("x".repeat(300)));
+        worker.write(bytes, new Goodbye("x".repeat(300)));
         assertThat(read(dispatcher)).isEqualTo(new Goodbye("x".repeat(255)));
     }
 
     @Test
     void should_read_a_text_that_is_not_utf_8() throws Exception {
-        octets.writeByte(2).writeByte(0xC3).writeByte(0x28);
-        assertThat(ControlMessage.read(FrameType.GOODBYE, octets, 0)).isEqualTo(new Goodbye("(not UTF-8)"));
+        bytes.writeByte(2).writeByte(0xC3).writeByte(0x28);
+        assertThat(ControlMessage.read(FrameType.GOODBYE, bytes, 0)).isEqualTo(new Goodbye("(not UTF-8)"));
     }
 
     @Test
     void should_read_a_deadline_beyond_31_bits_and_none() throws Exception {
-        worker.write(octets, new Hello(1, 1, 1, Hello.NO_DEADLINE, "a"));
-        worker.write(octets, new Hello(1, 255, 1000, 0x8000_0000, ""));
+        worker.write(bytes, new Hello(1, 1, 1, Hello.NO_DEADLINE, "a"));
+        worker.write(bytes, new Hello(1, 255, 1000, 0x8000_0000, ""));
         assertThat(read(dispatcher)).isEqualTo(new Hello(1, 1, 1, Hello.NO_DEADLINE, "a"));
         assertThat(read(dispatcher)).isEqualTo(new Hello(1, 255, 1000, 0x8000_0000, ""));
     }

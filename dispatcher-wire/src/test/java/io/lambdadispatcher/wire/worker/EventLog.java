@@ -48,7 +48,7 @@ final class EventLog implements FrameReader.Listener, AutoCloseable {
         return reader;
     }
 
-    /** Octets of DATA payloads so far. */
+    /** Bytes of DATA payloads so far. */
     long dataBytes() {
         return dataBytes;
     }

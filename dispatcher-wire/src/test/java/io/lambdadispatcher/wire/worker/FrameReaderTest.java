@@ -27,11 +27,11 @@ class FrameReaderTest {
                 input -> assertThat(input.release()).as("input is ours alone").isTrue());
     }
 
-    private ByteBuf input(int... octets) {
+    private ByteBuf input(int... bytes) {
         ByteBuf input = ByteBufAllocator.DEFAULT.buffer();
         inputs.add(input);
-        for (int octet : octets) {
-            input.writeByte(octet);
+        for (int value : bytes) {
+            input.writeByte(value);
         }
         return input;
     }

@@ -94,7 +94,7 @@ class HeadsTest {
 
     @Test
     void should_refuse_a_block_that_is_small_but_decodes_to_much() throws Exception {
-        // One field of 4,000 octets in the table, named again and again.
+        // One field of 4,000 bytes in the table, named again and again.
         Http2Headers once = new DefaultHttp2Headers().add("x-bomb", "v".repeat(4000));
         FrameWriter.writeTrailers(out, encoder, once);
         decoder.decode(out.skipBytes(4), 0);
@@ -139,7 +139,7 @@ class HeadsTest {
         assertThat(header()).isEqualTo(0x41FF_FFFF);
         assertThatThrownBy(() -> FrameWriter.writeDataHeader(out, FrameLayout.MAX_PAYLOAD_BYTES + 1, false))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("frame payload of 16777216 octets, expected 0 to 16777215");
+                .hasMessage("frame payload of 16777216 bytes, expected 0 to 16777215");
         assertThatThrownBy(() -> FrameWriter.writeDataHeader(out, -1, false))
                 .isInstanceOf(IllegalArgumentException.class);
     }

@@ -84,6 +84,6 @@ class LaunchTokenTest {
     void should_refuse_a_secret_that_could_be_guessed() {
         assertThatThrownBy(() -> TOKEN.sign(new byte[15]))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("secret of 15 octets, expected at least 16");
+                .hasMessage("secret of 15 bytes, expected at least 16");
     }
 }

@@ -9,7 +9,7 @@ import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Good streams, damaged at random: a reader may refuse them in one way only, and keeps account of every octet. */
+/** Good streams, damaged at random: a reader may refuse them in one way only, and keeps account of every byte. */
 class MutationTest {
     private static final int STREAMS = 20_000;
     private static final long SEED = 20_261_121;
@@ -33,45 +33,45 @@ class MutationTest {
     /** @return whether it was refused */
     private static boolean feed(Vector vector, long seed) throws Exception {
         Random random = new Random(seed);
-        byte[] octets = damaged(vector.octets(), random);
+        byte[] bytes = damaged(vector.octets(), random);
         long[] counted = new long[1];
         try (EventLog log = new EventLog(vector.one("on"))) {
             try {
-                Splits.random(seed, 1 + random.nextInt(32)).feed(octets, piece -> {
+                Splits.random(seed, 1 + random.nextInt(32)).feed(bytes, piece -> {
                     counted[0] += log.reader().read(piece);
                     assertThat(piece.isReadable()).isFalse();
                 });
             } catch (WireException e) {
-                assertThat(e.offset()).isBetween(0L, (long) octets.length);
+                assertThat(e.offset()).isBetween(0L, (long) bytes.length);
                 return true;
             } catch (RuntimeException | AssertionError e) {
                 throw new AssertionError(vector + " damaged with seed " + seed, e);
             }
             assertThat(counted[0] + log.dataBytes())
                     .as("%s, seed %d", vector, seed)
-                    .isEqualTo(octets.length);
+                    .isEqualTo(bytes.length);
             return false;
         }
     }
 
     private static byte[] damaged(byte[] good, Random random) {
-        byte[] octets = good.clone();
-        for (int i = random.nextInt(4); i > 0 && octets.length > 0; i--) {
-            int at = random.nextInt(octets.length);
+        byte[] bytes = good.clone();
+        for (int i = random.nextInt(4); i > 0 && bytes.length > 0; i--) {
+            int at = random.nextInt(bytes.length);
             switch (random.nextInt(4)) {
-                case 0 -> octets[at] ^= (byte) (1 << random.nextInt(Byte.SIZE));
-                case 1 -> octets[at] = (byte) random.nextInt();
-                case 2 -> octets = Arrays.copyOf(octets, at + 1);
-                default -> octets = doubled(octets, at);
+                case 0 -> bytes[at] ^= (byte) (1 << random.nextInt(Byte.SIZE));
+                case 1 -> bytes[at] = (byte) random.nextInt();
+                case 2 -> bytes = Arrays.copyOf(bytes, at + 1);
+                default -> bytes = doubled(bytes, at);
             }
         }
-        return octets;
+        return bytes;
     }
 
     /** What follows {@code at} comes twice. */
-    private static byte[] doubled(byte[] octets, int at) {
-        byte[] longer = Arrays.copyOf(octets, octets.length + octets.length - at);
-        System.arraycopy(octets, at, longer, octets.length, octets.length - at);
+    private static byte[] doubled(byte[] bytes, int at) {
+        byte[] longer = Arrays.copyOf(bytes, bytes.length + bytes.length - at);
+        System.arraycopy(bytes, at, longer, bytes.length, bytes.length - at);
         return longer;
     }
 }

@@ -47,11 +47,11 @@ class VectorsTest {
     void should_read_what_the_vector_says(Vector vector, Splits.Split split) throws Exception {
         try (EventLog log = new EventLog(vector.one("on"))) {
             long[] returned = new long[1];
-            byte[] octets = vector.octets();
-            split.feed(octets, piece -> returned[0] += log.reader().read(piece));
+            byte[] bytes = vector.octets();
+            split.feed(bytes, piece -> returned[0] += log.reader().read(piece));
             assertThat(log.events()).as("%s, %s", vector, split).isEqualTo(vector.all("event"));
             assertThat(log.reader().isInsideFrame()).isFalse();
-            assertThat(returned[0] + log.dataBytes()).as("octets accounted for").isEqualTo(octets.length);
+            assertThat(returned[0] + log.dataBytes()).as("bytes accounted for").isEqualTo(bytes.length);
         }
     }
 
@@ -75,7 +75,7 @@ class VectorsTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("canonical")
-    void should_write_the_octets_of_the_vector(Vector vector) throws Exception {
+    void should_write_the_bytes_of_the_vector(Vector vector) throws Exception {
         try (EventLog log = new EventLog(vector.one("on"))) {
             Splits.whole().feed(vector.octets(), (ByteBuf piece) -> log.reader().read(piece));
             assertThat(ByteBufUtil.hexDump(log.rewritten())).isEqualTo(ByteBufUtil.hexDump(vector.octets()));

@@ -137,7 +137,7 @@ class RoomTest {
         }
 
         @Override
-        public boolean sendBinary(ByteBuf octets) {
+        public boolean sendBinary(ByteBuf bytes) {
             throw new UnsupportedOperationException();
         }
 

@@ -49,12 +49,12 @@ public final class InferenceHandler implements Handler {
         respond(response, status, TEXT, (text + "\n").getBytes(StandardCharsets.UTF_8));
     }
 
-    /** @param octets not to be changed afterwards */
-    private static void respond(Response response, int status, AsciiString type, byte[] octets) {
+    /** @param bytes not to be changed afterwards */
+    private static void respond(Response response, int status, AsciiString type, byte[] bytes) {
         Http2Headers head = new DefaultHttp2Headers(false)
                 .status(Integer.toString(status))
                 .set(HttpHeaderNames.CONTENT_TYPE, type)
-                .set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(octets.length)));
-        response.respond(head, Unpooled.wrappedBuffer(octets));
+                .set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(bytes.length)));
+        response.respond(head, Unpooled.wrappedBuffer(bytes));
     }
 }

@@ -10,7 +10,7 @@ import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** {@code {"keys":["f00",…],"values":[0.5,…]}} and, of always 12 octets, {@code [0.12345678]}. */
+/** {@code {"keys":["f00",…],"values":[0.5,…]}} and, of always 12 bytes, {@code [0.12345678]}. */
 final class JsonInference implements Inference {
     private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
     private static final JsonFactory JSON = new JsonFactory();

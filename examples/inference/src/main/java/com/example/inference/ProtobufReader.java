@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * The protobuf wire format, field by field: as much of it as a flat message needs. Methods throw {@link IllegalArgumentException} where
- * the octets end too early or are no such message. Not thread-safe.
+ * the bytes end too early or are no such message. Not thread-safe.
  */
 final class ProtobufReader {
     static final int VARINT = 0;
@@ -86,14 +86,14 @@ final class ProtobufReader {
         } catch (BufferUnderflowException e) {
             throw new IllegalArgumentException("message ends within a number", e);
         }
-        throw new IllegalArgumentException("number of more than ten octets");
+        throw new IllegalArgumentException("number of more than ten bytes");
     }
 
     private int length() {
         long length = varint();
         if (length < 0 || length > in.remaining()) {
             throw new IllegalArgumentException(
-                    "length " + length + ", but only " + in.remaining() + " octets are left");
+                    "length " + length + ", but only " + in.remaining() + " bytes are left");
         }
         return (int) length;
     }
@@ -105,7 +105,7 @@ final class ProtobufReader {
 
     private void verifyLeft(int bytes) {
         if (bytes > in.remaining()) {
-            throw new IllegalArgumentException("message ends " + (bytes - in.remaining()) + " octets too early");
+            throw new IllegalArgumentException("message ends " + (bytes - in.remaining()) + " bytes too early");
         }
     }
 }

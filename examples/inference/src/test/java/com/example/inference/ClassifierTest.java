@@ -69,7 +69,7 @@ class ClassifierTest {
         assertThatThrownBy(() -> Picture.decode(Arrays.copyOf(png, 40))).isInstanceOf(IllegalArgumentException.class);
     }
 
-    /** A bomb: a few octets that say they are 65,000 by 65,000 pixels. */
+    /** A bomb: a few bytes that say they are 65,000 by 65,000 pixels. */
     @Test
     void should_not_unpack_an_image_that_is_too_large() throws IOException {
         byte[] gif = file(new BufferedImage(1, 1, BufferedImage.TYPE_BYTE_BINARY), "gif");

@@ -54,16 +54,16 @@ public class ParcelHandler implements RequestHandler<APIGatewayV2HTTPEvent, APIG
                                 context.getAwsRequestId()));
     }
 
-    /** Takes any octets and gives back octets that are no text, as a label printer wants them. */
+    /** Takes any bytes and gives back bytes that are no text, as a label printer wants them. */
     private static APIGatewayV2HTTPResponse label(APIGatewayV2HTTPEvent event) {
         String body = event.getBody() == null ? "" : event.getBody();
-        byte[] octets =
+        byte[] bytes =
                 event.getIsBase64Encoded() ? Base64.getDecoder().decode(body) : body.getBytes(StandardCharsets.UTF_8);
         CRC32 sum = new CRC32();
-        sum.update(octets);
-        byte[] label = new byte[octets.length + 2];
+        sum.update(bytes);
+        byte[] label = new byte[bytes.length + 2];
         label[0] = 0x1B;
-        System.arraycopy(octets, 0, label, 1, octets.length);
+        System.arraycopy(bytes, 0, label, 1, bytes.length);
         label[label.length - 1] = (byte) 0xFF;
         return APIGatewayV2HTTPResponse.builder()
                 .withStatusCode(200)

@@ -32,7 +32,7 @@ final class InvokeOutcome {
     private InvokeOutcome() {}
 
     static WorkerExit of(InvokeResponse response) {
-        // The SDK's own decoding throws where octets are not UTF-8, which would cost the outcome.
+        // The SDK's own decoding throws where bytes are not UTF-8, which would cost the outcome.
         byte[] payload =
                 response.payload() == null ? new byte[0] : response.payload().asByteArrayUnsafe();
         // What a runtime says when it is killed is not always JSON.

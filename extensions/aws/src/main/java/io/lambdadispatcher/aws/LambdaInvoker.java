@@ -49,7 +49,7 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     private LambdaInvoker(Builder from) {
         lambdas = from.lambdas();
-        // The request's own time-out is the dispatcher's to keep.
+        // The request's own timeout is the dispatcher's to keep.
         client = from.client(from.http().connectionAcquisitionTimeout(Duration.ofSeconds(10)))
                 .build();
     }

@@ -269,7 +269,7 @@ public final class LambdaLauncher implements WorkerLauncher {
             return exit.copy();
         }
 
-        /** Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the latest at its time-out. */
+        /** Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the latest at its timeout. */
         @Override
         public void kill() {
             exit.complete(new WorkerExit(Cause.FAILED, "given up"));

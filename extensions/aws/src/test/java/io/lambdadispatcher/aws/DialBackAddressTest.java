@@ -48,10 +48,10 @@ class DialBackAddressTest {
     }
 
     private static void answer(HttpExchange exchange, int status, String text) throws IOException {
-        byte[] octets = text.getBytes(StandardCharsets.UTF_8);
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         try (exchange) {
-            exchange.sendResponseHeaders(status, octets.length);
-            exchange.getResponseBody().write(octets);
+            exchange.sendResponseHeaders(status, bytes.length);
+            exchange.getResponseBody().write(bytes);
         }
     }
 

@@ -74,11 +74,11 @@ final class FakeLambda implements AutoCloseable {
             answer(status, headers, json.getBytes(StandardCharsets.UTF_8));
         }
 
-        void answer(int status, Map<String, String> headers, byte[] octets) {
+        void answer(int status, Map<String, String> headers, byte[] bytes) {
             try (exchange) {
                 headers.forEach(exchange.getResponseHeaders()::set);
-                exchange.sendResponseHeaders(status, octets.length);
-                exchange.getResponseBody().write(octets);
+                exchange.sendResponseHeaders(status, bytes.length);
+                exchange.getResponseBody().write(bytes);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

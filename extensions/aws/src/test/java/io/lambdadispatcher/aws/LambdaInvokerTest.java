@@ -40,9 +40,9 @@ class LambdaInvokerTest {
     }
 
     private static void reply(HttpExchange exchange, int status, String body) throws IOException {
-        byte[] octets = body.getBytes(StandardCharsets.UTF_8);
-        exchange.sendResponseHeaders(status, octets.length);
-        exchange.getResponseBody().write(octets);
+        byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+        exchange.sendResponseHeaders(status, bytes.length);
+        exchange.getResponseBody().write(bytes);
         exchange.close();
     }
 

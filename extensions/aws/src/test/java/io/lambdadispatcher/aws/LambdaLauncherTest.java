@@ -288,13 +288,13 @@ class LambdaLauncherTest {
             server.setSoTimeout(20_000);
             try (Socket connection = server.accept()) {
                 connection.setSoTimeout(20_000);
-                InputStream octets = connection.getInputStream();
-                assertThat(octets.read()).as("the request has begun").isEqualTo('P');
+                InputStream bytes = connection.getInputStream();
+                assertThat(bytes.read()).as("the request has begun").isEqualTo('P');
 
                 worker.kill();
 
                 assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
-                assertThat(readToEnd(octets)).isTrue();
+                assertThat(readToEnd(bytes)).isTrue();
             }
         }
     }
@@ -332,9 +332,9 @@ class LambdaLauncherTest {
         assertThat(call).as("what was begun meanwhile").isCancelled();
     }
 
-    private static boolean readToEnd(InputStream octets) {
+    private static boolean readToEnd(InputStream bytes) {
         try {
-            octets.readAllBytes();
+            bytes.readAllBytes();
             return true;
         } catch (java.net.SocketTimeoutException e) {
             return false;

@@ -143,7 +143,7 @@ class ArchitectureTest {
         assertThat(places).isEmpty();
     }
 
-    /** After a change of the plan, {@code mvn verify -Darchitecture.draw=true} draws it anew. */
+    /** After a change of the plan, {@code mvn verify -Darchitecture.draw=true} draws it again. */
     @Test
     void should_be_drawn_as_it_is() throws IOException {
         String drawing = Drawing.of(PLAN, GRAPH);

@@ -148,8 +148,8 @@ class AwsRoutesIT {
         assertThat(rig.pool().workers()).isEqualTo(1);
     }
 
-    private static String sha256(byte[] octets) throws Exception {
-        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(octets));
+    private static String sha256(byte[] bytes) throws Exception {
+        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
     }
 
     @Test

@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.testcontainers.containers.GenericContainer;
 
-/** Workers behind Lambda's own runtime interface emulator and AWS's Java runtime client, with Lambda's time-outs, memory and processor. */
+/** Workers behind Lambda's own runtime interface emulator and AWS's Java runtime client, with Lambda's timeouts, memory and processor. */
 @DockerTest(Image.EMULATOR)
 class EmulatorIT {
     private static final Logger log = LoggerFactory.getLogger(EmulatorIT.class);
@@ -140,7 +140,7 @@ class EmulatorIT {
                             "cat /sys/fs/cgroup/memory/memory.max_usage_in_bytes /sys/fs/cgroup/memory.peak 2>/dev/null")
                     .getStdout()
                     .strip();
-            log.info("the most memory it has used: {} octets", most);
+            log.info("the most memory it has used: {} bytes", most);
             assertThat(container.getCurrentContainerInfo().getState().getOOMKilled())
                     .isFalse();
         }

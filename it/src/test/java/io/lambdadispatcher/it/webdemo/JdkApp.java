@@ -103,11 +103,11 @@ public final class JdkApp {
     }
 
     private static void text(HttpExchange exchange, int status, String text) throws IOException {
-        byte[] octets = text.getBytes(StandardCharsets.UTF_8);
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         boolean head = exchange.getRequestMethod().equals("HEAD");
-        exchange.sendResponseHeaders(status, head || octets.length == 0 ? -1 : octets.length);
-        if (!head && octets.length > 0) {
-            exchange.getResponseBody().write(octets);
+        exchange.sendResponseHeaders(status, head || bytes.length == 0 ? -1 : bytes.length);
+        if (!head && bytes.length > 0) {
+            exchange.getResponseBody().write(bytes);
         }
         exchange.close();
     }

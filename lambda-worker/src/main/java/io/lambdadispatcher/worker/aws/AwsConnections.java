@@ -115,7 +115,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         primers.forEach(primer -> primer.run(async));
     }
 
-    /** Closes all connections, those with requests under way too, and returns when they are closed. A later request dials anew. */
+    /** Closes all connections, those with requests under way too, and returns when they are closed. A later request dials again. */
     @Override
     public void close() {
         asyncClients.closeAll();
@@ -178,7 +178,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
             return this;
         }
 
-        /** What else the client is to have: proxies, trust, time-outs. */
+        /** What else the client is to have: proxies, trust, timeouts. */
         public Builder async(UnaryOperator<NettyNioAsyncHttpClient.Builder> change) {
             asyncChange = change;
             return this;

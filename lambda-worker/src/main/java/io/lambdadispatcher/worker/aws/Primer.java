@@ -94,7 +94,7 @@ record Primer(URI endpoint, int connections) {
         }
 
         @Override
-        public void onNext(ByteBuffer octets) {}
+        public void onNext(ByteBuffer bytes) {}
 
         @Override
         public void onComplete() {}

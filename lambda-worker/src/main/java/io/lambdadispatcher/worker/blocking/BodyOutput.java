@@ -37,8 +37,8 @@ final class BodyOutput extends OutputStream {
     }
 
     @Override
-    public void write(int octet) throws IOException {
-        byte[] one = {(byte) octet};
+    public void write(int value) throws IOException {
+        byte[] one = {(byte) value};
         write(one, 0, 1);
     }
 
@@ -67,7 +67,7 @@ final class BodyOutput extends OutputStream {
         return into;
     }
 
-    /** Writes by reference. @param octets owned from now on */
+    /** Writes by reference. @param bytes owned from now on */
     void pass(ByteBuf octets) throws IOException {
         try {
             sendGathered();

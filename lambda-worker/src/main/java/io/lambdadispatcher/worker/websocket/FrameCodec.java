@@ -19,7 +19,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Octets to messages and back, by Netty's codec: masks, fragments put together, UTF-8 checked, limits kept. Event loop of the session only. Holds a part
+ * Bytes to messages and back, by Netty's codec: masks, fragments put together, UTF-8 checked, limits kept. Event loop of the session only. Holds a part
  * of a message at most.
  */
 final class FrameCodec {
@@ -60,19 +60,19 @@ final class FrameCodec {
     }
 
     /**
-     * @param octets owned from now on
+     * @param bytes owned from now on
      * @param frames each owned by who takes it
      * @return what the peer has done wrong; {@code null} if nothing. Nothing is decoded after that.
      */
     @Nullable
-    WebSocketCloseStatus decode(ByteBuf octets, Consumer<WebSocketFrame> frames) {
+    WebSocketCloseStatus decode(ByteBuf bytes, Consumer<WebSocketFrame> frames) {
         if (broken || !channel.isOpen()) {
-            octets.release();
+            bytes.release();
             return null;
         }
         WebSocketCloseStatus violation = null;
         try {
-            channel.writeInbound(octets);
+            channel.writeInbound(bytes);
         } catch (CodecException e) {
             violation = statusOf(e);
         }

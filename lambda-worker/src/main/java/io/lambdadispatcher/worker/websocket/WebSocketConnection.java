@@ -33,12 +33,12 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  * OPEN    close() → close frame → CLOSING     peer's close frame, violation → close frame → CLOSED
  * CLOSING peer's close frame, violation, or too late → CLOSED
- * both    octets end, cancellation → CLOSED
+ * both    bytes end, cancellation → CLOSED
  * CLOSED  the response has ended, onClose was called
  * </pre>
  */
 final class WebSocketConnection implements WebSocketSession, BodyReader {
-    /** RFC 6455 section 5.5: 125 octets of a control frame, two of them for the code. */
+    /** RFC 6455 section 5.5: 125 bytes of a control frame, two of them for the code. */
     private static final int MOST_REASON_BYTES = 123;
 
     /** RFC 6455 section 7.4.2; Netty's codec does not mind. */
@@ -119,10 +119,10 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     // What comes.
 
     @Override
-    public void onData(ByteBuf octets) {
+    public void onData(ByteBuf bytes) {
         heard = true;
         pinged = false;
-        WebSocketCloseStatus violation = codec.decode(octets, this::onFrame);
+        WebSocketCloseStatus violation = codec.decode(bytes, this::onFrame);
         if (violation != null) {
             onViolation(violation.code(), violation.reasonText());
         }
@@ -137,8 +137,8 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
             } else if (frame instanceof TextWebSocketFrame text) {
                 tell(() -> listener.onText(this, text.text()));
             } else if (frame instanceof BinaryWebSocketFrame binary) {
-                ByteBuf octets = binary.content().retain();
-                tell(() -> listener.onBinary(this, octets));
+                ByteBuf bytes = binary.content().retain();
+                tell(() -> listener.onBinary(this, bytes));
             } else if (frame instanceof PingWebSocketFrame ping && response.isWritable()) {
                 // Who pings and does not read gets none: RFC 6455 section 5.5.3 asks for the latest only.
                 write(new PongWebSocketFrame(ping.content().retain()));
@@ -173,7 +173,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
 
     @Override
     public void onEnd(Http2Headers trailers) {
-        finish(ABNORMAL, "the client's octets ended");
+        finish(ABNORMAL, "the client's bytes ended");
     }
 
     @Override
@@ -280,8 +280,8 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     }
 
     @Override
-    public boolean sendBinary(ByteBuf octets) {
-        return send(new BinaryWebSocketFrame(octets));
+    public boolean sendBinary(ByteBuf bytes) {
+        return send(new BinaryWebSocketFrame(bytes));
     }
 
     @Override

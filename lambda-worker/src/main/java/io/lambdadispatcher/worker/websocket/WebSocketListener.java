@@ -10,10 +10,10 @@ public interface WebSocketListener {
         session.close(WebSocketSession.UNSUPPORTED, "no text is expected");
     }
 
-    /** @param octets a whole message; the listener's from now on, to release or to pass on */
-    default void onBinary(WebSocketSession session, ByteBuf octets) throws Exception {
-        octets.release();
-        session.close(WebSocketSession.UNSUPPORTED, "no octets are expected");
+    /** @param bytes a whole message; the listener's from now on, to release or to pass on */
+    default void onBinary(WebSocketSession session, ByteBuf bytes) throws Exception {
+        bytes.release();
+        session.close(WebSocketSession.UNSUPPORTED, "no bytes are expected");
     }
 
     /** The session takes more after {@link WebSocketSession#isWritable} was false. */

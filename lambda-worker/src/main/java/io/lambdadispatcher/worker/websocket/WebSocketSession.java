@@ -38,10 +38,10 @@ public interface WebSocketSession {
     /**
      * By reference.
      *
-     * @param octets the session's from now on
+     * @param bytes the session's from now on
      * @return {@link #isWritable}
      */
-    boolean sendBinary(ByteBuf octets);
+    boolean sendBinary(ByteBuf bytes);
 
     /**
      * Less than a bounded amount waits for the client. What is sent all the same is kept in memory: whoever sends to many drops messages, or the
@@ -58,7 +58,7 @@ public interface WebSocketSession {
      * Sends a close frame, behind which nothing is sent any more; the session ends with the client's answer, or after
      * {@link WebSocketOptions#closeWithin}.
      *
-     * @param reason at most 123 octets of UTF-8; what is longer is left out
+     * @param reason at most 123 bytes of UTF-8; what is longer is left out
      * @throws IllegalArgumentException if the code is none that may be sent
      */
     void close(int code, String reason);

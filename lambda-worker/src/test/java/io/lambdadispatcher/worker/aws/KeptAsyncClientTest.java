@@ -26,7 +26,7 @@ import software.amazon.awssdk.http.async.AsyncExecuteRequest;
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 
-/** However a request ends, its generation can end: none is kept for ever. */
+/** However a request ends, its generation can end: none is kept forever. */
 @Timeout(180)
 class KeptAsyncClientTest {
     private final ImpatientServer server = new ImpatientServer();
@@ -64,7 +64,7 @@ class KeptAsyncClientTest {
         }
 
         @Override
-        public void onNext(ByteBuffer octets) {}
+        public void onNext(ByteBuffer bytes) {}
 
         @Override
         public void onComplete() {}

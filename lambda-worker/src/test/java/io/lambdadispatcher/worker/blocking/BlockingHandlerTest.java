@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 class BlockingHandlerTest {
 
     @Test
-    void should_read_and_write_by_octets_on_virtual_and_on_pooled_threads() throws Exception {
+    void should_read_and_write_by_bytes_on_virtual_and_on_pooled_threads() throws Exception {
         byte[] sent = new byte[300_000];
         new Random(2).nextBytes(sent);
         BlockingHandler handler = (request, response) -> {

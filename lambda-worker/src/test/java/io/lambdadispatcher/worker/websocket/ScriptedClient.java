@@ -14,7 +14,7 @@ import io.netty.handler.codec.http.websocketx.WebSocketDecoderConfig;
 import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** A client's end of a WebSocket on a worker stream, frame by frame or octet by octet. */
+/** A client's end of a WebSocket on a worker stream, frame by frame or byte by byte. */
 final class ScriptedClient implements AutoCloseable {
     static final int UNMASKED = 0;
     static final int MASKED = 0x80;
@@ -64,13 +64,13 @@ final class ScriptedClient implements AutoCloseable {
         send(octets(frame));
     }
 
-    void send(byte[] octets) {
-        stream.data(octets, false);
+    void send(byte[] bytes) {
+        stream.data(bytes, false);
     }
 
     /** A frame as it should not be. */
-    void send(int firstOctet, int mask, byte[] payload) {
-        ByteBuf frame = Unpooled.buffer().writeByte(firstOctet).writeByte(mask | payload.length);
+    void send(int firstByte, int mask, byte[] payload) {
+        ByteBuf frame = Unpooled.buffer().writeByte(firstByte).writeByte(mask | payload.length);
         if (mask != UNMASKED) {
             frame.writeInt(0); // changes nothing
         }

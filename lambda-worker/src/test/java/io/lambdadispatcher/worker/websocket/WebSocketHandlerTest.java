@@ -124,7 +124,7 @@ class WebSocketHandlerTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 125, 126, 65_535, 65_536, MOST_BYTES})
-    void should_carry_octets_both_ways(int bytes) throws Exception {
+    void should_carry_bytes_both_ways(int bytes) throws Exception {
         start();
         byte[] octets = new byte[bytes];
         new Random(bytes).nextBytes(octets);
@@ -135,10 +135,10 @@ class WebSocketHandlerTest {
     }
 
     @Test
-    void should_understand_frames_octet_by_octet() throws Exception {
+    void should_understand_frames_byte_by_byte() throws Exception {
         start();
-        for (byte octet : client.octets(new TextWebSocketFrame("naïve"))) {
-            client.send(new byte[] {octet});
+        for (byte value : client.octets(new TextWebSocketFrame("naïve"))) {
+            client.send(new byte[] {value});
         }
         assertThat(takeText()).isEqualTo("naïve");
     }
@@ -147,7 +147,7 @@ class WebSocketHandlerTest {
     void should_put_fragments_together_and_answer_a_ping_between_them() throws Exception {
         start();
         byte[] text = "naïve".getBytes(StandardCharsets.UTF_8);
-        // Cut within the letter of two octets.
+        // Cut within the letter of two bytes.
         client.send(new TextWebSocketFrame(false, 0, Unpooled.copiedBuffer(text, 0, 3)));
         client.send(new PingWebSocketFrame(Unpooled.copiedBuffer("are you there?", StandardCharsets.US_ASCII)));
         client.send(new ContinuationWebSocketFrame(true, 0, Unpooled.copiedBuffer(text, 3, text.length - 3)));
@@ -194,7 +194,7 @@ class WebSocketHandlerTest {
         assertThat(closed()).startsWith("1006 ");
     }
 
-    /** Else what comes behind it would wait for ever, and the client's end with it: the stream would never be free again. */
+    /** Else what comes behind it would wait forever, and the client's end with it: the stream would never be free again. */
     @Test
     void should_take_what_comes_to_a_paused_session_that_has_ended() throws Exception {
         start();
@@ -260,9 +260,9 @@ class WebSocketHandlerTest {
         "128, 128, 1002", // continues nothing
         "9, 128, 1002", // a fragment of a ping
     })
-    void should_close_when_the_client_breaks_the_protocol(int firstOctet, int mask, int code) throws Exception {
+    void should_close_when_the_client_breaks_the_protocol(int firstByte, int mask, int code) throws Exception {
         start();
-        client.send(firstOctet, mask, new byte[] {'a'});
+        client.send(firstByte, mask, new byte[] {'a'});
         assertThat(client.takeClose()).isEqualTo(code);
         client.takeEnd();
         assertThat(closed()).startsWith(code + " ");
@@ -291,7 +291,7 @@ class WebSocketHandlerTest {
     }
 
     @Test
-    void should_refuse_a_close_frame_of_one_octet() throws Exception {
+    void should_refuse_a_close_frame_of_one_byte() throws Exception {
         start();
         client.send(CLOSE, MASKED, new byte[] {3});
         assertThat(client.takeClose()).isEqualTo(1002);
@@ -323,7 +323,7 @@ class WebSocketHandlerTest {
         client.takeEnd();
     }
 
-    /** The first bad octet ends it, not the last fragment. */
+    /** The first bad byte ends it, not the last fragment. */
     @Test
     void should_refuse_bad_utf_8_as_soon_as_it_comes() throws Exception {
         start();

@@ -81,7 +81,7 @@ final class StressedPool {
             return ticker == null ? Ticker.systemTicker() : ticker;
         }
 
-        /** Slow readers are looked for as long as requests wait, which would go on for ever here. */
+        /** Slow readers are looked for as long as requests wait, which would go on forever here. */
         @Override
         public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
             boolean never = unit.toMillis(delay) >= SlowReaders.LOOK_MILLIS;

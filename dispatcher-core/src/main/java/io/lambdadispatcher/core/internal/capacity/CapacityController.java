@@ -44,7 +44,7 @@ public final class CapacityController {
     private static final long SETTLED_NANOS = 10 * SECOND;
 
     private static final int MOST_EJECTIONS = 3;
-    /** A handler may take its time to start; one that hangs is not to count as capacity for ever. */
+    /** A handler may take its time to start; one that hangs is not to count as capacity forever. */
     private static final int TIMES_LONGER_TO_BE_READY = 4;
 
     private final CapacityPolicy policy;

@@ -102,7 +102,7 @@ final class DirectCall implements Carrier, RequestSink {
     private void refuseBody() {
         fail(new Failure(
                 Failure.Kind.TOO_LARGE,
-                "a body of more than " + function.options().maxBodyBytes() + " octets cannot be given to function "
+                "a body of more than " + function.options().maxBodyBytes() + " bytes cannot be given to function "
                         + function.name()));
     }
 
@@ -201,7 +201,7 @@ final class DirectCall implements Carrier, RequestSink {
         if (result.payload().length > limit) {
             return new Failure(
                     Failure.Kind.BAD_RESPONSE,
-                    "a response of " + result.payload().length + " octets of JSON, the limit is " + limit);
+                    "a response of " + result.payload().length + " bytes of JSON, the limit is " + limit);
         }
         try {
             return function.responses().read(result.payload(), head.method());

@@ -35,7 +35,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         CARRIED,
         /** The client has the response head: there is no way back. */
         RESPONDING,
-        /** A tunnel is open: no time-out applies any more, and its two directions end apart. */
+        /** A tunnel is open: no timeout applies any more, and its two directions end apart. */
         TUNNEL,
         /** The client has ended its direction of a tunnel, the worker has not. */
         CLIENT_ENDED,

@@ -20,7 +20,7 @@ public interface ExchangeOwner {
     /** Once: the response has been passed on whole, or nobody waits for it any more. @param failure null unless FAILED */
     void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure);
 
-    /** It is a tunnel from now on, for as long as its ends like: the request's time-out has been kept. */
+    /** It is a tunnel from now on, for as long as its ends like: the request's timeout has been kept. */
     void onTunnelOpened(Exchange exchange);
 
     /** No exchange waits or is under way, but for tunnels. Event loop only. */

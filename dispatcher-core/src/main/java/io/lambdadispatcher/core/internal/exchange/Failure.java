@@ -28,7 +28,7 @@ public record Failure(Kind kind, String detail) {
         TOO_LARGE(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, false),
         /** The direct path: the function has not begun, for too many run at once. */
         THROTTLED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
-        /** The direct path: the function ended with an error, its own time-out included. */
+        /** The direct path: the function ended with an error, its own timeout included. */
         FUNCTION_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
         /** The direct path: the function could not be invoked. */
         INVOKE_FAILED(HttpResponseStatus.BAD_GATEWAY, false),

@@ -10,7 +10,7 @@ import io.netty.handler.codec.http2.Http2Headers;
  */
 public interface RequestSink {
     /**
-     * @param data owned by the sink from here on, whatever happens. Its octets stay charged to the client's flow-control window until
+     * @param data owned by the sink from here on, whatever happens. Its bytes stay charged to the client's flow-control window until
      *     {@link ResponseSink#onRequestTaken}
      * @param end the request ends here
      */
@@ -22,7 +22,7 @@ public interface RequestSink {
     /** The client no longer wants the response, or has broken its request off. No call on {@link ResponseSink} follows. */
     void cancel(ErrorCode code);
 
-    /** The client has taken this many octets of response bodies; the worker may send as many more. */
+    /** The client has taken this many bytes of response bodies; the worker may send as many more. */
     void responseTaken(int bytes);
 
     /**

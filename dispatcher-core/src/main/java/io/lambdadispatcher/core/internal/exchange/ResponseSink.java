@@ -41,7 +41,7 @@ public interface ResponseSink {
     void onHead(Http2Headers head, boolean end);
 
     /**
-     * @param data owned by the sink from here on. Its octets are charged to the worker's window until the sink has called
+     * @param data owned by the sink from here on. Its bytes are charged to the worker's window until the sink has called
      *     {@link RequestSink#responseTaken} for them
      */
     void onData(ByteBuf data, boolean end);
@@ -55,6 +55,6 @@ public interface ResponseSink {
      */
     void onFailure(Failure failure);
 
-    /** The worker stream has taken this many octets of request body: the client's window gets them back. */
+    /** The worker stream has taken this many bytes of request body: the client's window gets them back. */
     void onRequestTaken(int bytes);
 }

@@ -339,7 +339,7 @@ public final class PoolShard implements ExchangeOwner {
             return true;
         }
         // Once: two exchanges that avoid the same worker could take turns in looking for another
-        // one for ever.
+        // one forever.
         exchange.avoidNoWorker();
         return dispatchToAny(exchange);
     }

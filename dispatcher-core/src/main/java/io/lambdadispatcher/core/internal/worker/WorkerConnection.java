@@ -187,7 +187,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         }
         WorkerStream workerStream = stream.getProperty(streamKey);
         if (workerStream != null) {
-            int done = workerStream.onOctets(data);
+            int done = workerStream.onBytes(data);
             if (end) {
                 // Normal for a worker that leaves; in the middle of an exchange it is a loss like any other.
                 workerStream.close("the worker ended its stream");

@@ -192,7 +192,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     // From the worker.
 
     /** DATA has arrived on the HTTP/2 stream. @return the bytes to give back to the window now */
-    int onOctets(ByteBuf octets) {
+    int onBytes(ByteBuf octets) {
         if (state == State.CLOSED) {
             return octets.readableBytes();
         }
@@ -283,7 +283,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /** What the worker has owed for too long, in words. */
     String owed() {
-        return state == State.LEAVING ? "the last octets of a tunnel not taken in time" : "CANCEL not answered in time";
+        return state == State.LEAVING ? "the last bytes of a tunnel not taken in time" : "CANCEL not answered in time";
     }
 
     // The end of an exchange.

@@ -201,7 +201,7 @@ class DirectCallTest {
     }
 
     @Test
-    void should_refuse_the_first_octet_too_many() {
+    void should_refuse_the_first_byte_too_many() {
         RequestSink request = open("POST", false);
         request.data(octets(10), false);
         request.data(octets(1), false);
@@ -231,7 +231,7 @@ class DirectCallTest {
 
     @ParameterizedTest
     @CsvSource({"992, '200'", "993, BAD_RESPONSE 502"})
-    void should_refuse_a_response_of_one_octet_too_many(int bodyBytes, String seen) {
+    void should_refuse_a_response_of_one_byte_too_many(int bodyBytes, String seen) {
         String frame = "{\"statusCode\":200,\"body\":\"\"}    ";
         assertThat(frame).hasSize(32);
         open("GET", true);

@@ -119,9 +119,9 @@ class DirectPathTest {
     }
 
     private static byte[] random(int length) {
-        byte[] octets = new byte[length];
-        new Random(length).nextBytes(octets);
-        return octets;
+        byte[] bytes = new byte[length];
+        new Random(length).nextBytes(bytes);
+        return bytes;
     }
 
     static Stream<Arguments> shapesAndVersions() {
@@ -131,7 +131,7 @@ class DirectPathTest {
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_give_back_every_octet(EventShape shape, Version version) throws Exception {
+    void should_give_back_every_byte(EventShape shape, Version version) throws Exception {
         HttpClient client = client(version);
         URI base = start(shape);
         byte[] text = "grün \u2028 \"\\\n\0 😀".repeat(3000).getBytes(StandardCharsets.UTF_8);

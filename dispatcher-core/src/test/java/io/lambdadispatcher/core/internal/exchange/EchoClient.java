@@ -12,7 +12,7 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The public side of an exchange, the same for both paths: sends a body of random octets as it comes out of a socket, takes the response, and
+ * The public side of an exchange, the same for both paths: sends a body of random bytes as it comes out of a socket, takes the response, and
  * sees that all of it came. One thread, which is the event loop as well.
  */
 final class EchoClient implements ResponseSink {
@@ -78,7 +78,7 @@ final class EchoClient implements ResponseSink {
         return loop.eventLoop();
     }
 
-    /** @return octets of the response's body, as many as were sent */
+    /** @return bytes of the response's body, as many as were sent */
     int exchange(ExchangeOpener opener) {
         receivedBytes = 0;
         ended = false;
@@ -91,7 +91,7 @@ final class EchoClient implements ResponseSink {
         }
         loop.runPendingTasks();
         if (!ended || receivedBytes != body.writerIndex()) {
-            throw new IllegalStateException("response of " + receivedBytes + " octets" + (ended ? "" : ", not ended")
+            throw new IllegalStateException("response of " + receivedBytes + " bytes" + (ended ? "" : ", not ended")
                     + ", expected " + body.writerIndex());
         }
         return receivedBytes;

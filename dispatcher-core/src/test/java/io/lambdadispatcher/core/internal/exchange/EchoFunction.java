@@ -40,11 +40,11 @@ final class EchoFunction implements FunctionInvoker {
         }
     }
 
-    private record Response(String contentType, byte[] octets) {}
+    private record Response(String contentType, byte[] bytes) {}
 
-    private static Event read(byte[] octets) {
+    private static Event read(byte[] bytes) {
         Event event = new Event();
-        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), octets)) {
+        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), bytes)) {
             json.nextToken();
             while (json.nextToken() == JsonToken.PROPERTY_NAME) {
                 String name = json.currentName();
@@ -77,7 +77,7 @@ final class EchoFunction implements FunctionInvoker {
     }
 
     private static byte[] respond(Response response) {
-        byte[] base64 = Base64.getEncoder().encode(response.octets());
+        byte[] base64 = Base64.getEncoder().encode(response.bytes());
         ByteArrayOutputStream out = new ByteArrayOutputStream(HEAD_BYTES + base64.length);
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), out)) {
             json.writeStartObject();

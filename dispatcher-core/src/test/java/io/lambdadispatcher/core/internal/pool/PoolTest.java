@@ -561,7 +561,7 @@ class PoolTest {
     }
 
     @Test
-    void should_drop_data_of_a_response_nobody_waits_for_and_give_its_octets_back() {
+    void should_drop_data_of_a_response_nobody_waits_for_and_give_its_bytes_back() {
         Stream stream = new Stream(here);
         Client client = new Client();
         Exchange exchange = get(client, "/a");
@@ -758,7 +758,7 @@ class PoolTest {
         assertThat(here.sample(false).busy()).isZero();
     }
 
-    /** The request's time-out is one second here. */
+    /** The request's timeout is one second here. */
     @Test
     void should_let_an_open_tunnel_be_however_old_it_is() {
         for (PoolShard shard : new PoolShard[] {here, there}) {

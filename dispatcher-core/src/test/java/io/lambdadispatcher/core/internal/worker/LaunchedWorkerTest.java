@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 
 /** Which dial-ins of a worker that the dispatcher has launched are let in, from its launch to its end. */
 class LaunchedWorkerTest {
-    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+    private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Launches launches = new Launches();

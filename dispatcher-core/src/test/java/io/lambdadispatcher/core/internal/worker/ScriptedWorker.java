@@ -203,12 +203,12 @@ final class ScriptedWorker implements AutoCloseable {
         });
     }
 
-    /** @return how many octets of DATA, without END, that stream has brought before that line, which is taken too */
+    /** @return how many bytes of DATA, without END, that stream has brought before that line, which is taken too */
     int dataBefore(int id, String line) throws Exception {
         return dataUntil(id, line)[0];
     }
 
-    /** As {@link #dataBefore}. @return the octets, and in how many parts they came */
+    /** As {@link #dataBefore}. @return the bytes, and in how many parts they came */
     int[] dataUntil(int id, String line) throws Exception {
         String data = id + " DATA ";
         int bytes = 0;
@@ -224,7 +224,7 @@ final class ScriptedWorker implements AutoCloseable {
         }
     }
 
-    /** Waits until so many octets of a held stream have come. */
+    /** Waits until so many bytes of a held stream have come. */
     void awaitHeld(int id, int bytes) throws Exception {
         BlockingQueue<Integer> full = new LinkedBlockingQueue<>();
         run(() -> onHeld = () -> {
@@ -235,7 +235,7 @@ final class ScriptedWorker implements AutoCloseable {
         });
         run(() -> onHeld.run());
         if (full.poll(10, TimeUnit.SECONDS) == null) {
-            throw new AssertionError("stream " + id + " has not brought " + bytes + " octets");
+            throw new AssertionError("stream " + id + " has not brought " + bytes + " bytes");
         }
         run(() -> onHeld = () -> {});
     }

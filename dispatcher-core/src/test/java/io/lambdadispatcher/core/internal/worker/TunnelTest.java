@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client's WebSocket over a raw socket, the dispatcher, and a worker that follows a script. */
 class TunnelTest {
-    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+    private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final BlockingQueue<ExchangeEnd> ends = new LinkedBlockingQueue<>();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -97,11 +97,11 @@ class TunnelTest {
         InputStream in = from.getInputStream();
         StringBuilder head = new StringBuilder();
         while (head.indexOf("\r\n\r\n") < 0) {
-            int octet = in.read();
-            if (octet < 0) {
+            int value = in.read();
+            if (value < 0) {
                 throw new IOException("ended after '" + head + "'");
             }
-            head.append((char) octet);
+            head.append((char) value);
         }
         return head.toString();
     }
@@ -200,7 +200,7 @@ class TunnelTest {
 
     /** What is sent next on a stream waits behind what the worker does not take. */
     @Test
-    void should_use_no_stream_whose_last_octets_are_not_taken() throws Exception {
+    void should_use_no_stream_whose_last_bytes_are_not_taken() throws Exception {
         int bytes = Http2CodecUtil.DEFAULT_WINDOW_SIZE + 10_000;
         try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(2);
                 Socket client = ask()) {
@@ -222,7 +222,7 @@ class TunnelTest {
         }
     }
 
-    /** Chunks of one octet, which would be frames of four octets more each, in buffers of hundreds. */
+    /** Chunks of one byte, which would be frames of four bytes more each, in buffers of hundreds. */
     @Test
     void should_make_one_frame_of_many_small_parts() throws Exception {
         int octets = 10_000;
@@ -271,7 +271,7 @@ class TunnelTest {
         }
     }
 
-    /** Frames without octets are never told of as taken. */
+    /** Frames without bytes are never told of as taken. */
     @Test
     void should_let_no_part_wait_behind_frames_that_were_empty() throws Exception {
         String head = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -292,7 +292,7 @@ class TunnelTest {
         }
     }
 
-    /** Nothing of it may be left for the next one, or its octets be counted among the next one's. */
+    /** Nothing of it may be left for the next one, or its bytes be counted among the next one's. */
     @Test
     void should_forget_small_parts_of_a_request_whose_client_has_gone() throws Exception {
         try (ScriptedWorker worker = worker()) {
@@ -342,7 +342,7 @@ class TunnelTest {
     /** What the client can have no more of still counts in the worker's window, which outlives the exchange. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void should_give_back_the_octets_of_a_response_that_breaks_off(boolean tunnel) throws Exception {
+    void should_give_back_the_bytes_of_a_response_that_breaks_off(boolean tunnel) throws Exception {
         try (ScriptedWorker worker = worker()) {
             for (int bytes = 0; bytes < 2 * WorkerPort.STREAM_WINDOW_BYTES; bytes += 60_000) {
                 try (Socket client = tunnel ? ask() : connect()) {

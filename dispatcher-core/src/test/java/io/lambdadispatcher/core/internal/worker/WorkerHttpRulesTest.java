@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The rules of HTTP for responses that come from workers, as an embedder sees them. */
 class WorkerHttpRulesTest {
-    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+    private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Dispatcher dispatcher = Dispatcher.builder()

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 
 /** How much of a dispatcher one worker can take: a function with one connection of two streams for each worker. */
 class WorkerLimitsTest {
-    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+    private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<Protection> protections = new LinkedBlockingQueue<>();

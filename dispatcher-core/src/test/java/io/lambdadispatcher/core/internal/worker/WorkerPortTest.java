@@ -73,8 +73,8 @@ class WorkerPortTest {
     private static ByteBuf frame(int type, int flags, int stream, int... payload) {
         ByteBuf frame = Unpooled.buffer();
         frame.writeMedium(payload.length).writeByte(type).writeByte(flags).writeInt(stream);
-        for (int octet : payload) {
-            frame.writeByte(octet);
+        for (int value : payload) {
+            frame.writeByte(value);
         }
         return frame;
     }

@@ -56,7 +56,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The dispatcher's end of worker connections, against a worker that follows a script; requests come through the embedder's door. */
 class WorkerSideTest {
-    private static final byte[] SECRET = "sixteen octets at least".getBytes(StandardCharsets.UTF_8);
+    private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
@@ -124,7 +124,7 @@ class WorkerSideTest {
         throw new AssertionError("did not fail");
     }
 
-    /** Reads a body to its end and counts its octets. */
+    /** Reads a body to its end and counts its bytes. */
     private static CompletableFuture<Long> count(DispatchResponse response) {
         CompletableFuture<Long> whole = new CompletableFuture<>();
         AtomicLong bytes = new AtomicLong();
@@ -167,9 +167,9 @@ class WorkerSideTest {
         }
     }
 
-    /** 20 MiB through a window of 256 KiB: every octet must come back to the window exactly once. */
+    /** 20 MiB through a window of 256 KiB: every byte must come back to the window exactly once. */
     @Test
-    void should_give_all_octets_back_to_the_window() throws Exception {
+    void should_give_all_bytes_back_to_the_window() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             for (int i = 0; i < 5; i++) {
                 CompletableFuture<DispatchResponse> response = get("/big");
@@ -273,7 +273,7 @@ class WorkerSideTest {
 
     /** The stream has done all it had to do by then, and is not owed an answer. */
     @Test
-    void should_not_cancel_an_exchange_that_is_over_when_its_last_octets_are_passed_on() throws Exception {
+    void should_not_cancel_an_exchange_that_is_over_when_its_last_bytes_are_passed_on() throws Exception {
         try (Dispatcher ofOneLoop = ofOneLoop();
                 ScriptedWorker worker =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(1)) {

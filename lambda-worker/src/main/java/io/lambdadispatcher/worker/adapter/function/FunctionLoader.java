@@ -50,7 +50,7 @@ final class FunctionLoader {
         return new PojoFunction(types[0], types[1], typed::handleRequest);
     }
 
-    /** Takes octets and gives octets. */
+    /** Takes bytes and gives bytes. */
     private record StreamFunction(RequestStreamHandler handler) implements UserFunction {
         @Override
         public void call(InputStream event, OutputStream result, Context context) throws Throwable {

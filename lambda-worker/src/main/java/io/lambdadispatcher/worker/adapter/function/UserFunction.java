@@ -15,7 +15,7 @@ interface UserFunction {
      */
     void call(InputStream event, OutputStream result, Context context) throws Throwable;
 
-    /** What the event is converted to; {@code null} where the code takes the octets, or no event. */
+    /** What the event is converted to; {@code null} where the code takes the bytes, or no event. */
     @Nullable
     Type inputType();
 }

@@ -34,10 +34,10 @@ interface Answer {
     /** A streamed answer; ends with exactly one of {@link #onEnd} and {@link #onBroken}. */
     interface Stream {
         /**
-         * @param octets the stream's from now on
+         * @param bytes the stream's from now on
          * @return false to be given no more for the moment
          */
-        boolean onOctets(ByteBuf octets);
+        boolean onBytes(ByteBuf bytes);
 
         void onEnd();
 

@@ -145,7 +145,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
             return;
         }
         if (content.content().isReadable()) {
-            to.onOctets(content.content().retain());
+            to.onBytes(content.content().retain());
         }
         if (content instanceof LastHttpContent last) {
             upload = null;
@@ -350,10 +350,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
 
         @Override
-        public void onOctets(ByteBuf octets) {
+        public void onBytes(ByteBuf octets) {
             if (to == null) {
                 octets.release();
-            } else if (!to.onOctets(octets)) {
+            } else if (!to.onBytes(octets)) {
                 context().channel().config().setAutoRead(false);
             }
         }

@@ -185,7 +185,7 @@ final class RequestExchange implements BodyReader, Answer {
         refused = true;
         respond(
                 HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
-                "an event of more than " + shared.maxBytes() + " octets cannot be given to the function");
+                "an event of more than " + shared.maxBytes() + " bytes cannot be given to the function");
     }
 
     // The answer.

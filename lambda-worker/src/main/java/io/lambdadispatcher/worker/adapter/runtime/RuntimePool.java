@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The children and what waits for them: first come, first served, up to a number and a sum of octets. A child takes an invocation when it has asked for one and
+ * The children and what waits for them: first come, first served, up to a number and a sum of bytes. A child takes an invocation when it has asked for one and
  * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that: then
  * all that waits fails with it, and all that still comes.
  *
@@ -130,7 +130,7 @@ final class RuntimePool {
             invocation.endFailed(
                     Failure.REFUSED,
                     "all children are busy, and " + waiting.size() + " requests of " + waitingBytes
-                            + " octets wait for them");
+                            + " bytes wait for them");
         }
     }
 

@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a head in JSON and eight octets of zero; any other is
+ * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a head in JSON and eight bytes of zero; any other is
  * the body of a 200 of that type (<a
  * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming">AWS's description</a>):
  *
@@ -79,22 +79,22 @@ final class StreamedResponse implements Answer.Stream {
     }
 
     @Override
-    public boolean onOctets(ByteBuf octets) {
+    public boolean onBytes(ByteBuf bytes) {
         if (request.cancellation() != null || state == State.ENDED) {
-            octets.release();
+            bytes.release();
             return true;
         }
-        return state == State.PRELUDE ? addToPrelude(octets) : write(octets);
+        return state == State.PRELUDE ? addToPrelude(bytes) : write(bytes);
     }
 
-    private boolean write(ByteBuf octets) {
-        if (bodyless || !octets.isReadable()) {
-            octets.release();
+    private boolean write(ByteBuf bytes) {
+        if (bodyless || !bytes.isReadable()) {
+            bytes.release();
             return true;
         }
         try {
-            // A cancellation that comes in between makes the response unwritable for ever.
-            return response.write(octets) || request.cancellation() != null;
+            // A cancellation that comes in between makes the response unwritable forever.
+            return response.write(bytes) || request.cancellation() != null;
         } catch (IllegalStateException e) {
             // Longer than its content-length, and failed by that: the rest is dropped.
             state = State.ENDED;
@@ -102,28 +102,28 @@ final class StreamedResponse implements Answer.Stream {
         }
     }
 
-    private boolean addToPrelude(ByteBuf octets) {
-        int end = octets.forEachByte(octet -> {
-            zeros = octet == 0 ? zeros + 1 : 0;
+    private boolean addToPrelude(ByteBuf bytes) {
+        int end = bytes.forEachByte(value -> {
+            zeros = value == 0 ? zeros + 1 : 0;
             return zeros < DELIMITER_BYTES;
         });
         if (end < 0) {
-            gather(octets);
+            gather(bytes);
             return true;
         }
-        gather(octets.readRetainedSlice(end + 1 - octets.readerIndex()));
+        gather(bytes.readRetainedSlice(end + 1 - bytes.readerIndex()));
         if (state == State.PRELUDE) {
             onPrelude();
         }
         if (state == State.BODY) {
-            return write(octets);
+            return write(bytes);
         }
-        octets.release();
+        bytes.release();
         return true;
     }
 
-    private void gather(ByteBuf octets) {
-        if (!prelude.add(octets)) {
+    private void gather(ByteBuf bytes) {
+        if (!prelude.add(bytes)) {
             malformed("a prelude of more than " + MOST_PRELUDE_BYTES + " bytes");
         }
     }

@@ -30,7 +30,7 @@ final class WholeUpload implements Upload {
     }
 
     @Override
-    public void onOctets(ByteBuf part) {
+    public void onBytes(ByteBuf part) {
         if (tooLarge) {
             part.release();
             return;

@@ -17,7 +17,7 @@ import java.nio.channels.SocketChannel;
 interface AppSocket {
     Channel channel();
 
-    /** Nothing has come, no end and no octets. Only for one that is idle. */
+    /** Nothing has come, no end and no bytes. Only for one that is idle. */
     boolean isQuiet();
 
     static AppSocket create() {
@@ -52,7 +52,7 @@ interface AppSocket {
     }
 
     /** Whatever could be read there would be the end, or out of place. */
-    record Nio(NioSocketChannel channel, SocketChannel socket, ByteBuffer octet) implements AppSocket {
+    record Nio(NioSocketChannel channel, SocketChannel socket, ByteBuffer value) implements AppSocket {
         static Nio create() {
             try {
                 SocketChannel socket = SocketChannel.open();
@@ -65,7 +65,7 @@ interface AppSocket {
         @Override
         public boolean isQuiet() {
             try {
-                return socket.read(octet.clear()) == 0;
+                return socket.read(value.clear()) == 0;
             } catch (IOException e) {
                 return false;
             }

@@ -76,7 +76,7 @@ public final class ExtensionMain {
             call.setRequestProperty(IDENTIFIER, identifier);
             int status = call.getResponseCode();
             try (InputStream body = status < 400 ? call.getInputStream() : call.getErrorStream()) {
-                log.debug("the extension's next event: status {}, {} octets", status, body.readAllBytes().length);
+                log.debug("the extension's next event: status {}, {} bytes", status, body.readAllBytes().length);
             }
         } catch (IOException e) {
             log.debug("no more events for the extension", e);

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *      └──refused, or stale────┘
  * </pre>
  *
- * Octets go back to the stream's window when the response has taken them, and the request's body is paused while too much of it waits for
+ * Bytes go back to the stream's window when the response has taken them, and the request's body is paused while too much of it waits for
  * the application's window. A request that the application has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section
  * 8.7) is sent once more, whatever its method, if nothing of its body has been sent. Event loop only.
  */
@@ -244,7 +244,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    /** @return octets that go back to the window now */
+    /** @return bytes that go back to the window now */
     int onData(ByteBuf data, boolean end) {
         int bytes = data.readableBytes();
         if (state != State.RESPONDING) {

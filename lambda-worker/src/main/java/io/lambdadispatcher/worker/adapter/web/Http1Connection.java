@@ -64,7 +64,7 @@ final class Http1Connection extends ChannelDuplexHandler {
         return ctx().channel().isActive() && !closing;
     }
 
-    /** By whichever clock says more; for ever if the application has said that it keeps connections for less. */
+    /** By whichever clock says more; forever if the application has said that it keeps connections for less. */
     long idleNanos() {
         long nanos = upstream.clocks.nanos() - idleSinceNanos;
         long wallNanos = TimeUnit.MILLISECONDS.toNanos(upstream.clocks.wallMillis() - idleSinceMillis);
@@ -121,7 +121,7 @@ final class Http1Connection extends ChannelDuplexHandler {
         ctx().channel().config().setAutoRead(reading);
     }
 
-    /** Octets in both directions from now on. */
+    /** Bytes in both directions from now on. */
     void becomeTunnel() {
         ctx().pipeline().remove(decoder);
     }
@@ -179,7 +179,7 @@ final class Http1Connection extends ChannelDuplexHandler {
             ReferenceCountUtil.release(message);
             onUnasked();
         } else if (message instanceof ByteBuf octets) {
-            current.onOctets(octets);
+            current.onBytes(octets);
         } else if (message instanceof HttpObject part) {
             read(current, part);
         }
@@ -196,7 +196,7 @@ final class Http1Connection extends ChannelDuplexHandler {
     private void onUnasked() {
         finished = false;
         if (!closing) {
-            log.warn("the app sent octets that answer no request; its connection is closed");
+            log.warn("the app sent bytes that answer no request; its connection is closed");
             close();
         }
     }
@@ -239,7 +239,7 @@ final class Http1Connection extends ChannelDuplexHandler {
         Http1Exchange cut = exchange;
         exchange = null;
         if (cut != null) {
-            cut.onClosed(cause, decoder.hasReadOctets());
+            cut.onClosed(cause, decoder.hasReadBytes());
         }
     }
 }

@@ -38,7 +38,7 @@ final class Http1Exchange extends AppExchange {
     private static final int HEAD_BYTES = 1024;
     private static final int CHUNK_HEADER_BYTES = 16;
 
-    /** RFC 9110 section 10.1.1: a client need not wait for ever. */
+    /** RFC 9110 section 10.1.1: a client need not wait forever. */
     private static final long CONTINUE_TIMEOUT_MILLIS = 1_000;
 
     private static final long NO_KEEP_ALIVE = -1;
@@ -136,16 +136,16 @@ final class Http1Exchange extends AppExchange {
     }
 
     @Override
-    public void onData(ByteBuf octets) {
+    public void onData(ByteBuf bytes) {
         Http1Connection to = connection;
         if (to == null) {
-            octets.release();
+            bytes.release();
             return;
         }
         boolean writable = switch (framing) {
-            case LENGTH -> writeCounted(to, octets);
-            case CHUNKED -> writeChunk(to, octets);
-            default -> to.write(octets);
+            case LENGTH -> writeCounted(to, bytes);
+            case CHUNKED -> writeChunk(to, bytes);
+            default -> to.write(bytes);
         };
         if (!writable) {
             request.body().pause();
@@ -153,25 +153,25 @@ final class Http1Exchange extends AppExchange {
     }
 
     /** What is too much would be read as the next request. */
-    private boolean writeCounted(Http1Connection to, ByteBuf octets) {
-        if (requestLength != null && !requestLength.add(octets.readableBytes(), false)) {
-            octets.release();
+    private boolean writeCounted(Http1Connection to, ByteBuf bytes) {
+        if (requestLength != null && !requestLength.add(bytes.readableBytes(), false)) {
+            bytes.release();
             refuse("the request's body is longer than its content-length");
             return true;
         }
-        return to.write(octets);
+        return to.write(bytes);
     }
 
-    private boolean writeChunk(Http1Connection to, ByteBuf octets) {
+    private boolean writeChunk(Http1Connection to, ByteBuf bytes) {
         ByteBuf header = to.newBuffer(CHUNK_HEADER_BYTES);
         if (chunkOpen) {
             header.writeShort('\r' << 8 | '\n');
         }
         chunkOpen = true;
-        header.writeCharSequence(Integer.toHexString(octets.readableBytes()), StandardCharsets.US_ASCII);
+        header.writeCharSequence(Integer.toHexString(bytes.readableBytes()), StandardCharsets.US_ASCII);
         header.writeShort('\r' << 8 | '\n');
         to.write(header);
-        return to.write(octets);
+        return to.write(bytes);
     }
 
     @Override
@@ -310,7 +310,7 @@ final class Http1Exchange extends AppExchange {
         }
     }
 
-    /** The octets behind the head are no messages any more. */
+    /** The bytes behind the head are no messages any more. */
     private void enterTunnel() {
         if (connection != null) {
             connection.becomeTunnel();
@@ -336,22 +336,22 @@ final class Http1Exchange extends AppExchange {
         endResponse(last.content(), trailers);
     }
 
-    private void endResponse(ByteBuf octets, Http2Headers trailers) {
+    private void endResponse(ByteBuf bytes, Http2Headers trailers) {
         Http2Headers head = heldHead;
         heldHead = null;
         if (!trailers.isEmpty()) {
             if (head != null) {
                 response.head(head);
             }
-            write(octets);
+            write(bytes);
             response.end(trailers);
         } else if (head == null) {
-            write(octets);
+            write(bytes);
             response.end();
-        } else if (octets.isReadable()) {
-            response.respond(head, octets);
+        } else if (bytes.isReadable()) {
+            response.respond(head, bytes);
         } else {
-            octets.release();
+            bytes.release();
             response.respond(head);
         }
     }
@@ -364,16 +364,16 @@ final class Http1Exchange extends AppExchange {
         }
     }
 
-    private void write(ByteBuf octets) {
-        if (!octets.isReadable()) {
-            octets.release();
-        } else if (!response.write(octets) && connection != null) {
+    private void write(ByteBuf bytes) {
+        if (!bytes.isReadable()) {
+            bytes.release();
+        } else if (!response.write(bytes) && connection != null) {
             connection.setReading(false);
         }
     }
 
-    void onOctets(ByteBuf octets) {
-        write(octets);
+    void onBytes(ByteBuf bytes) {
+        write(bytes);
     }
 
     void onReadComplete() {
@@ -390,10 +390,10 @@ final class Http1Exchange extends AppExchange {
     // ---- the end
 
     /** @param cause {@code null}: in order */
-    void onClosed(@Nullable Throwable cause, boolean octetsRead) {
+    void onClosed(@Nullable Throwable cause, boolean bytesRead) {
         Http1Connection closed = connection;
         connection = null;
-        boolean stale = closed != null && closed.isUsed() && !octetsRead;
+        boolean stale = closed != null && closed.isUsed() && !bytesRead;
         if (state == State.REQUESTED && stale && replayable && !replayed) {
             replayed = true;
             state = State.WAITING;

@@ -13,7 +13,7 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
     private static final int MAX_CHUNK_BYTES = 256 * 1024;
 
     private boolean answersHead;
-    private boolean octetsRead;
+    private boolean bytesRead;
     private boolean ambiguous;
 
     Http1ResponseDecoder() {
@@ -27,23 +27,23 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
     /** A request has been sent. */
     void expect(boolean toHead) {
         answersHead = toHead;
-        octetsRead = false;
+        bytesRead = false;
         ambiguous = false;
     }
 
-    /** At least one octet has come since {@link #expect}. */
-    boolean hasReadOctets() {
-        return octetsRead;
+    /** At least one byte has come since {@link #expect}. */
+    boolean hasReadBytes() {
+        return bytesRead;
     }
 
-    /** Another reader of these octets could see another end: the connection must not be used again (RFC 9112 section 6.3). */
+    /** Another reader of these bytes could see another end: the connection must not be used again (RFC 9112 section 6.3). */
     boolean isAmbiguous() {
         return ambiguous;
     }
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) throws Exception {
-        octetsRead = true;
+        bytesRead = true;
         super.channelRead(ctx, message);
     }
 

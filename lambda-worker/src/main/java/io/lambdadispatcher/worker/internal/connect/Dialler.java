@@ -87,7 +87,7 @@ public final class Dialler {
         try {
             return InetAddress.getByAddress(host, literal);
         } catch (UnknownHostException e) {
-            throw new IllegalStateException("an address of " + literal.length + " octets, expected 4 or 16", e);
+            throw new IllegalStateException("an address of " + literal.length + " bytes, expected 4 or 16", e);
         }
     }
 

@@ -70,7 +70,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         });
     }
 
-    /** The handler may go on for ever. */
+    /** The handler may go on forever. */
     private void leave(FailureReason code) {
         cancellation = code;
         if (cancelListener != null) {
@@ -192,16 +192,16 @@ public final class EventExchange implements Request, RequestBody, Response {
     }
 
     @Override
-    public boolean write(ByteBuf octets) {
+    public boolean write(ByteBuf bytes) {
         boolean ended = answer.isDone();
         if (ended || head == null) {
-            octets.release();
+            bytes.release();
         }
         if (ended) {
             return true;
         }
         verifyHead();
-        if (!responseBody.add(octets)) {
+        if (!responseBody.add(bytes)) {
             fail(FailureReason.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " bytes");
             // Not from within the frame, or the part, that was too much.
             loop.execute(() -> leave(FailureReason.NOT_NEEDED));

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The request of one exchange, between the frames that arrive and the reader that takes them. Two things end apart: <em>arrival</em>, with the
- * terminal frame (or CANCEL); and <em>delivery</em>, with the reader's last call or when nobody reads any more. Octets go back to the window upon delivery,
+ * terminal frame (or CANCEL); and <em>delivery</em>, with the reader's last call or when nobody reads any more. Bytes go back to the window upon delivery,
  * but no later than the exchange is over: the window is the next one's then.
  */
 final class RequestSide implements Request, RequestBody {

@@ -251,7 +251,7 @@ final class ResponseSide implements Response {
         writableListener = listener;
     }
 
-    /** Octets of ours, or of the exchange before, have left. From within a flush: the listener may write, so it is called later. */
+    /** Bytes of ours, or of the exchange before, have left. From within a flush: the listener may write, so it is called later. */
     void onTaken(int pendingBytes) {
         if (!writable && !ended && pendingBytes <= LOW_WATER_BYTES) {
             writable = true;

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ServedExchange {
 
-    /** {@link #deadlineNanos} where the dispatcher waits for ever. */
+    /** {@link #deadlineNanos} where the dispatcher waits forever. */
     private static final long NO_DEADLINE = Long.MAX_VALUE;
 
     private final ServedStream stream;

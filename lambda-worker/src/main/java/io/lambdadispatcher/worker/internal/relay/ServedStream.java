@@ -63,7 +63,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         return served && !misused;
     }
 
-    /** @return octets of {@code in} that go back to the window now; the others follow when the handler has taken them */
+    /** @return bytes of {@code in} that go back to the window now; the others follow when the handler has taken them */
     public int read(ByteBuf in) {
         if (closed) {
             return in.readableBytes();

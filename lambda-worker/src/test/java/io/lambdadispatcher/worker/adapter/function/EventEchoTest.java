@@ -36,13 +36,13 @@ class EventEchoTest {
         return FunctionHandler.of(echo(format), null, Map.of(FunctionHandler.EVENT_VARIABLE, format.text()));
     }
 
-    /** Any octets, or any text with what JSON must escape. */
+    /** Any bytes, or any text with what JSON must escape. */
     private static byte[] body(Random random) {
         int length = random.nextInt(4) == 0 ? random.nextInt(4) : random.nextInt(6_000);
         if (random.nextBoolean()) {
-            byte[] octets = new byte[length];
-            random.nextBytes(octets);
-            return octets;
+            byte[] bytes = new byte[length];
+            random.nextBytes(bytes);
+            return bytes;
         }
         int[] points = random.ints(length, 0, 0x11000)
                 .filter(point -> !Character.isSurrogate((char) point) || point > 0xFFFF)
@@ -60,7 +60,7 @@ class EventEchoTest {
 
     @ParameterizedTest
     @EnumSource
-    void should_give_back_every_octet_whatever_the_body_and_its_type(EventFormat format) throws Exception {
+    void should_give_back_every_byte_whatever_the_body_and_its_type(EventFormat format) throws Exception {
         long seed = System.nanoTime();
         Random random = new Random(seed);
         try (Harness harness = new Harness(handler(format))) {

@@ -206,7 +206,7 @@ class FunctionLoaderTest {
     }
 
     @Test
-    void should_give_streams_the_octets() {
+    void should_give_streams_the_bytes() {
         assertThat(call(FunctionLoader.load(Streams.class, null), "{ no JSON")).isEqualTo("{ no JSON");
     }
 

@@ -29,8 +29,8 @@ class InvocationTest {
             calls.add("stream");
             return new Stream() {
                 @Override
-                public boolean onOctets(ByteBuf octets) {
-                    octets.release();
+                public boolean onBytes(ByteBuf bytes) {
+                    bytes.release();
                     return true;
                 }
 

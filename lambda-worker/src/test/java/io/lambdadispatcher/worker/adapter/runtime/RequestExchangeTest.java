@@ -164,10 +164,10 @@ class RequestExchangeTest {
                 seen.add("broken");
             }
         });
-        upload.onOctets(Unpooled.wrappedBuffer(new byte[4]));
+        upload.onBytes(Unpooled.wrappedBuffer(new byte[4]));
         assertThat(budget.takenBytes()).isEqualTo(10);
-        upload.onOctets(Unpooled.wrappedBuffer(new byte[1]));
-        upload.onOctets(Unpooled.wrappedBuffer(new byte[1]));
+        upload.onBytes(Unpooled.wrappedBuffer(new byte[1]));
+        upload.onBytes(Unpooled.wrappedBuffer(new byte[1]));
         upload.onEnd(EmptyHttpHeaders.INSTANCE);
         assertThat(seen).containsExactly("too large");
         assertThat(budget.takenBytes()).isEqualTo(6);

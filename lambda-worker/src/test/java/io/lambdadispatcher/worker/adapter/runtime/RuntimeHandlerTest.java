@@ -435,7 +435,7 @@ class RuntimeHandlerTest {
                 CompletableFuture<HttpResponse<String>> next = runtime.next();
                 ScriptedStream stream = runtime.stream();
                 // What the response holds for the client is at its bound somewhere in here, sometimes with the last
-                // octets.
+                // bytes.
                 for (int bytes = 250_000; bytes < 410_000; bytes += 8_192) {
                     stream.request(get("/"), 0, true);
                     String id = ScriptedRuntime.id(next.get());
@@ -482,7 +482,7 @@ class RuntimeHandlerTest {
     }
 
     @Test
-    void should_let_one_wait_of_any_size_and_more_up_to_a_sum_of_octets() throws Exception {
+    void should_let_one_wait_of_any_size_and_more_up_to_a_sum_of_bytes() throws Exception {
         try (ScriptedRuntime runtime =
                 new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_QUEUE_BYTES", "1"))) {
             CompletableFuture<HttpResponse<String>> next = runtime.next();
@@ -684,7 +684,7 @@ class RuntimeHandlerTest {
             CompletableFuture<HttpResponse<String>> next = runtime.next();
             ScriptedStream stream = runtime.stream();
             String before = runtime.authority();
-            // The one in its place writes it anew.
+            // The one in its place writes it again.
             Files.delete(directory.resolve("child"));
             stream.request(get("/"), 50, true);
             next.get();
@@ -715,7 +715,7 @@ class RuntimeHandlerTest {
     }
 
     @Test
-    void should_take_the_head_of_a_streamed_answer_octet_by_octet() throws Exception {
+    void should_take_the_head_of_a_streamed_answer_byte_by_byte() throws Exception {
         try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
             CompletableFuture<HttpResponse<String>> next = runtime.next();
             ScriptedStream stream = runtime.stream();

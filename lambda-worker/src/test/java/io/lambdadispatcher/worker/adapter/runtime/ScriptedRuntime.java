@@ -88,7 +88,7 @@ final class ScriptedRuntime implements AutoCloseable {
         }
     }
 
-    /** Kills the child; the next one writes its line anew. */
+    /** Kills the child; the next one writes its line again. */
     void crash() throws Exception {
         long pid = pid();
         Files.delete(file);

@@ -171,7 +171,7 @@ class H2cRelayTest {
         }
     }
 
-    /** Else it would open one after the other for ever. */
+    /** Else it would open one after the other forever. */
     @Test
     void should_answer_502_where_the_app_allows_no_stream() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings().maxConcurrentStreams(0), H2cRelayTest::echo);

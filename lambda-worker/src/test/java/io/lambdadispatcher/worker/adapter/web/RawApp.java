@@ -17,7 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An application that is written in octets: each connection is served by a script on a thread of its own. */
+/** An application that is written in bytes: each connection is served by a script on a thread of its own. */
 final class RawApp implements AutoCloseable {
     /** Serves one connection. */
     interface Script {
@@ -42,11 +42,11 @@ final class RawApp implements AutoCloseable {
         String readHead() throws IOException {
             ByteArrayOutputStream head = new ByteArrayOutputStream();
             while (!head.toString(StandardCharsets.ISO_8859_1).endsWith("\r\n\r\n")) {
-                int octet = in.read();
-                if (octet < 0) {
+                int value = in.read();
+                if (value < 0) {
                     return "";
                 }
-                head.write(octet);
+                head.write(value);
             }
             return head.toString(StandardCharsets.ISO_8859_1);
         }
@@ -54,7 +54,7 @@ final class RawApp implements AutoCloseable {
         String read(int bytes) throws IOException {
             byte[] octets = in.readNBytes(bytes);
             if (octets.length < bytes) {
-                throw new EOFException("got " + octets.length + " octets, expected " + bytes);
+                throw new EOFException("got " + octets.length + " bytes, expected " + bytes);
             }
             return new String(octets, StandardCharsets.ISO_8859_1);
         }

@@ -60,7 +60,7 @@ class WebHttpRulesTest {
     private volatile @Nullable Answer interim;
     private volatile Answer answer = Answer.OK;
 
-    // Started once for many cases: anew after a case that has broken the worker stream, or for the other kind.
+    // Started once for many cases: again after a case that has broken the worker stream, or for the other kind.
     private AutoCloseable app = () -> {};
     private @Nullable Harness harness;
     private @Nullable App open;

@@ -54,7 +54,7 @@ class WebSocketTunnelTest {
                             + "Sec-WebSocket-Protocol: chat\r\nSec-WebSocket-Accept: " + accept(head)
                             + "\r\n\r\nfirst");
                     it[0].heard.add(connection.read(4));
-                    connection.write("HTTP/1.1 200 are octets");
+                    connection.write("HTTP/1.1 200 are bytes");
                 });
                 Harness harness = new Harness(new WebHandler(app.config())::handle)) {
             it[0] = app;
@@ -69,7 +69,7 @@ class WebSocketTunnelTest {
             assertThat(app.takeHeard()).isEqualTo("ping");
             Gathered answer = stream.gather();
             assertThat(answer.status()).isEqualTo("200");
-            assertThat(answer.text()).isEqualTo("firstHTTP/1.1 200 are octets");
+            assertThat(answer.text()).isEqualTo("firstHTTP/1.1 200 are bytes");
             Http2Headers fields = answer.head().headers();
             assertThat(fields.get("sec-websocket-protocol")).hasToString("chat");
             assertThat(fields.contains("sec-websocket-accept")).isFalse();

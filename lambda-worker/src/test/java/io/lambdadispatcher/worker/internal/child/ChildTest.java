@@ -134,8 +134,8 @@ class ChildTest {
 
     @Test
     void should_cut_an_endless_line() throws Exception {
-        byte[] octets = ("x".repeat(OutputLog.MOST_LINE_CHARS) + "yy\r\n").getBytes(StandardCharsets.UTF_8);
-        new OutputLog("kid", new ByteArrayInputStream(octets)).run();
+        byte[] bytes = ("x".repeat(OutputLog.MOST_LINE_CHARS) + "yy\r\n").getBytes(StandardCharsets.UTF_8);
+        new OutputLog("kid", new ByteArrayInputStream(bytes)).run();
         assertThat(take(lines)).hasSize("INFO kid: ".length() + OutputLog.MOST_LINE_CHARS);
         assertThat(take(lines)).isEqualTo("INFO kid: yy");
         assertThat(lines).isEmpty();

@@ -230,7 +230,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    /** Bad octets: an answer if none is under way, and the end of the connection, for nobody knows where the next request begins. */
+    /** Bad bytes: an answer if none is under way, and the end of the connection, for nobody knows where the next request begins. */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
         String detail = "malformed request: " + cause.getMessage();
@@ -509,7 +509,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         return Objects.requireNonNull(ctx, "handler is in no pipeline");
     }
 
-    /** Leaves the connection to the tunnel, with the octets that came behind its request. */
+    /** Leaves the connection to the tunnel, with the bytes that came behind its request. */
     void become(Http1Tunnel tunnel, HttpResponse switching) {
         ChannelHandlerContext c = ctx();
         ChannelPipeline pipeline = c.pipeline();

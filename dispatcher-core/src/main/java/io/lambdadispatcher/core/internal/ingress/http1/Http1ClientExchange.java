@@ -190,7 +190,7 @@ final class Http1ClientExchange implements ResponseSink {
         }
         if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
                 && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
-            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of 8 octets that nobody
+            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of 8 bytes that nobody
             // announces.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
@@ -401,7 +401,7 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
-    /** The connection is no longer this exchange's. @return where the client's octets go; {@code null} if there is no client any more */
+    /** The connection is no longer this exchange's. @return where the client's bytes go; {@code null} if there is no client any more */
     @Nullable
     RequestSink openTunnel() {
         if (state != State.REQUESTED) {
@@ -502,7 +502,7 @@ final class Http1ClientExchange implements ResponseSink {
         connection.onExchangeEnded(this);
     }
 
-    /** The socket has the octets, or will never have them. */
+    /** The socket has the bytes, or will never have them. */
     void onWritten(int bytes) {
         taken += bytes;
         if (request != null && bytes > 0) {

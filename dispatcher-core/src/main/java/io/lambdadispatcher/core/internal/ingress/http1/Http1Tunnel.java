@@ -268,7 +268,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         }
     }
 
-    /** The socket has the octets, or will never have them. */
+    /** The socket has the bytes, or will never have them. */
     private void onWritten(int bytes) {
         taken += bytes;
         if (request != null && bytes > 0) {

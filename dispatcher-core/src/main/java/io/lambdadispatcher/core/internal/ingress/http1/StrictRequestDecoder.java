@@ -57,7 +57,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         maxHeadLines = 2 * limits.maxHeadFields();
     }
 
-    /** Octets of a head have come, the rest has not. */
+    /** Bytes of a head have come, the rest has not. */
     boolean isInsideHead() {
         return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
     }
@@ -67,7 +67,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         return headOpen && !broken ? headBytes + actualReadableBytes() : 0;
     }
 
-    /** Octets have come behind a WebSocket handshake. */
+    /** Bytes have come behind a WebSocket handshake. */
     boolean isHolding() {
         return held && actualReadableBytes() > 0;
     }

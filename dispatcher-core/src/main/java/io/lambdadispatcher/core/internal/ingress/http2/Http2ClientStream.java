@@ -171,7 +171,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
     }
 
-    /** @return octets for the window to get back at once */
+    /** @return bytes for the window to get back at once */
     int onRequestData(ByteBuf data, boolean end) {
         RequestSink to = request;
         if (to == null || state == State.RESPONDED && !tunnel || state == State.CLOSED) {

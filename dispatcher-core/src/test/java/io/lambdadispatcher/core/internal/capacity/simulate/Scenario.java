@@ -70,7 +70,7 @@ enum Scenario {
                     .with(PENDING_LIMIT, 200_000)),
 
     FAILING(
-            "the function fails for ever while 1,000 requests wait",
+            "the function fails forever while 1,000 requests wait",
             "",
             Shape.CLOSED,
             of -> of.with(DURATION_SECONDS, 900).with(IN_FLIGHT, 1000).with(FAILURE_PROBABILITY, 1)),

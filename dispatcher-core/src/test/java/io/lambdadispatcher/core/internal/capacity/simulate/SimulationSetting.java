@@ -39,7 +39,7 @@ enum SimulationSetting {
     LAUNCH_MILLIS(50, "until an invoke has reached its environment, or has been refused"),
     COLD_START_SECONDS(2.5, "median from there to dialling in"),
     COLD_START_SIGMA(0.15, "of its logarithm"),
-    DEADLINE_SECONDS(900, "time-out of the function"),
+    DEADLINE_SECONDS(900, "timeout of the function"),
     FAILURE_PROBABILITY(0, "that a start fails"),
     FAILURE_SECONDS(1, "how long it takes to"),
     ACCOUNT_LIMIT(0, "concurrent executions; 0 = no limit"),

@@ -6,7 +6,7 @@ import org.HdrHistogram.Histogram;
 final class SimulationTally {
     private static final long HIGHEST_NANOS = 3_600_000_000_000L;
 
-    /** From arrival to the last octet, of those answered. */
+    /** From arrival to the last byte, of those answered. */
     final Histogram latency = new Histogram(HIGHEST_NANOS, 3);
     /** From arrival until somebody served it, of those served. */
     final Histogram wait = new Histogram(HIGHEST_NANOS, 3);

@@ -307,7 +307,7 @@ class Http1ClientConnectionTest {
         }
     }
 
-    /** To close over octets that nobody reads resets the connection, and the client may lose what it has not read yet. */
+    /** To close over bytes that nobody reads resets the connection, and the client may lose what it has not read yet. */
     @Test
     void should_read_what_a_client_goes_on_to_send_after_the_last_response() {
         read(REFUSED);
@@ -382,7 +382,7 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isFalse();
     }
 
-    /** The decoder gives it a body of 8 octets. */
+    /** The decoder gives it a body of 8 bytes. */
     @Test
     void should_refuse_a_websocket_handshake_of_a_draft() {
         read("GET / HTTP/1.1\r\nhost: a\r\nsec-websocket-key1: 1\r\nsec-websocket-key2: 2\r\n\r\n");

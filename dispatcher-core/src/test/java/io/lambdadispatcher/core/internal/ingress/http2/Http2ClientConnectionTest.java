@@ -72,7 +72,7 @@ class Http2ClientConnectionTest {
     private int cancelled;
     private boolean taking = true;
 
-    /** Takes all it is given, or octet by octet. */
+    /** Takes all it is given, or byte by byte. */
     private static final class SlowSocket extends EmbeddedChannel {
         private boolean slow;
         private int room;
