@@ -14,10 +14,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What docs/reference/adapters.md and docs/reference/http.md claim, each cell by the name of a test, has that test. */
+/** The pages for contributors that say which test proves what name tests that exist. */
 class AdaptersDocTest {
     private static final Path ROOT = Path.of("..");
-    /** {@code ClassTest}, {@code ClassIT$Nested.method_without_should}, the latter cut off by an ellipsis or not. */
+    /** {@code ClassTest} or {@code ClassIT$Nested.method_without_should}. An ellipsis may end the method. */
     private static final Pattern NAMED =
             Pattern.compile("`([A-Z][a-zA-Z0-9]*(?:Test|IT))(?:\\$\\w+)?(?:\\.(?:should_)?([a-zA-Z_0-9]+)(…)?)?`");
 
@@ -26,8 +26,9 @@ class AdaptersDocTest {
         Map<String, String> sources = sources();
         TreeSet<String> missing = new TreeSet<>();
         int named = 0;
-        for (String doc : new String[] {"reference/adapters.md", "reference/http.md"}) {
-            Matcher names = NAMED.matcher(Files.readString(ROOT.resolve("docs").resolve(doc)));
+        for (String doc : new String[] {"adapter-tests.md", "conformance-tests.md"}) {
+            Matcher names = NAMED.matcher(
+                    Files.readString(ROOT.resolve("docs/contributing").resolve(doc)));
             for (; names.find(); named++) {
                 if (!isThere(sources.get(names.group(1)), names.group(2), names.group(3) != null)) {
                     missing.add(doc + ": " + names.group());
