@@ -1,4 +1,4 @@
-// WebSockets in Node alone, on the port that PORT names, by an application that has read docs/reference/adapters.md: told that the worker must go, it closes them.
+// WebSockets in Node alone, on the port that PORT names, by an application that has read docs/guides/run-a-web-application.md: told that the worker must go, it closes them.
 const { createHash } = require('crypto')
 const open = new Set()
 
