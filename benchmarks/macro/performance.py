@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+import charts  # noqa: E402
 import plots  # noqa: E402
 import processes  # noqa: E402
 import proxies  # noqa: E402
@@ -32,6 +33,7 @@ from processes import ROOT, Failure  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = ROOT / "docs/performance"
+IMAGES = ROOT / "docs/images"
 DRIVERS = ("proxies", "sweeps", "scenarios", "soak")
 TOOLS = {
     "proxies": ("h2load", "taskset"),
@@ -379,6 +381,18 @@ def write(directory, target):
     return target.read_text()
 
 
+def write_documents():
+    """The page, and the charts that other documents show."""
+    write(RESULTS, RESULTS / "results.md")
+    IMAGES.mkdir(exist_ok=True)
+    for name, drawing in drawings(Results(RESULTS)).items():
+        (IMAGES / name).write_text(drawing)
+
+
+def drawings(results):
+    return {"speed.svg": charts.speed(results.proxies()), "cost.svg": charts.cost()}
+
+
 # Runs
 
 
@@ -401,7 +415,7 @@ def everything(options):
     if options.soak:
         # A soak that fails is a result, too.
         run("soak", RESULTS, ["--minutes", str(options.soak), *jdk], required=False)
-    write(RESULTS, ROOT / "docs/performance/results.md")
+    write_documents()
 
 
 def smoke(only):
@@ -435,7 +449,7 @@ def main():
         if options.smoke:
             smoke(options.only)
         elif options.from_results:
-            write(RESULTS, ROOT / "docs/performance/results.md")
+            write_documents()
         else:
             everything(options)
     except Failure as failure:

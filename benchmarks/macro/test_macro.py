@@ -6,9 +6,11 @@ import shutil
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import charts  # noqa: E402
 import contenders  # noqa: E402
 import load  # noqa: E402
 import machine  # noqa: E402
@@ -262,6 +264,10 @@ class StoredResultsTest(unittest.TestCase):
         written = performance.page(performance.Results(performance.RESULTS), drawn)
         self.assertMultiLineEqual((performance.ROOT / "docs/performance/results.md").read_text(), written)
 
+    def test_charts_show_what_the_stored_results_say(self):
+        for name, drawing in performance.drawings(performance.Results(performance.RESULTS)).items():
+            self.assertMultiLineEqual((performance.IMAGES / name).read_text(), drawing)
+
     @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
     def test_every_plot_of_the_page_can_be_drawn_from_the_stored_results(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -269,6 +275,28 @@ class StoredResultsTest(unittest.TestCase):
                 shutil.copy(file, directory)
             drawn = performance.draw_all(performance.Results(directory))
         self.assertEqual(drawn, {file.stem for file in performance.RESULTS.glob("*.png")})
+
+
+class ChartsTest(unittest.TestCase):
+    def texts(self, drawing):
+        return [element.text for element in xml.etree.ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
+
+    def test_bars_have_their_numbers_and_the_longest_is_the_largest(self):
+        drawing = charts.speed([proxy_row("dispatcher", 4.45), proxy_row("nginx", 29.2), proxy_row("direct", 1), proxy_row("nginx", 430, "image")])
+        texts = self.texts(drawing)
+        self.assertEqual([name in texts for name in ("4.45", "29", "430", "nghttpx")], [True, True, True, False])
+        self.assertEqual(drawing.count(f'width="{charts.BARS_WIDTH:.1f}"'), 2)
+        self.assertIn(f'width="{charts.BARS_WIDTH * 4.45 / 29.2:.1f}"', drawing)
+
+    def test_costs_are_those_of_the_model(self):
+        texts = self.texts(charts.cost())
+        self.assertEqual([text for text in texts if text.endswith("at 1,000 requests/s")],
+                         ["$4,906 at 1,000 requests/s", "$883 at 1,000 requests/s", "$324 at 1,000 requests/s"])
+        self.assertIn("from 27 requests/s on", " ".join(texts))
+
+    def test_axis_is_logarithmic(self):
+        self.assertAlmostEqual(charts.across(10, (1, 1000), 0, 300), 100)
+        self.assertAlmostEqual(charts.across(1000, (1, 1000), 50, 0), 0)
 
 
 class PlotsTest(unittest.TestCase):

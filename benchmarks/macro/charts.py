@@ -1,0 +1,163 @@
+"""Draws the two charts that documents show first, as SVG for light and dark mode. `performance.py` writes them.
+
+`speed` shows the CPU time of each proxy per request, from the results of `proxies.py`. `cost` shows dollars a month against requests per second,
+from the arithmetic of `costs.py`. Standard library only.
+"""
+
+import math
+import textwrap
+from dataclasses import replace
+from html import escape
+
+import costs
+
+WIDTH, LINE_HEIGHT, LINE_CHARACTERS = 760, 17, 106
+STYLE = """<style>
+  text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
+  .title { font-size: 16px; font-weight: 600; }
+  .head, .strong { font-weight: 600; }
+  .small { font-size: 12px; fill: #57606a; }
+  .back { fill: #ffffff; }
+  .bar { fill: #afb8c1; }
+  .ours { fill: #0969da; }
+  .grid { stroke: #d8dee4; }
+  .line { fill: none; stroke-width: 2.5; }
+  .direct { stroke: #bc4c00; stroke-dasharray: 7 4; }
+  .dispatch { stroke: #0969da; }
+  .fargate { stroke: #6e7781; stroke-dasharray: 2 4; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; }
+    .small { fill: #9198a1; }
+    .back { fill: #0d1117; }
+    .bar { fill: #57606a; }
+    .ours { fill: #4493f8; }
+    .grid { stroke: #30363d; }
+    .direct { stroke: #f0883e; }
+    .dispatch { stroke: #4493f8; }
+    .fargate { stroke: #9198a1; }
+  }
+</style>"""
+
+
+def picture(height, title, description, shapes):
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" aria-labelledby="t d">',
+        f'<title id="t">{escape(title)}</title>', f'<desc id="d">{escape(description)}</desc>', STYLE,
+        f'<rect class="back" width="{WIDTH}" height="{height}" rx="8"/>', text(24, 32, title, "title"), *shapes, "</svg>"]
+    return "\n".join(lines) + "\n"
+
+
+def text(x, y, content, kind="", anchor="start"):
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(content)}</text>'
+
+
+def paragraph(y, content):
+    return [text(24, y + LINE_HEIGHT * number, line, "small") for number, line in enumerate(wrapped(content))]
+
+
+def paragraph_height(content):
+    return LINE_HEIGHT * len(wrapped(content)) + 5
+
+
+def wrapped(content):
+    return textwrap.wrap(content, LINE_CHARACTERS)
+
+
+# Speed
+
+BESIDE = {"dispatcher": "Lambda Dispatcher", "nghttpx": "nghttpx", "haproxy-h2": "HAProxy, HTTP/2 backend", "haproxy-h1": "HAProxy, HTTP/1.1 backend",
+          "nginx": "nginx"}
+HEADS = {"ping": "Small request: 4-byte response", "image": "Download: 168 KB response", "echo": "Upload and download: 168 KB each way"}
+SPEED_CAPTION = (
+    "Median CPU time of the proxy. Load generator and backend are not included. HTTP/2 without TLS, 100 requests in flight, "
+    "one thread on a core of its own. Each group is one run. Shorter is better.")
+BAR, BARS_LEFT, BARS_WIDTH = 22, 220, 420
+
+
+def speed(rows):
+    """@param rows results of proxies.py; each scenario has a scale of its own"""
+    shapes, y = [], 66
+    for scenario, head in HEADS.items():
+        found = {row["contender"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
+        shapes.append(text(24, y, head, "head"))
+        shapes += bars(y + 10, {name: found[name] for name in BESIDE if name in found})
+        y += 10 + BAR * len(found.keys() & BESIDE.keys()) + 28
+    shapes += paragraph(y, SPEED_CAPTION)
+    return picture(y + paragraph_height(SPEED_CAPTION), "CPU time per request, microseconds", "Bars: " + "; ".join(HEADS.values()), shapes)
+
+
+def bars(y, micros):
+    shapes, longest = [], max(micros.values(), default=1)
+    for name, value in micros.items():
+        width = BARS_WIDTH * value / longest
+        strong = "strong" if name == "dispatcher" else ""
+        shapes.append(text(BARS_LEFT - 10, y + 15, BESIDE[name], strong, "end"))
+        shapes.append(f'<rect class="{"ours" if strong else "bar"}" x="{BARS_LEFT}" y="{y + 3}" width="{width:.1f}" height="{BAR - 6}" rx="2"/>')
+        shapes.append(text(BARS_LEFT + width + 8, y + 15, micros_text(value), strong))
+        y += BAR
+    return shapes
+
+
+def micros_text(value):
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+# Cost
+
+LEFT, RIGHT, TOP, BOTTOM = 70, 550, 56, 356
+RATES, DOLLARS = (1, 1000), (1, 10_000)
+POINTS = 160
+
+
+def cost():
+    """Of the handler that mostly waits, with the assumptions of the first rows of the table of costs.py."""
+    prices, deployment, work = costs.Prices(), costs.Deployment(), costs.IO
+    ways = {
+        "direct": ("Plain Lambda", lambda at: costs.direct(at, prices)),
+        "dispatch": ("Dispatcher and workers", lambda at: costs.dispatch(at, deployment, prices)),
+        "fargate": ("Fargate without Lambda", lambda at: costs.tasks(at, deployment, prices)),
+    }
+    shapes = grid()
+    for kind, (name, dollars) in ways.items():
+        last = dollars(replace(work, rate=RATES[1]))
+        shapes.append(line(kind, [(rate, dollars(replace(work, rate=rate))) for rate in rates()]))
+        shapes.append(text(RIGHT + 8, across(last, DOLLARS, BOTTOM, TOP) - 2, name, "strong"))
+        shapes.append(text(RIGHT + 8, across(last, DOLLARS, BOTTOM, TOP) + 14, f"${last:,.0f} at {RATES[1]:,} requests/s", "small"))
+    y, said = BOTTOM + 62, caption(work, deployment, costs.break_even(work, deployment, prices))
+    shapes += paragraph(y, said)
+    return picture(y + paragraph_height(said), "Cost per month, US dollars", f"Lines: {', '.join(name for name, _ in ways.values())}", shapes)
+
+
+def caption(work, deployment, at):
+    return (
+        f"Calculated by benchmarks/macro/costs.py, not measured on AWS. Steady traffic, list prices of us-east-1. A request takes {work.service_ms:g} ms, "
+        f"{work.cpu_ms:g} ms of it CPU time, with {work.memory} MB of memory. {deployment.dispatchers} dispatchers of {deployment.task_vcpus:g} vCPU "
+        f"and {deployment.task_gb:g} GB on Fargate are included. Load balancer, data transfer and logs are not included. The dispatcher costs less than "
+        f"plain Lambda from {at:.0f} requests/s on. Fargate without Lambda runs at least {costs.FEWEST_TASKS} tasks.")
+
+
+def rates():
+    low, high = RATES
+    return [low * (high / low) ** (step / POINTS) for step in range(POINTS + 1)]
+
+
+def across(value, bounds, start, end):
+    """The place of a value on a logarithmic axis."""
+    low, high = bounds
+    return start + (end - start) * math.log(value / low) / math.log(high / low)
+
+
+def line(kind, points):
+    places = (f"{across(rate, RATES, LEFT, RIGHT):.1f},{across(dollars, DOLLARS, BOTTOM, TOP):.1f}" for rate, dollars in points)
+    return f'<polyline class="line {kind}" points="{" ".join(places)}"/>'
+
+
+def grid():
+    shapes = []
+    for rate in (1, 10, 100, 1000):
+        x = across(rate, RATES, LEFT, RIGHT)
+        shapes += [f'<path class="grid" d="M{x:.1f} {TOP} V{BOTTOM}"/>', text(x, BOTTOM + 18, f"{rate:,}", "small", "middle")]
+    for dollars in (1, 10, 100, 1000, 10_000):
+        y = across(dollars, DOLLARS, BOTTOM, TOP)
+        shapes += [f'<path class="grid" d="M{LEFT} {y:.1f} H{RIGHT}"/>', text(LEFT - 8, y + 4, f"${dollars:,}", "small", "end")]
+    return [*shapes, text((LEFT + RIGHT) / 2, BOTTOM + 38, "requests per second, both axes logarithmic", "small", "middle")]
