@@ -101,7 +101,7 @@ def slow(options):
         for _ in range(options.seconds):
             reader.recv(1024)
             time.sleep(1)
-    print(f"accepted, kernel buffers included: {of_reader[0]} bytes for the slow reader, {of_silent[0]} for the silent handler")
+    print(f"accepted, kernel buffers included: {of_reader[0]} bytes for the slow reader, {of_silent[0]} bytes for the silent handler")
     reader.close()
     silent.close()
     return 0

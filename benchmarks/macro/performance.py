@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Runs all drivers and writes docs/performance/results.md, with its plots, from what they found.
+"""Runs all drivers, and writes docs/performance/results.md, its plots and the charts in docs/images from their results.
 
-    benchmarks/macro/performance.py                    everything but the soak, about three quarters of an hour
-    benchmarks/macro/performance.py --soak 60          and an hour's soak
-    benchmarks/macro/performance.py --from-results     only writes, from docs/performance/*.json
-    benchmarks/macro/performance.py --smoke            that all of it works, in a temporary directory; its figures mean nothing
+    benchmarks/macro/performance.py                    runs everything except the soak, in about 45 minutes
+    benchmarks/macro/performance.py --soak 60          also runs a soak of one hour
+    benchmarks/macro/performance.py --from-results     runs nothing, and writes from docs/performance/*.json
+    benchmarks/macro/performance.py --smoke            checks in a temporary directory that everything works; its figures mean nothing
 
-What a table shows comes from one run. Where there are several reports of a driver, the newest that has a table's rows is taken; the table of targets
-shows all runs of that one's commit. JMH's results
-(docs/performance/jmh-*.json) are shown where there are any; this command does not run JMH.
+Each table comes from one run. If a driver has several reports, the newest report with rows for the table is used. The table of targets
+shows all runs of the commit of that report. The page includes the results of JMH (docs/performance/jmh-*.json), but this command does not run JMH.
 """
 
 import argparse
@@ -144,8 +143,8 @@ TARGETS = [
     ("CPU per image ÷ HAProxy h2→h1 (goal)", 1.0, "", cpu_ratio("image", "haproxy-h1")),
     ("CPU per echo of the image ÷ nghttpx", 1.0, "", cpu_ratio("echo", "nghttpx")),
     ("CPU per echo of the image ÷ HAProxy h2→h1 (goal)", 1.0, "", cpu_ratio("echo", "haproxy-h1")),
-    ("latency added to `/ping` at half of the peak, p50", 1.0, "ms", added_latency("p50")),
-    ("latency added to `/ping` at half of the peak, p99", 2.0, "ms", added_latency("p99")),
+    ("latency added to `/ping` at half of the peak rate, p50", 1.0, "ms", added_latency("p50")),
+    ("latency added to `/ping` at half of the peak rate, p99", 2.0, "ms", added_latency("p99")),
     ("bytes allocated in the dispatcher per `/ping`", 1024, "B", allocated),
     ("bytes allocated in the dispatcher per `/ping` (goal)", 200, "B", allocated),
     ("CPU per `/ping`, two event loops ÷ one, on two cores", 1.15, "", two_loops("ping", "all cores")),
@@ -154,7 +153,7 @@ TARGETS = [
 
 
 def targets_table(results):
-    lines = ["| target | at most | measured, each run | met |", "| --- | --- | --- | --- |"]
+    lines = ["| target | at most | measured in each run | met |", "| --- | --- | --- | --- |"]
     for title, limit, unit, measured in TARGETS:
         values = measured(results)
         shown = ", ".join(with_unit(value, unit) for value in values) or "–"
@@ -181,10 +180,10 @@ def with_unit(value, unit):
 
 def page(results, drawn):
     parts = [
-        "# Performance",
-        "Written by `benchmarks/macro/performance.py` from the JSON files in [performance](.); "
-        "[benchmarks/README.md](../../benchmarks/README.md) says how each is measured and how to repeat it. Times are those of one machine that others may "
-        "have used at the same moment: compare within a table, and ratios rather than times.",
+        "# Performance results",
+        "This page lists all stored results for readers who check a figure. [Performance](README.md) has a summary, and "
+        "[benchmarks/README.md](../../benchmarks/README.md) says how each figure is measured.",
+        INTRODUCTION,
         "## Targets",
         targets_table(results),
     ]
@@ -194,16 +193,24 @@ def page(results, drawn):
     return "\n\n".join(parts) + "\n"
 
 
-CAVEATS = """## What to keep in mind
+INTRODUCTION = """- `benchmarks/macro/performance.py` writes this page from the JSON files beside it. Do not edit it by hand.
+- Compare only rows of one table, and prefer ratios to times. Other programs may have used the machine during a run.
+- [Caveats](#caveats) at the end say what the figures leave out, and [Runs](#runs) names the command of each result.
 
-- Two cores or few more: one for what is measured, the other for load and backend. Where a contender uses less than its core, its requests/s are
-  those of load and backend.
-- The backend of the C proxies and of the gateways is a small Netty server; the dispatcher's is a worker, which does more for each request. Neither is in the
-  CPU time; both are in latency and requests/s.
-- Proxies run with their defaults but for what `benchmarks/macro/contenders.py` shows: one thread, and nginx with its buffering off, for all others pass
-  bodies on as they come.
-- Latency at a constant rate counts from when a request should have started. Percentiles above p99 rest on few requests in a run of seconds.
-- CPU time of JVMs holds JIT and GC."""
+In all tables, **RSS** is the resident memory of the processes, **allocated/request** counts the bytes that the JVM allocates for one request, and
+**errors** counts failed requests. **÷ X** is the ratio to X, so a value below 1 means less than X."""
+
+CAVEATS = """## Caveats
+
+- The machine has two cores. What is measured has one core, and load generator and backend share the other. If a proxy uses less than its whole core,
+  its requests/s are limited by load generator and backend.
+- The backend of nghttpx, HAProxy, nginx and the gateways is a small Netty server. The backend of the dispatcher is a worker, which does more for each
+  request. The CPU time includes neither. Latency and requests/s include both.
+- Proxies run with their default settings, except for those in `benchmarks/macro/contenders.py`: all have one thread, and nginx has its buffering off,
+  because all others pass on bodies as they arrive.
+- Latency at a constant rate counts from the time at which a request should have started. Percentiles above p99 rest on few requests, because a run
+  takes only seconds.
+- The CPU time of JVMs includes JIT compilation and garbage collection."""
 
 
 def plot(results, drawn, kind, report, title):
@@ -216,7 +223,7 @@ def plot(results, drawn, kind, report, title):
 def from_line(report):
     meta = report["meta"]
     dirty = " with changes" if meta["dirty"] else ""
-    return f"Commit {meta['commit'][:12]}{dirty}, taken {meta['taken'][:16].replace('T', ' ')} UTC."
+    return f"Measured at commit {meta['commit'][:12]}{dirty} on {meta['taken'][:16].replace('T', ' ')} UTC."
 
 
 def proxies_section(results, drawn):
@@ -231,21 +238,25 @@ def proxies_section(results, drawn):
     if not parts:
         return []
     report, _ = results.newest("proxies")
-    shown = plot(results, drawn, "proxies", report, "CPU time per request") + plot(results, drawn, "latency", report, "latency at one rate for all")
-    text = ("`h2load -c 10 -m 10`, HTTP/2 without TLS, each proxy with one thread on a core of its own. `echo` posts the image and gets it back. "
-            "Ratios are of the medians and, in parentheses, of the lowest of all rounds.")
+    shown = plot(results, drawn, "proxies", report, "CPU time per request") + plot(results, drawn, "latency", report, "Latency at the same rate for all proxies")
+    text = ("The load is `h2load -c 10 -m 10`: HTTP/2 without TLS, 100 requests in flight. Each proxy has one thread on a core of its own. `ping` gets 4 bytes, "
+            "`image` gets 168,161 bytes, and `echo` posts the image and gets it back. CPU times are medians of all rounds. A ratio compares the medians, and "
+            "the ratio in parentheses compares the lowest rounds.")
     return ["## Beside other proxies", text, *shown, *parts]
 
 
 SWEEPS = {
-    "size": "Body size: echoes, ten at once",
-    "concurrency": "Requests at once: `/ping`, one worker of 1,000 streams",
-    "streams": "Streams of one worker: `/ping`, a hundred at once",
-    "workers": "Workers of a hundred streams, in one process: `/ping`, a hundred at once",
-    "loops": "Event loops, on one core and on all, where load and worker run, too",
-    "tls": "TLS and plain",
-    "jvm": "JDKs, collectors, Netty's allocators",
+    "size": "Body size: echo, 10 requests in flight",
+    "concurrency": "Requests in flight: `/ping`, one worker with 1,000 streams",
+    "streams": "Streams of one worker: `/ping`, 100 requests in flight",
+    "workers": "Workers with 100 streams each, in one process: `/ping`, 100 requests in flight",
+    "loops": "Event loops, on one core and on all cores, which load generator and worker share",
+    "tls": "TLS",
+    "jvm": "JDKs, garbage collectors and Netty's allocators",
 }
+
+
+SWEEPS_TEXT = "A sweep changes one parameter. The dispatcher has one event loop on one core. The ratio of CPU time is to the first row with the same request."
 
 
 def sweeps_section(results, drawn):
@@ -255,7 +266,13 @@ def sweeps_section(results, drawn):
         if report is None:
             continue
         parts += [f"### {title}", from_line(report), *plot(results, drawn, name, report, title), sweeps.table(name, rows)]
-    return ["## As one thing changes", "The dispatcher with one event loop on one core. CPU time as a ratio to the first row of the same request.", *parts] if parts else []
+    return ["## Sweeps", SWEEPS_TEXT, *parts] if parts else []
+
+
+SCENARIOS_TEXT = (
+    "These are the scenarios that a comparable hosted dispatcher publishes. **dispatch** uses workers, and **direct** uses one Lambda invocation for each "
+    "request. Both run in one run against a stand-in for Lambda on the same machine, not on AWS. **c, n** are requests in flight and in total, **rps** is "
+    "requests per second, and **CPU-s per 1,000** is the CPU time in seconds for 1,000 requests: dispatcher + functions.")
 
 
 def scenarios_section(results, drawn):
@@ -268,7 +285,7 @@ def scenarios_section(results, drawn):
     with contextlib.redirect_stdout(printed):
         scenarios.print_table(report)
     # The first line says what `from_line` says.
-    return ["## Published scenarios, dispatch and direct side by side", from_line(report), printed.getvalue().partition("\n")[2].strip()]
+    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), printed.getvalue().partition("\n")[2].strip()]
 
 
 def soak_section(results, drawn):
@@ -278,16 +295,16 @@ def soak_section(results, drawn):
     row = rows[0]
     total, latency = row["total"], row["total"]["latency_millis"]
     lines = [
-        "| minutes | share of peak | requests/s | answered | failed | p50, p99, p99.9, max ms | last third ÷ second third: RSS of dispatcher, of worker |",
+        "| minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         f"| {row['minutes']:g} | {row['offered_rate'] / row['peak_rate']:.0%} | {row['offered_rate']:,.0f} | {total['answered']:,} | {total['errors']} "
         f"| {latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f} "
         f"| {amount(row['growth']['dispatcher_mib'])}, {amount(row['growth']['worker_mib'])} |",
     ]
-    verdict = "; ".join(row["failures"]) if row["failures"] else "No request failed, and memory stayed."
+    verdict = "; ".join(row["failures"]) if row["failures"] else "No request failed, and memory did not grow."
     mix = ", ".join(f"{weight} {name}" for name, weight in row["mix"].items())
-    text = f"Of every {sum(row['mix'].values())} requests: {mix}. {verdict}"
-    return ["## Soak", from_line(report), text, *plot(results, drawn, "soak", report, "latency and memory over time"), "\n".join(lines)]
+    text = f"A soak offers a constant rate for a long time. Of every {sum(row['mix'].values())} requests: {mix}. {verdict}"
+    return ["## Soak", from_line(report), text, *plot(results, drawn, "soak", report, "Latency and memory over time"), "\n".join(lines)]
 
 
 def amount(value):
@@ -301,13 +318,15 @@ def jmh_section(results, drawn):
         others = [row for row in report["results"] if row not in exchanges]
         parts += [f"### {file.stem}", f"{from_line(report)} {report['meta'].get('jdk', '')}"]
         parts += [EXCHANGES, exchange_table(exchanges)] if exchanges else []
-        parts += ["Ratios are to the first row of the same benchmark class and parameters.", jmh_table(others)] if others else []
+        parts += [JMH_RATIOS, jmh_table(others)] if others else []
     return ["## JMH", *parts] if parts else []
 
 
+JMH_RATIOS = "Ratios are to the first row with the same benchmark class and parameters."
 EXCHANGES = (
-    "A body to the function and back, both ends of the way, without sockets: as a JSON event with base64, in the two shapes of AWS, and as frames on a worker "
-    "stream, which pass bytes on by reference. µs (bytes allocated); what is compared, and how far, is in benchmarks/README.md."
+    "A body goes to the function and back, without sockets. Both ends are measured. An event carries the body as JSON with base64, in one of the two formats "
+    "of AWS. A worker stream carries it in frames, which pass on bytes by reference. Cells show µs, and in parentheses the bytes allocated. "
+    "[JMH](../../benchmarks/README.md#jmh) says what is compared."
 )
 
 
@@ -318,7 +337,7 @@ def exchange_table(rows):
     for row in rows:
         column = row["params"].get("shape", "stream")
         by_size.setdefault(int(row["params"]["bodyBytes"]), {})[column] = row
-    lines = ["| bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| body bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream |", "| --- | --- | --- | --- | --- |"]
     for size, found in sorted(by_size.items()):
         cells = [exchange_cell(found.get(column)) for column in columns]
         paired = "ALB" in found and "stream" in found
@@ -343,13 +362,13 @@ def jmh_table(rows):
         ratio = f"{row['score'] / base['score']:.2f}" if base["score"] else "–"
         error = row.get("error")
         score = f"{row['score']:,.1f}" + (f" ± {error:,.1f}" if isinstance(error, (int, float)) and error == error else "")
-        bytes = row.get("allocated_bytes")
-        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {score} | {row['unit']} | {'–' if bytes is None else f'{bytes:,.0f}'} |")
+        allocated = row.get("allocated_bytes")
+        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {score} | {row['unit']} | {'–' if allocated is None else f'{allocated:,.0f}'} |")
     return "\n".join(lines)
 
 
 def runs_table(results):
-    lines = ["| results | taken, UTC | commit | JDK | flags | machine | command |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| results | measured, UTC | commit | JDK | flags | machine | command |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for file, report in sorted(results.reports, key=lambda pair: pair[0].name):
         meta = report["meta"]
         machine = f"{meta.get('cpu', '?')}, {meta.get('cores', '?')} cores, Linux {meta.get('kernel', '?')}"
@@ -429,21 +448,21 @@ def smoke(only):
             run(driver, directory, SMOKE[driver].split())
             ran.append(driver)
     text = write(directory, directory / "results.md")
-    headings = {"proxies": "## Beside", "sweeps": "## As one", "scenarios": "## Published", "soak": "## Soak"}
+    headings = {"proxies": "## Beside", "sweeps": "## Sweeps", "scenarios": "## Published", "soak": "## Soak"}
     lost = [driver for driver in ran if headings[driver] not in text]
     if lost:
-        raise Failure(f"the page says nothing of {', '.join(lost)}")
+        raise Failure(f"the page has no section for {', '.join(lost)}")
     shutil.rmtree(directory)
     progress(f"{', '.join(ran)} and the page work")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--from-results", action="store_true", help="run nothing")
-    parser.add_argument("--smoke", action="store_true", help="run everything there are tools for, for a moment")
-    parser.add_argument("--only", default=",".join(DRIVERS), help="some of %(default)s; the page shows all that there are results of")
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="soak for so long, too")
-    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
+    parser.add_argument("--from-results", action="store_true", help="runs nothing")
+    parser.add_argument("--smoke", action="store_true", help="runs each driver whose tools are installed, for a moment")
+    parser.add_argument("--only", default=",".join(DRIVERS), help="runs some of %(default)s; the page shows all stored results")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="also runs a soak for this time")
+    parser.add_argument("--jdk", metavar="PATH", help="uses this JDK instead of JAVA_HOME or the java in PATH")
     options = parser.parse_args()
     try:
         if options.smoke:

@@ -286,7 +286,7 @@ def print_report(report):
             print("\n" + latency_table(name, results, meta["contenders"]))
         for result in results:
             if "allocated_bytes" in result:
-                print(f"\n{meta['contenders'][result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated a request; "
+                print(f"\n{meta['contenders'][result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated per request; "
                       f"of the CPU time event loop {result['event_loop_micros']:.2f} µs, JIT {result['jit_micros']:.2f}, "
                       f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
 
@@ -334,7 +334,7 @@ def latency_table(name, results, notes):
         f"| {name}, constant rate | at | requests/s | added: p50, p99, p99.9 ms | p50, p99, p99.9 ms | rate kept |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for at, title in (("common", "one rate for all"), ("half", "half of its own peak")):
+    for at, title in (("common", "same rate for all"), ("half", "half of its own peak rate")):
         for result in results:
             found = result["latency"].get(at)
             if found:
