@@ -68,8 +68,8 @@ ROWS = [
     Row("echo", "POST `/echo`, 168,161 B", "/echo", "image", "warm", 100, 1000, "320 rps, 286 ms", "242 rps, 397 ms"),
     Row("echo-large", "POST `/echo`, 9,365,076 B", "/echo", "large", "warm", 10, 60, "6.2 rps, 1,532 ms", "impossible"),
     Row(
-        "time-outs", "200 rps, one handler time-out in 326", "/sometimes", None, "hanging", 20, 12_000,
-        "60,000 requests, 184 time-outs, 4 failures", "", f"time-out of 3 s; {COLD}", "constant",
+        "timeouts", "200 rps, one handler timeout in 326", "/sometimes", None, "hanging", 20, 12_000,
+        "60,000 requests, 184 timeouts, 4 failures", "", f"timeout of 3 s; {COLD}", "constant",
     ),
     Row("json", "inference, JSON, 12 B", "/inference/json", "features.json", "warm", 100, 1000, "404 rps", ""),
     Row("json-c200", "same", "/inference/json", "features.json", "many", 200, 5000, "476 rps", ""),
@@ -178,7 +178,7 @@ class Side:
         return self.dispatcher.cpu().seconds(), self.functions.cpu().seconds()
 
     def fetch(self, row, files, version="--http2"):
-        """@return status and octets of one answer"""
+        """@return status and bytes of one answer"""
         answer = self.run.directory / "answer"
         answer.unlink(missing_ok=True)
         command = [tool("curl"), "-sk", version, "-o", answer, "-w", "%{http_code}", "-H", f"x-function: {row.pool}"]
@@ -314,22 +314,22 @@ class Run:
 
     def make_bodies(self):
         image = Row("image", "", IMAGE, None, "warm", 1, 1, "", "")
-        status, octets = self.dispatch.fetch(image, {})
-        if status != 200 or len(octets) != IMAGE_BYTES:
-            raise Failure(f"{self.dispatch.url}{IMAGE}: status {status}, {len(octets)} bytes, expected 200 and {IMAGE_BYTES}")
+        status, content = self.dispatch.fetch(image, {})
+        if status != 200 or len(content) != IMAGE_BYTES:
+            raise Failure(f"{self.dispatch.url}{IMAGE}: status {status}, {len(content)} bytes, expected 200 and {IMAGE_BYTES}")
         draw = random.Random(FEATURES)
         keys = [f"f{place:02}" for place in range(FEATURES)]
         values = [round(draw.gauss(0, 1), 4) for _ in keys]
         contents = {
-            "image": octets,
+            "image": content,
             "large": random.Random(LARGE_BYTES).randbytes(LARGE_BYTES),
             "features.json": json.dumps({"keys": keys, "values": values}).encode(),
             "features.pb": protobuf(keys, values),
         }
         self.files = {}
-        for name, octets in contents.items():
+        for name, content in contents.items():
             self.files[name] = self.directory / name
-            self.files[name].write_bytes(octets)
+            self.files[name].write_bytes(content)
 
     def measure(self, row):
         progress(row.name)
@@ -364,23 +364,23 @@ class Run:
         }
 
     def verify(self, row):
-        """Both sides give the same octets; @return those that can, SHA-256 and size of the answer, and why the other cannot"""
-        status, octets = self.dispatch.fetch(row, self.files)
-        digest = hashlib.sha256(octets).hexdigest()
-        if status != 200 or (row.path == "/echo" and octets != self.files[row.body].read_bytes()):
-            raise Failure(f"{row.name}: dispatch gave status {status}, {len(octets)} bytes, expected 200 and what was posted, if it was")
-        if row.path in (IMAGE, "/s3/image") and octets != self.files["image"].read_bytes():
-            raise Failure(f"{row.name}: dispatch gave {len(octets)} bytes, expected the image")
+        """Both sides give the same bytes; @return those that can, SHA-256 and size of the answer, and why the other cannot"""
+        status, content = self.dispatch.fetch(row, self.files)
+        digest = hashlib.sha256(content).hexdigest()
+        if status != 200 or (row.path == "/echo" and bytes != self.files[row.body].read_bytes()):
+            raise Failure(f"{row.name}: dispatch gave status {status}, {len(content)} bytes, expected 200 and what was posted, if it was")
+        if row.path in (IMAGE, "/s3/image") and bytes != self.files["image"].read_bytes():
+            raise Failure(f"{row.name}: dispatch gave {len(content)} bytes, expected the image")
         if row.direct == "impossible":
             # Over HTTP/2 curl 7.88 sometimes loses an answer that comes before it has sent all.
             status, _ = self.direct.fetch(row, self.files, "--http1.1")
             if status != 413:
                 raise Failure(f"{row.name}: direct gave status {status}, expected 413")
             return [self.dispatch], digest, len(self.files[row.body].read_bytes()), "413: an event holds 6 MiB, a load balancer's 1 MiB"
-        status, octets = self.direct.fetch(row, self.files)
-        if status != 200 or hashlib.sha256(octets).hexdigest() != digest:
-            raise Failure(f"{row.name}: direct gave status {status}, {len(octets)} bytes, expected 200 and SHA-256 {digest}")
-        return [self.dispatch, self.direct], digest, len(octets), None
+        status, content = self.direct.fetch(row, self.files)
+        if status != 200 or hashlib.sha256(content).hexdigest() != digest:
+            raise Failure(f"{row.name}: direct gave status {status}, {len(content)} bytes, expected 200 and SHA-256 {digest}")
+        return [self.dispatch, self.direct], digest, len(content), None
 
     def warm_up(self, row, side, least, most):
         """Until the JIT has little left to do; the client of AWS takes it a hundred thousand requests."""
@@ -499,7 +499,7 @@ def note(simulated, notes):
 def figures(sample):
     text = f"{amount(sample['rps'])}, {amount(sample['avg_ms'])}, {amount(sample['p99_ms'])}, {amount(sample['max_ms'])}"
     if "time_outs" in sample:
-        text += f"; {sample['time_outs']} time-outs, {sample['errors']} failures"
+        text += f"; {sample['time_outs']} timeouts, {sample['errors']} failures"
     return text + (f"; {sample['cold_starts']} cold starts" if sample["cold_starts"] else "")
 
 

@@ -27,11 +27,11 @@ final class Gather implements BodyReader {
     }
 
     @Override
-    public void onData(ByteBuf octets) throws IOException {
+    public void onData(ByteBuf bytes) throws IOException {
         try {
-            octets.readBytes(body, octets.readableBytes());
+            bytes.readBytes(body, bytes.readableBytes());
         } finally {
-            octets.release();
+            bytes.release();
         }
     }
 

@@ -57,8 +57,8 @@ final class FunctionCall extends HandlerCall implements BodyReader {
     // The body.
 
     @Override
-    public void onData(ByteBuf octets) {
-        if (!body.add(octets) && state == State.GATHERING) {
+    public void onData(ByteBuf bytes) {
+        if (!body.add(bytes) && state == State.GATHERING) {
             refuseBody();
         }
     }
