@@ -7,7 +7,11 @@ import java.util.Map;
 /** Says what is wrong with the settings, or what they come out as. */
 final class CheckConfigCommand extends SettingsCommand {
     CheckConfigCommand(Map<String, String> environment) {
-        super("check-config", "Checks the settings and prints each with its source.", Map.of(), environment);
+        super(
+                "check-config",
+                "Checks all settings without starting the dispatcher. Prints each setting with its value and source, or every error.",
+                Map.of(),
+                environment);
     }
 
     @Override

@@ -29,7 +29,7 @@ record DemoCertificate(Path directory, Path certificate, Path key) implements Au
             write(files.key, bundle.getPrivateKeyPEM());
             return files;
         } catch (Exception e) {
-            throw new StartException("no self-signed certificate: " + e, e);
+            throw new StartException("cannot create the self-signed certificate of the demo: " + e, e);
         }
     }
 

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.OptionSpec;
 
 /** Everything on this machine: a dispatcher, its certificate, and workers with the demo handler as processes. */
 final class DemoCommand extends SettingsCommand {
@@ -42,12 +43,25 @@ final class DemoCommand extends SettingsCommand {
     DemoCommand(Map<String, String> environment, Supplier<Termination> termination) {
         super(
                 "demo",
-                "Starts everything on this machine, with a certificate of its own and two local workers.",
+                "Starts a dispatcher and two local workers on this machine, with a self-signed certificate.",
                 DEFAULTS,
                 environment);
         this.termination = termination;
         String named = environment.get(ConfigurationLoader.DEMO_TRY_VARIABLE);
         whatToTry = named == null ? null : Path.of(named);
+        String examples = environment.get(ConfigurationLoader.DEMO_EXAMPLES_VARIABLE);
+        if (examples != null) {
+            spec().addOption(example(examples));
+        }
+    }
+
+    /** For {@code --help} alone: the launch script takes this option out of the arguments. */
+    private static OptionSpec example(String names) {
+        return OptionSpec.builder("--example")
+                .paramLabel("NAME")
+                .type(String.class)
+                .description("Builds and runs one of the examples instead of the demo's own workers: " + names + ".")
+                .build();
     }
 
     @Override
@@ -101,7 +115,7 @@ final class DemoCommand extends SettingsCommand {
                 return failure;
             }
             if (System.nanoTime() - deadline >= 0) {
-                return "not ready after " + limit.toSeconds() + " s: " + obstacle;
+                return "the demo is not ready after " + limit.toSeconds() + " s: " + obstacle;
             }
             obstacle = server.obstacle();
         }
@@ -119,8 +133,8 @@ final class DemoCommand extends SettingsCommand {
             taken.put(Settings.WORKERS_PORT, workers);
             free = free.withDefault(Settings.WORKERS_PORT, "0");
         }
-        taken.forEach((setting, port) ->
-                out.println("port " + port + " (" + setting.name() + ") is taken, a free one is used instead"));
+        taken.forEach((setting, port) -> out.println(
+                "Port " + port + " (" + setting.name() + ") is in use. The demo uses a free port instead."));
         out.flush();
         return free;
     }

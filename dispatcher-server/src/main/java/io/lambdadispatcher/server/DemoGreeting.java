@@ -29,16 +29,16 @@ final class DemoGreeting {
     void print(PrintWriter out) {
         List<String> urls = server.publicUrls();
         out.println();
-        out.println("The demo is ready. Try");
+        out.println("The demo is ready. Try:");
         out.println();
         whatToTry(urls).forEach(line -> out.println("  " + line));
         out.println();
-        urls.forEach(url -> out.println("clients  " + url));
+        urls.forEach(url -> out.println("Clients:  " + url));
         if (server.adminUrl() != null) {
-            out.println("admin    " + server.adminUrl() + "/metrics");
+            out.println("Metrics:  " + server.adminUrl() + "/metrics");
         }
         out.println();
-        out.println("Ctrl-C ends it.");
+        out.println("Press Ctrl-C to stop the demo.");
         out.flush();
     }
 
@@ -50,7 +50,7 @@ final class DemoGreeting {
                                 .replace("{authority}", URI.create(urls.get(0)).getAuthority()))
                         .toList();
             } catch (IOException e) {
-                log.warn("{} cannot be read: {}", whatToTry, e.toString());
+                log.warn("Cannot read {}: {}", whatToTry, e.toString());
             }
         }
         List<String> lines = new ArrayList<>();

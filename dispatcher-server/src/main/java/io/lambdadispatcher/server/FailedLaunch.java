@@ -33,7 +33,7 @@ final class FailedLaunch implements DispatcherObserver {
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
         if (failed && first == null && functions.contains(function)) {
-            first = "a worker of " + function + " has failed: " + detail;
+            first = "a worker of function " + function + " failed: " + detail;
         }
     }
 }

@@ -19,8 +19,9 @@ public final class Main {
     static CommandLine commandLine(Map<String, String> environment, Supplier<Termination> termination) {
         CommandSpec root = CommandSpec.create().name("dispatcher");
         root.usageMessage()
-                .description("One invoke, thousands of requests: an HTTP dispatcher for AWS Lambda.")
-                .footer("", "dispatcher COMMAND --help shows the settings of a command.");
+                .description(
+                        "Dispatches HTTP requests to workers on AWS Lambda. One Lambda invocation serves thousands of requests.")
+                .footer("", "dispatcher COMMAND --help lists the settings of a command.");
         root.addOption(help());
         CommandLine line = new CommandLine(root);
         line.addSubcommand(new ServeCommand(environment, termination).spec());
@@ -30,7 +31,7 @@ public final class Main {
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {
-            command.getErr().println("failed: " + failure);
+            command.getErr().println("Unexpected failure: " + failure);
             failure.printStackTrace(command.getErr());
             return ExitCode.FAILED;
         });
@@ -49,7 +50,7 @@ public final class Main {
         CommandLine line = failure.getCommandLine();
         line.getErr().println(failure.getMessage());
         UnmatchedArgumentException.printSuggestions(failure, line.getErr());
-        line.getErr().println(line.getCommandSpec().qualifiedName() + " --help shows all flags");
+        line.getErr().println(line.getCommandSpec().qualifiedName() + "--help lists all flags.");
         return ExitCode.USAGE;
     }
 

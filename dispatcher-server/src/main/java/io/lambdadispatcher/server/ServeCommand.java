@@ -10,7 +10,7 @@ final class ServeCommand extends SettingsCommand {
     private final Supplier<Termination> termination;
 
     ServeCommand(Map<String, String> environment, Supplier<Termination> termination) {
-        super("serve", "Serves requests until SIGTERM or Ctrl-C.", Map.of(), environment);
+        super("serve", "Starts the dispatcher and serves requests until SIGTERM or Ctrl-C.", Map.of(), environment);
         this.termination = termination;
     }
 

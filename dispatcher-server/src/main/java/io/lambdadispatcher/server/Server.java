@@ -91,8 +91,8 @@ final class Server {
 
     private void openParts() throws StartException {
         TransportChoice transport = TransportChoice.of(configuration.get(Settings.TRANSPORT));
-        log.info("transport {} ({})", transport.transport().name(), transport.reason());
-        log.info("TLS by {}", TlsProvider.description());
+        log.info("Using transport {} ({})", transport.transport().name(), transport.reason());
+        log.info("Using the TLS provider {}", TlsProvider.description());
         openAccessLog();
         openAdmin();
         StateFile remembered = readState();
@@ -143,7 +143,8 @@ final class Server {
             state = StateFile.read(file);
         } else if (configuration.functions().stream()
                 .anyMatch(f -> f.options().launching().gbSecondsPerHour() > 0)) {
-            log.info("state.file is not set: after a restart, function.spending-limit begins at zero");
+            log.info(
+                    "state.file is not set, so function.spending-limit starts from zero after a restart. Set state.file to keep it.");
         }
         return state;
     }
@@ -196,13 +197,13 @@ final class Server {
     }
 
     private void announce() {
-        publicUrls.forEach(url -> log.info("clients: {}", url));
+        publicUrls.forEach(url -> log.info("Listening for clients on {}", url));
         if (dispatcher != null) {
             boolean tls = configuration.find(Settings.WORKERS_TLS_CERTIFICATE) != null;
-            log.info("workers: {}", url(tls ? "https" : "http", dispatcher.workerAddress()));
+            log.info("Listening for workers on {}", url(tls ? "https" : "http", dispatcher.workerAddress()));
         }
         if (admin != null) {
-            log.info("admin:   {}", url("http", admin.address()));
+            log.info("Listening for admin requests on {}", url("http", admin.address()));
         }
     }
 
@@ -232,12 +233,12 @@ final class Server {
         readiness.shuttingDown();
         Duration delay = configuration.get(Settings.SHUTDOWN_DELAY);
         if (!delay.isZero()) {
-            log.info("not ready any more, serving on for {} ms", delay.toMillis());
+            log.info("Not ready any more. The dispatcher keeps serving for {} ms (shutdown.delay).", delay.toMillis());
             TimeUnit.NANOSECONDS.sleep(delay.toNanos());
         }
         boolean closed = closeDispatcher(configuration.get(Settings.SHUTDOWN_GRACE));
         closeParts();
-        log.info("closed");
+        log.info("The dispatcher has stopped.");
         return closed;
     }
 
@@ -251,9 +252,11 @@ final class Server {
             closing.close(grace).toCompletableFuture().get(grace.plus(CUT_OFF).toMillis(), TimeUnit.MILLISECONDS);
             return true;
         } catch (ExecutionException e) {
-            log.error("closing failed", e.getCause());
+            log.error("The dispatcher failed to close.", e.getCause());
         } catch (TimeoutException e) {
-            log.error("not closed {} after the grace period", CUT_OFF);
+            log.error(
+                    "The dispatcher is not closed {} after the grace period (shutdown.grace). The process exits anyway.",
+                    CUT_OFF);
         }
         return false;
     }

@@ -39,18 +39,20 @@ abstract class SettingsCommand implements Callable<Integer> {
                 .abbreviateSynopsis(true)
                 .footer(
                         "",
-                        "A DURATION is a number and ms, s, m, h or d, such as 500ms. PORT 0 is any free port.",
-                        "Each setting is a flag, a variable, and a line of FILE. Flags override variables, which override FILE:",
+                        "A DURATION is a number with the unit ms, s, m, h or d, for example 500ms. PORT 0 means any free port.",
+                        "Every setting can be given as a flag, as an environment variable, or as a line of FILE:",
                         String.format(
-                                "%s=80, %s=80, %s: 80.",
+                                "%s=80, %s=80, or %s: 80.",
                                 Settings.PUBLIC_PLAIN_PORT.flag(),
                                 Settings.PUBLIC_PLAIN_PORT.variable(),
-                                Settings.PUBLIC_PLAIN_PORT.name()));
+                                Settings.PUBLIC_PLAIN_PORT.name()),
+                        "A flag overrides the environment variable. The environment variable overrides FILE.");
         spec.addOption(Main.help());
         spec.addOption(OptionSpec.builder(CONFIG)
                 .paramLabel("FILE")
                 .type(String.class)
-                .description("YAML file of settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
+                .description(
+                        "YAML file with settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
                 .build());
         Settings.topics().forEach(topic -> spec.addArgGroup(group(topic)));
         // The loader reports what is unknown, together with all other problems.

@@ -25,10 +25,10 @@ final class Termination {
 
     private void onSignal(String name, int number) {
         if (isRequested()) {
-            log.warn("SIG{} again: ending at once", name);
+            log.warn("Received a second signal, SIG{}. The process exits immediately.", name);
             Runtime.getRuntime().halt(128 + number);
         }
-        log.info("SIG{}: shutting down", name);
+        log.info("Received SIG{}. The dispatcher shuts down.", name);
         request();
     }
 

@@ -13,8 +13,8 @@ final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {
         super(
                 "worker-keys",
-                "Prints each function's name and key. A self-launched worker takes the key as"
-                        + " LAMBDA_DISPATCHER_FUNCTION_KEY.",
+                "Prints the name and the key of each function. Give the key to a self-launched worker in its"
+                        + " environment variable LAMBDA_DISPATCHER_FUNCTION_KEY.",
                 Map.of(),
                 environment);
     }

@@ -54,7 +54,7 @@ class DemoPortsTest {
 
         assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(0);
         assertThat(out.toString().trim())
-                .isEqualTo("port " + port + " (public.plain.port) is taken, a free one is used instead");
+                .isEqualTo("Port " + port + " (public.plain.port) is in use. The demo uses a free port instead.");
     }
 
     @Test

@@ -134,7 +134,7 @@ class MainTest {
 
         assertThat(out.toString()).doesNotContain("The demo is ready");
         assertThat(err.toString())
-                .isEqualTo("cannot start: a worker of parcels has failed: LAMBDA_DISPATCHER_HANDLER="
+                .isEqualTo("cannot start: a worker of function parcels failed: LAMBDA_DISPATCHER_HANDLER="
                         + "com.example.Gone::find: no class com.example.Gone on the class path, expected the full name"
                         + " of one, with $ before a class within another (exit code 2)\n");
     }

@@ -73,8 +73,9 @@ public final class AdminPages implements AutoCloseable {
                         ? post.answer(request, remote)
                         : get.get();
             } catch (RuntimeException e) {
-                log.warn("admin port: a request failed", e);
-                return AdminAnswers.text(INTERNAL_SERVER_ERROR, "This has failed. The log has the reason.\n");
+                log.warn("A request to the admin port failed.", e);
+                return AdminAnswers.text(
+                        INTERNAL_SERVER_ERROR, "The request failed. See the dispatcher's log for the reason.\n");
             }
         }
     }
@@ -121,7 +122,7 @@ public final class AdminPages implements AutoCloseable {
     }
 
     private static FullHttpResponse notFound() {
-        return AdminAnswers.text(NOT_FOUND, "expected /health, /ready, /metrics or /launching\n");
+        return AdminAnswers.text(NOT_FOUND, "Not found. Expected /health, /ready, /metrics or /launching.\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {
@@ -137,9 +138,9 @@ public final class AdminPages implements AutoCloseable {
         if (refusal != null) {
             return AdminAnswers.text(BAD_REQUEST, refusal + "\n");
         }
-        log.warn("admin POST {} from {}: done", request.uri(), remote);
+        log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
         // How it stands is known after the next look at workers, not yet.
-        return AdminAnswers.text(OK, "switched; GET /launching shows it in a moment\n");
+        return AdminAnswers.text(OK, "The change is accepted. GET /launching shows it in a moment.\n");
     }
 
     /** What a thread is doing now is given a second to end. */

@@ -29,14 +29,14 @@ public final class Launching {
     String show() {
         List<CapacitySnapshot> all = capacity.get();
         return all.isEmpty()
-                ? "no function's workers are launched here\n"
+                ? "This dispatcher launches no workers.\n"
                 : all.stream().map(Launching::line).collect(Collectors.joining());
     }
 
     private static String line(CapacitySnapshot of) {
         return String.format(
                 Locale.ROOT,
-                "%s: %d wanted, %d coming, %d ready, %d draining, %d put aside, %d launches in the last minute,"
+                "%s: %d wanted, %d coming, %d ready, %d draining, %d ejected, %d launches in the last minute,"
                         + " %.0f GB-s in the last hour, %.0f GB-s in all: %s%n",
                 of.function(),
                 of.wanted(),
@@ -71,7 +71,7 @@ public final class Launching {
                 case "function" -> function = value;
                 case "to" -> to = value;
                 default -> {
-                    return "unknown parameter '" + name + "', expected to and function";
+                    return "expected the parameters to and function, got '" + name + "'";
                 }
             }
         }

@@ -22,6 +22,9 @@ public final class ConfigurationLoader {
     /** Names a text file that a demo shows when it is ready. The launch script sets it. */
     public static final String DEMO_TRY_VARIABLE = Setting.VARIABLE_PREFIX + "DEMO_TRY";
 
+    /** Lists the examples that {@code demo --help} shows. The launch script sets it. */
+    public static final String DEMO_EXAMPLES_VARIABLE = Setting.VARIABLE_PREFIX + "DEMO_EXAMPLES";
+
     /**
      * Variables of the launch script, of the detection of this machine's address, and of workers
      * in the same environment.
@@ -31,6 +34,7 @@ public final class ConfigurationLoader {
             DialBackAddress.VARIABLE,
             Setting.VARIABLE_PREFIX + "JAVA_OPTS",
             DEMO_TRY_VARIABLE,
+            DEMO_EXAMPLES_VARIABLE,
             Setting.VARIABLE_PREFIX + "PAYLOAD",
             Setting.VARIABLE_PREFIX + "HANDLER",
             Setting.VARIABLE_PREFIX + "TLS_TRUST_PEM",

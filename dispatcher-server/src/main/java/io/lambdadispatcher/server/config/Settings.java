@@ -105,12 +105,13 @@ public final class Settings {
                     "function.name", text("NAME", "1 to 256 characters", 256), "default")
             .doc("Name of the function.");
     public static final Setting<String> FUNCTION_PATH = FUNCTION.setting("function.path", pathPrefix(), "/")
-            .doc("Routes requests at or below this path to the function. Only whole segments match; the longest wins.");
+            .doc(
+                    "Routes requests at or below this path to the function. Only whole path segments match. The longest path wins.");
     public static final Setting<String> FUNCTION_HOST = FUNCTION.setting("function.host", host())
             .doc("Routes only requests for this host to the function. *.example.org matches any subdomain."
                     + " A function with a matching host wins over functions without one.");
     public static final Setting<Route.Header> FUNCTION_HEADER = FUNCTION.setting("function.header", ValueType.header())
-            .doc("Routes only requests with this header to the function, and with this value if there is one."
+            .doc("Routes only requests with this header to the function. With a value, the header must have that value."
                     + " A function with a matching header wins over functions of the same host without one.");
     public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(1, 10_000), "100")
             .doc("Share of the requests among functions with the same host, header and path."
@@ -122,8 +123,9 @@ public final class Settings {
                             + " at most half of the queue.");
     public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT = FUNCTION.setting(
                     "function.pending-timeout", duration(), "10s")
-            .doc("Maximum time that a queued request waits for a worker before it gets 503. A queue that has not been"
-                    + " empty for this time sheds what has waited for more than 500 ms, or a twentieth of this time.");
+            .doc(
+                    "Maximum time that a queued request waits for a worker before it gets 503. If a queue has not been"
+                            + " empty for this time, requests that have waited for more than 500 ms, or a twentieth of this time, also get 503.");
     public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
                     "function.request-timeout", duration(), "15m")
             .doc(
@@ -133,16 +135,17 @@ public final class Settings {
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
             .doc(
-                    "How requests reach the function: dispatch = through workers; direct = each as one Lambda invocation.");
+                    "How requests reach the function: dispatch = through workers, direct = each request as one Lambda invocation.");
     public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = DIRECT.setting(
                     "function.event-shape", choice(EventShape.class), "http-api-v2")
             .doc("Event format in which the function sees direct requests. It also sets their size limits.");
     public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = DIRECT.setting(
                     "function.direct-overflow", bool(), "false")
-            .doc("In mode dispatch, sends an idempotent request directly if it waits too long for a worker.");
+            .doc(
+                    "In mode dispatch, sends an idempotent request directly if it waits for a worker longer than function.direct-overflow-after.");
     public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = DIRECT.setting(
                     "function.direct-overflow-after", duration(), "1s")
-            .doc("Time after which function.direct-overflow sends a queued request directly: at least 10ms, and less"
+            .doc("Time after which function.direct-overflow sends a queued request directly: at least 10ms and less"
                     + " than function.pending-timeout.");
     public static final Setting<String> FUNCTION_DIRECT_LAMBDA = DIRECT.setting("function.direct-lambda", LAMBDA)
             .doc("Lambda function that direct requests invoke. If it is not set, function.lambda is invoked, which"
@@ -150,14 +153,15 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = DIRECT.setting(
                     "function.direct-limit", number(1, 100_000), "1000")
             .doc(
-                    "Maximum number of direct requests in flight, and of further ones whose body is still arriving, of which"
-                            + " one client has at most half. Further requests get 503.");
+                    "Maximum number of direct requests in flight. It is also the maximum number of direct requests whose body"
+                            + " is still arriving; one client can have at most half of these. Further requests get 503.");
 
     private static final Topic LAUNCHING = new Topic("Launching workers");
     public static final Setting<Launcher> FUNCTION_LAUNCHER = LAUNCHING
             .setting("function.launcher", choice(Launcher.class), "self")
             .doc(
-                    "How workers are launched: self = by you; local = as processes on this machine; lambda = on AWS Lambda.");
+                    "Who launches workers: self = you, local = the dispatcher as processes on this machine, lambda = the dispatcher"
+                            + " on AWS Lambda.");
     public static final Setting<byte[]> FUNCTION_SECRET = LAUNCHING
             .setting("function.secret", ValueType.secret())
             .doc("Secret of this function's workers, instead of workers.secret. With it, they cannot take the requests"
@@ -180,7 +184,7 @@ public final class Settings {
             .doc("Maximum number of requests in flight on each connection of a worker.");
     public static final Setting<Duration> FUNCTION_NO_SHOW_AFTER = LAUNCHING
             .setting("function.no-show-after", positiveDuration(), "30s")
-            .doc("A launch has failed if its worker does not dial in within this time.");
+            .doc("Maximum time from a launch until its worker has dialled in. After it, the launch counts as failed.");
     public static final Setting<Duration> FUNCTION_MAX_WORKER_LIFE = LAUNCHING
             .setting("function.max-worker-life", duration(), "0")
             .doc("Replaces a worker before it reaches this age. 0 means that only the launcher limits the age.");
@@ -204,29 +208,31 @@ public final class Settings {
                     + " many. It must be 0 with launcher self.");
     public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
                     "function.warm-workers", number(0, 100_000), "0")
-            .doc("Number of workers kept beyond what the traffic needs, as long as there is traffic.");
+            .doc("Number of spare workers beyond those that the traffic needs, as long as there is traffic.");
     public static final Setting<Integer> FUNCTION_HEAD_ROOM = SCALING.setting(
                     "function.head-room", number(0, 1000), "25")
-            .doc("Spare capacity for rising traffic, in percent of what the traffic needs now.");
+            .doc("Spare capacity for rising traffic, in percent of the capacity that the current traffic needs.");
     public static final Setting<Duration> FUNCTION_IDLE_AFTER = SCALING.setting("function.idle-after", duration(), "5m")
             .doc("Retires all workers except function.min-workers after this time without a request.");
     public static final Setting<Duration> FUNCTION_SCALE_IN_AFTER = SCALING.setting(
                     "function.scale-in-after", duration(), "1m")
-            .doc("Retires a worker that has not been needed for this time.");
+            .doc("Retires a worker after this time in which the traffic did not need it.");
     public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = SCALING.setting(
                     "function.warm-environments", number(0, 1000), "0")
-            .doc("Number of Lambda environments kept initialised beyond the workers, by init-only invocations every"
-                    + " 4 minutes.");
+            .doc(
+                    "Number of spare Lambda environments that the dispatcher keeps initialised, in addition to those of the"
+                            + " workers. It invokes them every 4 minutes.");
 
     private static final Topic LOCAL = new Topic("Local workers");
     public static final Setting<Path> LOCAL_JAVA = LOCAL.setting("local.java", path())
-            .doc("Java program that runs local workers. If it is not set, the dispatcher's own runs them.");
+            .doc(
+                    "Java program that runs local workers. If it is not set, the Java program of the dispatcher runs them.");
     public static final Setting<List<String>> LOCAL_JVM_FLAGS = LOCAL.setting(
                     "local.jvm-flags", words("FLAGS", "JVM flags, separated by spaces"), "-Xmx256m")
             .doc("JVM flags of local workers.");
     public static final Setting<String> LOCAL_CLASS_PATH = LOCAL.setting(
                     "local.class-path", text("PATHS", "a class path", 1 << 20))
-            .doc("Class path of local workers. It is put before the dispatcher's own.");
+            .doc("Class path of local workers. It comes before the class path of the dispatcher.");
     public static final Setting<List<String>> LOCAL_COMMAND = LOCAL.setting(
                     "local.command", words("COMMAND", "a program and its arguments, separated by spaces"), "")
             .doc("Runs this command as a local worker instead of a JVM. The launch payload is in its environment"
@@ -240,9 +246,10 @@ public final class Settings {
                     "aws.region", text("REGION", "a region such as eu-central-1", 64))
             .doc("Region of the Lambda functions. If it is not set, the AWS SDK finds it.");
     public static final Setting<URI> AWS_ENDPOINT = AWS.setting("aws.endpoint", uri())
-            .doc("URL that is called instead of AWS's own endpoint of Lambda, for example that of an emulator.");
+            .doc(
+                    "URL of the Lambda endpoint, for example of an emulator. If it is not set, the AWS SDK uses the endpoint of the region.");
     public static final Setting<Integer> AWS_MAX_INVOKES = AWS.setting("aws.max-invokes", number(1, 100_000), "5000")
-            .doc("Maximum number of invocations in flight for workers, over all functions.");
+            .doc("Maximum number of Lambda invocations in flight that run workers, over all functions.");
 
     private static final Topic HTTP = new Topic("HTTP limits and timeouts");
     public static final Setting<Integer> HTTP_MAX_HEAD_SIZE = HTTP.setting(
@@ -259,10 +266,10 @@ public final class Settings {
             .doc("Maximum number of requests in flight on an HTTP/2 connection.");
     public static final Setting<Integer> HTTP_STREAM_WINDOW = HTTP.setting(
                     "http.stream-window", size(64 * 1024, 64 << 20), "256KiB")
-            .doc("Maximum size of the part of one request body that the dispatcher buffers.");
+            .doc("Maximum number of bytes of one request body that the dispatcher buffers.");
     public static final Setting<Integer> HTTP_CONNECTION_WINDOW = HTTP.setting(
                     "http.connection-window", size(64 * 1024, 512 << 20), "1MiB")
-            .doc("Maximum size of the request bodies that the dispatcher buffers for one HTTP/2 connection.");
+            .doc("Maximum number of bytes of request bodies that the dispatcher buffers for one HTTP/2 connection.");
     public static final Setting<Duration> HTTP_HEAD_TIMEOUT = HTTP.setting(
                     "http.head-timeout", positiveDuration(), "10s")
             .doc("Maximum time for a TLS handshake, for all headers of a request, and for a worker's HELLO to arrive.");
@@ -273,19 +280,19 @@ public final class Settings {
     public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
                     "http.body-timeout", positiveDuration(), "20s")
             .doc("Maximum time without a byte of a request's body, until the headers of the response have been sent. A"
-                    + " request that takes longer gets 408. gRPC calls have http.idle-timeout instead.");
+                    + " request that takes longer gets 408. For gRPC calls, http.idle-timeout applies instead.");
     public static final Setting<Duration> HTTP_WRITE_TIMEOUT = HTTP.setting(
                     "http.write-timeout", positiveDuration(), "30s")
             .doc(
-                    "Maximum time in which a client takes no byte of a waiting response. After it, the response is cut off.");
+                    "Maximum time in which a client reads no byte of a response that is ready to be sent. After it, the response is cut off.");
     public static final Setting<Integer> HTTP_MIN_RATE = HTTP.setting("http.min-rate", number(0, 1 << 20), "240")
             .doc(
-                    "Minimum rate in bytes per second at which a client must send a request's body and take a response. Only"
-                            + " the time in which the client is waited for counts, and the first seconds are free. 0 allows any rate.");
+                    "Minimum rate in bytes per second at which a client must send a request body and read a response. Only"
+                            + " the time in which the dispatcher waits for the client counts, except the first seconds. 0 means no minimum.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
             .doc(
-                    "Maximum number of streams in 30 s that a client resets or makes the dispatcher reset by an error. More of them"
-                            + " close its connection.");
+                    "Maximum number of HTTP/2 streams of a connection that are reset within 30 s, by the client or because of its"
+                            + " errors. After more, the dispatcher closes the connection.");
     public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
                     "http.max-connections", number(1, 1_000_000), "10000")
             .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
@@ -295,20 +302,21 @@ public final class Settings {
                     + " closed when they are accepted.");
     public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
                     "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
-            .doc("Maximum memory that the dispatcher holds for clients. Above it, requests get 503 and connections are"
-                    + " closed. auto means half of the heap or of the direct memory, whichever is smaller.");
+            .doc("Maximum memory that the dispatcher uses for clients. Above it, requests get 503 and connections are"
+                    + " closed. auto means half of the heap or half of the direct memory, whichever is smaller.");
 
     public static final Setting<ErrorFormat> HTTP_ERROR_FORMAT = HTTP.setting(
                     "http.error-format", choice(ErrorFormat.class), "text")
             .doc(
-                    "Body of the dispatcher's own error responses: text = one line of text; problem-json = problem details in"
+                    "Body of the dispatcher's own error responses: text = one line of text, problem-json = problem details in"
                             + " JSON (RFC 9457).");
 
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
             .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
-            .doc("What happens to forwarding headers that a request brings: replace = they are removed; append = the"
-                    + " dispatcher adds to them, for use behind a trusted proxy.");
+            .doc(
+                    "Handling of forwarding headers that a request already has: replace = the dispatcher removes them, append ="
+                            + " the dispatcher adds to them, for use behind a trusted proxy.");
     public static final Setting<ForwardingPolicy.Fields> FORWARDING_FIELDS = FORWARDING
             .setting("forwarding.fields", choice(ForwardingPolicy.Fields.class), "x-forwarded")
             .doc("Forwarding headers that tell the handler about the client.");
@@ -317,9 +325,9 @@ public final class Settings {
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", headerName())
             .doc(
-                    "Header whose value names the client, for fairness between clients. Needs forwarding.trust: append and a"
-                            + " proxy that sets the header, because a client could otherwise be a new client with each request."
-                            + " If it is not set, clients are told apart by address.");
+                    "Header whose value names the client, for fairness between clients. It needs forwarding.trust: append, and a"
+                            + " proxy that sets the header. Without such a proxy, a client could pass for a new client with each request."
+                            + " If it is not set, the client is identified by its address.");
     public static final Setting<String> FORWARDING_REQUEST_ID_HEADER = FORWARDING
             .setting("forwarding.request-id-header", headerName())
             .doc("Header that identifies a request, for example x-request-id. Requests without it get a random id of 32"
@@ -335,7 +343,8 @@ public final class Settings {
     public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
             .setting("admin.hosts", hostNames(), "")
             .doc(
-                    "Host names under which you ask the admin port. IP addresses, localhost, /health and /ready need none.");
+                    "Host names that requests to the admin port may use. IP addresses and localhost are always allowed. /health and"
+                            + " /ready allow every name.");
     public static final Setting<byte[]> ADMIN_TOKEN = OBSERVING
             .setting("admin.token", ValueType.secret())
             .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If it is not set,"
@@ -346,28 +355,31 @@ public final class Settings {
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");
-    public static final Setting<Boolean> ACCESS_LOG_ENABLED =
-            OBSERVING.setting("access-log.enabled", bool(), "false").doc("Writes one line of JSON for each request.");
+    public static final Setting<Boolean> ACCESS_LOG_ENABLED = OBSERVING
+            .setting("access-log.enabled", bool(), "false")
+            .doc("Writes an access log with one line of JSON for each request.");
     public static final Setting<Path> ACCESS_LOG_FILE = OBSERVING
             .setting("access-log.file", path())
             .doc("File to which the access log is appended. If it is not set, the access log goes to standard output.");
     public static final Setting<Integer> ACCESS_LOG_QUEUE = OBSERVING
             .setting("access-log.queue", number(64, 1 << 20), "16384")
-            .doc("Maximum number of lines that wait to be written. Further lines are dropped and counted.");
+            .doc("Maximum number of access log lines in the write queue. Further lines are dropped and counted.");
 
     private static final Topic PROCESS = new Topic("Sockets, threads and shutdown");
     public static final Setting<TransportKind> TRANSPORT = PROCESS.setting(
                     "transport", choice(TransportKind.class, "_"), "auto")
-            .doc("How sockets are served. auto means epoll if it loads, and nio if not.");
+            .doc("Netty transport for all sockets. auto means epoll if it loads, otherwise nio.");
     public static final Setting<Integer> EVENT_LOOPS = PROCESS.setting("event-loops", numberOrAuto(1, 1024), "auto")
-            .doc("Number of threads that serve sockets. auto means one for each processor.");
+            .doc("Number of event loops, which are the threads that serve sockets. auto means one for each processor.");
     public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
-            .doc("File in which launch rate, spending and kill switch of each function survive a restart. Each"
-                    + " dispatcher needs its own. If it is not set, a restart forgets them.");
+            .doc(
+                    "File that keeps the launch rate, the spending and the launch switch of each function across restarts. Each"
+                            + " dispatcher needs its own file. If it is not set, a restart resets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
-            .doc("Keeps serving for this time after SIGTERM while /ready answers 503, for load balancers to notice.");
+            .doc(
+                    "Time after SIGTERM in which the dispatcher keeps serving while /ready answers 503, so that load balancers notice.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "25s")
-            .doc("Maximum time in which requests in flight may finish, after shutdown.delay.");
+            .doc("Maximum time after shutdown.delay in which requests in flight can finish. Then they are cut off.");
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

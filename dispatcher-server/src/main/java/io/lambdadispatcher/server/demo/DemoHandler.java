@@ -83,7 +83,7 @@ public final class DemoHandler implements Handler {
         int millis = Query.of(request.path()).number("delay", 20, MOST_DELAY_MILLIS);
         request.eventLoop()
                 .schedule(
-                        () -> Answers.text(request, response, Answers.OK, "delayed " + millis + " ms"),
+                        () -> Answers.text(request, response, Answers.OK, "delayed by " + millis + " ms"),
                         millis,
                         TimeUnit.MILLISECONDS);
     }

@@ -113,7 +113,7 @@ final class Facts {
 
         @Override
         public void onFailed(FailureReason code) {
-            response.fail(code, "the request's body broke off");
+            response.fail(code, "the request's body is incomplete");
         }
     }
 }

@@ -68,13 +68,13 @@ final class LocalWorker implements LaunchedWorker {
         Process started;
         synchronized (this) {
             if (unwanted) {
-                exit.complete(new WorkerExit(Cause.ENDED, "not started, it was not wanted any more"));
+                exit.complete(new WorkerExit(Cause.ENDED, "not started, because the worker was no longer needed"));
                 return;
             }
             try {
                 started = builder.start();
             } catch (IOException e) {
-                exit.complete(new WorkerExit(Cause.REFUSED, "cannot be started: " + e.getMessage()));
+                exit.complete(new WorkerExit(Cause.REFUSED, "cannot start: " + e.getMessage()));
                 return;
             }
             process = started;

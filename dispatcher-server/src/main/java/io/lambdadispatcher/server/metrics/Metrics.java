@@ -52,14 +52,14 @@ public final class Metrics implements AutoCloseable {
 
     public void watchReadiness(BooleanSupplier ready) {
         Gauge.builder("lambda.dispatcher.ready", ready, r -> r.getAsBoolean() ? 1 : 0)
-                .description("1 while /ready says yes")
+                .description("1 if /ready answers 200, 0 if it answers 503")
                 .strongReference(true)
                 .register(registry);
     }
 
     public void watchAccessLog(AccessLog accessLog) {
         FunctionCounter.builder("lambda.dispatcher.access.log.dropped", accessLog, AccessLog::dropped)
-                .description("Lines of the access log that were never written")
+                .description("Lines of the access log that were dropped")
                 .register(registry);
     }
 

@@ -135,7 +135,7 @@ class AdminServerTest {
         assertThat(off.statusCode()).isEqualTo(200);
         assertThat(off.body())
                 .as("what it knows is from before")
-                .isEqualTo("switched; GET /launching shows it in a moment\n");
+                .isEqualTo("The change is accepted. GET /launching shows it in a moment.\n");
         assertThat(call("POST", "/launching?function=b&to=on").statusCode()).isEqualTo(200);
 
         assertThat(switched).containsExactly("a false", "b false", "b true");

@@ -192,7 +192,8 @@ class LocalLauncherTest {
         exit(launch("true"));
         launcher.close(Duration.ZERO);
 
-        assertThat(exit(launcher.launch(REQUEST)).detail()).isEqualTo("not started, it was not wanted any more");
+        assertThat(exit(launcher.launch(REQUEST)).detail())
+                .isEqualTo("not started, because the worker was no longer needed");
     }
 
     @Test

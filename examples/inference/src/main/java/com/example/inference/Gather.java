@@ -42,6 +42,6 @@ final class Gather implements BodyReader {
 
     @Override
     public void onFailed(FailureReason code) {
-        response.fail(code, "the request's body broke off");
+        response.fail(code, "the request's body is incomplete");
     }
 }

@@ -50,6 +50,6 @@ public class Pipe implements BodyReader {
 
     @Override
     public void onFailed(FailureReason code) {
-        to.fail(code, "the request's body broke off");
+        to.fail(code, "the request's body is incomplete");
     }
 }

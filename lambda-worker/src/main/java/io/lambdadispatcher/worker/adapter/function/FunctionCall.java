@@ -86,7 +86,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
         if (state == State.GATHERING) {
             state = State.ENDED;
             body.release();
-            response.fail(code, "the request's body broke off");
+            response.fail(code, "the request's body is incomplete");
         }
     }
 

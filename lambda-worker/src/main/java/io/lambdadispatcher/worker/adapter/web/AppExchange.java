@@ -41,7 +41,7 @@ abstract class AppExchange implements BodyReader {
         request.onCancel(this::onCancelled);
         response.onWritable(this::onClientWritable);
         if (RequestTarget.isConnect(request.headers()) && !RequestTarget.isWebSocket(request.headers())) {
-            answer(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served, but for a WebSocket");
+            answer(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is supported only for WebSockets");
         } else if (isWaiting()) {
             acquire();
         }

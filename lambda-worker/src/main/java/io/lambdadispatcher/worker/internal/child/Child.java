@@ -116,7 +116,7 @@ public final class Child {
             started = command.toBuilder().start();
         } catch (IOException | RuntimeException e) {
             // A NUL in a word or a variable is an IllegalArgumentException.
-            onDied("cannot be started: " + e.getMessage());
+            onDied("cannot start: " + e.getMessage());
             return;
         }
         state = State.RUNNING;
