@@ -312,7 +312,7 @@ public final class Dispatcher implements AutoCloseable {
         Objects.requireNonNull(request, "request");
         if (closing.get() != null) {
             return CompletableFuture.failedFuture(EmbeddedExchange.exception(
-                    new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher is closing, or has closed")));
+                    new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher is closing or closed")));
         }
         EventLoop loop = engine.anyLoop();
         return EmbeddedExchange.start(loop, engine.opener(loop), request, limits.writeTimeout());
@@ -407,8 +407,8 @@ public final class Dispatcher implements AutoCloseable {
     @Override
     public void close() {
         if (engine.loopIndexes().keySet().stream().anyMatch(EventLoop::inEventLoop)) {
-            throw new IllegalStateException(
-                    "close() called on " + Thread.currentThread() + ", an event loop; call close(Duration) there");
+            throw new IllegalStateException("close() called on " + Thread.currentThread()
+                    + ", an event loop. On an event loop, call close(Duration)");
         }
         close(Duration.ofSeconds(10)).toCompletableFuture().join();
     }
@@ -656,15 +656,15 @@ public final class Dispatcher implements AutoCloseable {
         public Dispatcher start() {
             ListenerOptions workers = workerListener;
             if (workers == null) {
-                throw new IllegalArgumentException("workerListener: none given, expected where workers dial in");
+                throw new IllegalArgumentException("workerListener: not set, expected the address that workers dial");
             }
             if (functions.isEmpty()) {
-                throw new IllegalArgumentException("function: none given, expected at least one");
+                throw new IllegalArgumentException("function: not set, expected at least one function");
             }
             long names =
                     functions.stream().map(FunctionOptions::name).distinct().count();
             if (names < functions.size()) {
-                throw new IllegalArgumentException("function: two of the same name among "
+                throw new IllegalArgumentException("function: expected different names, got "
                         + functions.stream().map(FunctionOptions::name).toList());
             }
             if (eventLoops < 1) {
@@ -699,7 +699,8 @@ public final class Dispatcher implements AutoCloseable {
             direct.forEach((name, options) -> {
                 requireConfigured("direct", name);
                 if (invoker == null) {
-                    throw new IllegalArgumentException("invoker: none given, expected one for direct '" + name + "'");
+                    throw new IllegalArgumentException(
+                            "invoker: not set, expected an invoker for the direct function '" + name + "'");
                 }
                 all.put(name, new DirectFunction(name, options, invoker));
             });
@@ -730,14 +731,15 @@ public final class Dispatcher implements AutoCloseable {
         private void requireLauncher(FunctionOptions function) {
             int max = function.capacity().maxWorkers();
             if (max > 0 && launcher == null && !launchers.containsKey(function.name())) {
-                throw new IllegalArgumentException("launcher: none given for function '" + function.name()
-                        + "', expected one because up to " + max + " of its workers are to be launched");
+                throw new IllegalArgumentException("launcher: not set for function '" + function.name()
+                        + "', expected a launcher because maxWorkers is " + max);
             }
         }
 
         private void requireConfigured(String what, String name) {
             if (functions.stream().noneMatch(function -> function.name().equals(name))) {
-                throw new IllegalArgumentException(what + ": '" + name + "', expected one of the functions given");
+                throw new IllegalArgumentException(
+                        what + ": '" + name + "', expected the name of one of the functions");
             }
         }
 

@@ -135,8 +135,8 @@ class MainTest {
         assertThat(out.toString()).doesNotContain("The demo is ready");
         assertThat(err.toString())
                 .isEqualTo("cannot start: a worker of function parcels failed: LAMBDA_DISPATCHER_HANDLER="
-                        + "com.example.Gone::find: no class com.example.Gone on the class path, expected the full name"
-                        + " of one, with $ before a class within another (exit code 2)\n");
+                        + "com.example.Gone::find: no class com.example.Gone on the class path, expected a full class"
+                        + " name, with $ before a nested class (exit code 2)\n");
     }
 
     @Test

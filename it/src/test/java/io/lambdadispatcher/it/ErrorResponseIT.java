@@ -89,7 +89,7 @@ class ErrorResponseIT {
 
             HttpResponse<String> text = get(rig, Version.HTTP_1_1, "/lost/broken");
             assertThat(text.statusCode()).isEqualTo(404);
-            assertThat(text.body()).isEqualTo("no function serves /lost/broken\n");
+            assertThat(text.body()).isEqualTo("no function matches /lost/broken\n");
         }
     }
 

@@ -80,7 +80,7 @@ final class HandlerLoader {
         String className = colons < 0 ? name : name.substring(0, colons);
         String method = colons < 0 ? null : name.substring(colons + 2);
         if (className.isEmpty() || method != null && method.isEmpty()) {
-            throw new IllegalArgumentException("half of a name, expected that of a class, or pkg.Class::method");
+            throw new IllegalArgumentException("the name is incomplete, expected a class name or pkg.Class::method");
         }
         Class<?> type = find(className);
         if (method != null || isFunction(type)) {
@@ -95,10 +95,9 @@ final class HandlerLoader {
         if (WebSocketHandler.class.isAssignableFrom(type)) {
             return ((WebSocketHandler) UserClass.newInstance(type)).asHandler();
         }
-        throw new IllegalArgumentException(
-                className + " is none of what can serve, expected a " + Handler.class.getName()
-                        + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
-                        + ", a RequestHandler or a RequestStreamHandler, or a method of it: " + className + "::name");
+        throw new IllegalArgumentException(className + " is not a handler, expected a " + Handler.class.getName()
+                + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
+                + ", a RequestHandler or a RequestStreamHandler, or a method of it: " + className + "::name");
     }
 
     private static Class<?> find(String className) {
@@ -108,7 +107,7 @@ final class HandlerLoader {
         } catch (ClassNotFoundException e) {
             throw new IllegalArgumentException(
                     "no class " + className
-                            + " on the class path, expected the full name of one, with $ before a class within another",
+                            + " on the class path, expected a full class name, with $ before a nested class",
                     e);
         }
     }
@@ -123,7 +122,7 @@ final class HandlerLoader {
                     + Runtime.version().feature() + " or older";
         }
         if (e instanceof NoClassDefFoundError) {
-            return "it needs a class that is not there: " + e.getMessage() + ", expected its jar on the class path";
+            return "it needs a missing class: " + e.getMessage() + ", expected its jar on the class path";
         }
         return "it cannot be loaded: " + e;
     }
@@ -134,8 +133,8 @@ final class HandlerLoader {
 
     private static Handler function(Class<?> type, @Nullable String method, Map<String, String> variables) {
         if (LambdaHandler.class.isAssignableFrom(type)) {
-            throw new IllegalArgumentException(
-                    type.getName() + " is what Lambda is to call, expected the handler that it serves with");
+            throw new IllegalArgumentException(type.getName()
+                    + " is the entry point that Lambda calls, expected the handler that serves requests");
         }
         return FunctionHandler.of(type, method, variables);
     }

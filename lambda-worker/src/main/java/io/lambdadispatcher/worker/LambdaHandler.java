@@ -181,10 +181,11 @@ public class LambdaHandler implements RequestStreamHandler {
         config = withDeadline(config, waited, context.getRemainingTimeInMillis());
         WorkerSummary summary = serve(new Worker(config, handler).start());
         if (summary.refused() && summary.requests() == 0) {
-            throw new IOException("worker " + summary.workerId() + " was not let in: " + summary.reason());
+            throw new IOException("worker " + summary.workerId() + " was rejected: " + summary.reason());
         }
         if (summary.connections() == 0) {
-            throw new IOException("worker " + summary.workerId() + " has reached no dispatcher: " + summary.reason());
+            throw new IOException(
+                    "worker " + summary.workerId() + " could not reach a dispatcher: " + summary.reason());
         }
         output.write(json(summary));
     }
@@ -214,7 +215,7 @@ public class LambdaHandler implements RequestStreamHandler {
     /** An error of the invoke alone would not do: Lambda keeps the environment, and prefers it, and all further invokes would fail in it at once. */
     private IOException startFailed(ExecutionException e) {
         String why = cannotStart(e);
-        log.error("{}; the process ends, so that Lambda replaces this environment", WorkerMain.oneLine(why));
+        log.error("{}. The process exits, so that Lambda replaces this environment.", WorkerMain.oneLine(why));
         log.debug("the handler cannot start", e.getCause());
         endOfProcess.run();
         return new IOException(why, e.getCause());

@@ -105,10 +105,10 @@ public final class Worker implements AutoCloseable {
      */
     public Worker start() {
         if (!started.compareAndSet(false, true)) {
-            throw new IllegalStateException("start() called again, expected once for each worker");
+            throw new IllegalStateException("start() was called twice, expected one call for each worker");
         }
         if (home.isShuttingDown()) {
-            throw new IllegalStateException("start() of a worker that has ended, expected a new one");
+            throw new IllegalStateException("start() was called on a worker that has exited. Create a new worker");
         }
         Lifecycles.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
         return this;
@@ -120,7 +120,7 @@ public final class Worker implements AutoCloseable {
      */
     public CompletionStage<Worker> ready() {
         return done.isDone() && !ready.isCompletedExceptionally()
-                ? CompletableFuture.failedFuture(new IllegalStateException("the worker has ended: " + reason))
+                ? CompletableFuture.failedFuture(new IllegalStateException("the worker has exited: " + reason))
                 : ready.copy();
     }
 
@@ -174,7 +174,7 @@ public final class Worker implements AutoCloseable {
         }
         draining = true;
         because("the handler cannot start: " + failure.getMessage());
-        log.error("worker {} ends: {}", config.workerId(), reason);
+        log.error("worker {} exits: {}", config.workerId(), reason);
         log.debug("the handler cannot start", failure);
         finish();
     }
@@ -214,7 +214,7 @@ public final class Worker implements AutoCloseable {
     private void checkAlone() {
         if (up.isEmpty()
                 && System.nanoTime() - aloneSinceNanos >= config.loneTimeout().toNanos()) {
-            because("no connection for " + config.loneTimeout());
+            because("no connection to a dispatcher for " + config.loneTimeout());
             onDrain(DrainReason.REQUESTED);
         }
     }
@@ -229,7 +229,7 @@ public final class Worker implements AutoCloseable {
         }
         draining = true;
         because(why.name());
-        log.info("worker {} drains: {}", config.workerId(), reason);
+        log.info("worker {} is draining: {}", config.workerId(), reason);
         Duration grace = withinDeadline(asked);
         if (running.isEmpty()) {
             finish();
@@ -265,9 +265,9 @@ public final class Worker implements AutoCloseable {
 
     private void finish() {
         WorkerSummary summary = summary();
-        log.info("worker ended: {}", summary);
+        log.info("worker has exited: {}", summary);
         if (readyNanos == 0) {
-            ready.completeExceptionally(new IllegalStateException("worker ended before it was ready: " + reason));
+            ready.completeExceptionally(new IllegalStateException("the worker exited before it was ready: " + reason));
         }
         loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         told.whenComplete((nothing, failure) -> done.complete(summary));

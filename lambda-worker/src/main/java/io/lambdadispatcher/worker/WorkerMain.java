@@ -127,7 +127,7 @@ public final class WorkerMain {
     }
 
     private void onParentGone() {
-        log.info("the parent process is gone");
+        log.info("the parent process has exited");
         toldToEnd = true;
         worker.drain(DrainReason.REQUESTED);
         daemon("orphan-end", () -> {

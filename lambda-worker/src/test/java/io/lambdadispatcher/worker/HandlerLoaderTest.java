@@ -129,8 +129,8 @@ class HandlerLoaderTest {
                                 + " with $ before a class within another"),
                 Arguments.of("no.such.Class::find", "no class no.such.Class on the class path"),
                 Arguments.of(HERE + ".Silent", "no class " + HERE + ".Silent on the class path"),
-                Arguments.of("::find", "half of a name, expected that of a class, or pkg.Class::method"),
-                Arguments.of(HERE + "$Plain::", "half of a name"),
+                Arguments.of("::find", "the name is incomplete, expected a class name or pkg.Class::method"),
+                Arguments.of(HERE + "$Plain::", "the name is incomplete"),
                 Arguments.of(
                         HERE + "$Plain::absent",
                         HERE + "$Plain has no method absent, expected a public absent(event), absent(event, Context)"
@@ -140,16 +140,15 @@ class HandlerLoaderTest {
                         HERE + "$Plain::three",
                         HERE + "$Plain has three(String, Integer, Long), expected a public three(event)"),
                 Arguments.of(
-                        HERE + "$Nothing",
-                        HERE + "$Nothing is none of what can serve, expected a " + Handler.class.getName()),
+                        HERE + "$Nothing", HERE + "$Nothing is not a handler, expected a " + Handler.class.getName()),
                 Arguments.of(
                         LambdaHandler.class.getName(),
                         LambdaHandler.class.getName()
-                                + " is what Lambda is to call, expected the handler that it serves with"),
+                                + " is the entry point that Lambda calls, expected the handler that serves requests"),
                 Arguments.of(HERE + "$Told", HERE + "$Told has other constructors" + CONSTRUCTOR),
                 Arguments.of(HERE + "$Abstract", HERE + "$Abstract is abstract" + CONSTRUCTOR),
                 Arguments.of(HERE + "$Hidden", HERE + "$Hidden is not public" + CONSTRUCTOR),
-                Arguments.of(HERE + "$Inner", HERE + "$Inner is a class within an object" + CONSTRUCTOR),
+                Arguments.of(HERE + "$Inner", HERE + "$Inner is an inner class" + CONSTRUCTOR),
                 Arguments.of(Handler.class.getName(), Handler.class.getName() + " is an interface" + CONSTRUCTOR),
                 Arguments.of(
                         HERE + "$Throwing",
@@ -183,7 +182,7 @@ class HandlerLoaderTest {
     void should_say_which_class_of_the_handlers_own_is_missing() {
         assertThatThrownBy(() -> loadBy(new Altered(Silent.class, 0)))
                 .hasMessageStartingWith("LAMBDA_DISPATCHER_HANDLER=" + Told.class.getName()
-                        + ": it needs a class that is not there: " + HERE.replace('.', '/') + "$Silent")
+                        + ": it needs a missing class: " + HERE.replace('.', '/') + "$Silent")
                 .hasMessageEndingWith(", expected its jar on the class path");
     }
 

@@ -83,7 +83,7 @@ class LambdaHandlerTest {
             nowhere = payload(dispatcher);
         }
         assertThatThrownBy(() -> new Ponging().handleRequest(nowhere, new ByteArrayOutputStream(), remaining(1_500)))
-                .hasMessageContaining("worker w1 has reached no dispatcher: DEADLINE");
+                .hasMessageContaining("worker w1 could not reach a dispatcher: DEADLINE");
     }
 
     private static String answer(Ponging handler, String event) throws Exception {

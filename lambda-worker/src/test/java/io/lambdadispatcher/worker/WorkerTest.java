@@ -263,7 +263,7 @@ class WorkerTest {
                     .done()
                     .toCompletableFuture()
                     .get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
-            assertThat(summary.reason()).contains("no connection for");
+            assertThat(summary.reason()).contains("no connection to a dispatcher for");
             assertThat(summary.readyMillis()).isEqualTo(-1);
         }
     }

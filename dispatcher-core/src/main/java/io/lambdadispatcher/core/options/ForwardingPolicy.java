@@ -35,7 +35,7 @@ public final class ForwardingPolicy {
                 clientHeader.isEmpty() || trust == Trust.APPEND,
                 "clientHeader",
                 clientHeader,
-                "none unless trust is APPEND");
+                "no value unless trust is APPEND");
     }
 
     private static String header(String option, String name) {

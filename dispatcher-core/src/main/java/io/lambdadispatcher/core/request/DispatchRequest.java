@@ -102,8 +102,12 @@ public final class DispatchRequest {
 
         private Builder(String method, String path) {
             verify(HeaderSyntax.isToken(method), "method", method, "a token such as GET");
-            verify(!method.equals("CONNECT"), "method", method, "any but CONNECT, because a tunnel is no request");
-            verify(HeaderSyntax.isPath(path), "path", path, "'/' or '*' first, and visible ASCII without '#'");
+            verify(
+                    !method.equals("CONNECT"),
+                    "method",
+                    method,
+                    "any method except CONNECT, because a tunnel is not a request");
+            verify(HeaderSyntax.isPath(path), "path", path, "visible ASCII that begins with '/' or '*' and has no '#'");
             this.method = method;
             this.path = path;
         }
@@ -121,7 +125,7 @@ public final class DispatchRequest {
                     HeaderSyntax.isAuthority(hostAndPort),
                     "authority",
                     hostAndPort,
-                    "a host, perhaps with ':' and a port");
+                    "a host, optionally with ':' and a port");
             authority = hostAndPort;
             return this;
         }

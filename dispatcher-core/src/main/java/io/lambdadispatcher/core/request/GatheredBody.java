@@ -57,7 +57,7 @@ final class GatheredBody implements Flow.Subscriber<ByteBuf> {
                 "TOO_LARGE",
                 BAD_GATEWAY,
                 "the response's body is longer than the " + maxBytes
-                        + " bytes to be gathered; allow more, or subscribe to body()"));
+                        + " bytes that are allowed. Allow more, or subscribe to body()"));
     }
 
     @Override

@@ -36,7 +36,7 @@ final class FunctionResponseHead {
 
     void add(String name, String value) throws BadResponseException {
         if (!HeaderSyntax.isToken(name)) {
-            throw new BadResponseException("a header's name is no token: " + HeaderSyntax.printable(name));
+            throw new BadResponseException("a header name is not a token: " + HeaderSyntax.printable(name));
         }
         String lower = name.toLowerCase(Locale.ROOT);
         String trimmed = HeaderSyntax.withoutOuterBlanks(value);

@@ -36,7 +36,7 @@ public final class ResponseReader {
             Members members = new Members();
             String text = readValue(json, members);
             if (json.nextToken() != null) {
-                throw new BadResponseException("JSON goes on after its end");
+                throw new BadResponseException("JSON continues after its end");
             }
             return members.hasStatus ? explicit(members, method) : inferred(payload, text, method);
         } catch (JacksonException e) {
@@ -115,7 +115,7 @@ public final class ResponseReader {
             return;
         }
         if (json.currentToken() != JsonToken.START_OBJECT) {
-            throw new BadResponseException("headers are no object");
+            throw new BadResponseException("headers is not an object");
         }
         while (json.nextToken() == JsonToken.PROPERTY_NAME) {
             String name = json.currentName();
@@ -133,7 +133,7 @@ public final class ResponseReader {
             return;
         }
         if (json.currentToken() != JsonToken.START_ARRAY) {
-            throw new BadResponseException("the values of " + HeaderSyntax.printable(name) + " are no array");
+            throw new BadResponseException("the values of " + HeaderSyntax.printable(name) + " are not an array");
         }
         while (json.nextToken() != JsonToken.END_ARRAY) {
             add(json, name, head);
@@ -145,7 +145,7 @@ public final class ResponseReader {
             return;
         }
         if (!json.currentToken().isScalarValue()) {
-            throw new BadResponseException("the value of " + HeaderSyntax.printable(name) + " is no string");
+            throw new BadResponseException("the value of " + HeaderSyntax.printable(name) + " is not a string");
         }
         head.add(name, json.getString());
     }
@@ -154,7 +154,7 @@ public final class ResponseReader {
         return switch (json.currentToken()) {
             case VALUE_STRING -> json.getString();
             case VALUE_NULL -> null;
-            default -> throw new BadResponseException(name + " is no string");
+            default -> throw new BadResponseException(name + " is not a string");
         };
     }
 
@@ -187,7 +187,7 @@ public final class ResponseReader {
         try {
             return Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1));
         } catch (IllegalArgumentException e) {
-            throw new BadResponseException("body is no base64");
+            throw new BadResponseException("body is not base64");
         }
     }
 
@@ -237,7 +237,7 @@ public final class ResponseReader {
             hasStatus = true;
             String text = switch (json.currentToken()) {
                 case VALUE_NUMBER_INT, VALUE_STRING -> json.getString();
-                default -> throw new BadResponseException("statusCode is no number");
+                default -> throw new BadResponseException("statusCode is not a number");
             };
             status = FunctionResponseHead.status(text);
         }

@@ -46,7 +46,7 @@ public final class StreamPrelude {
 
     private static void readFields(JsonParser json, FunctionResponseHead head) throws BadResponseException {
         if (json.currentToken() != JsonToken.START_OBJECT) {
-            skipOnlyNull(json, "headers are no object");
+            skipOnlyNull(json, "headers is not an object");
             return;
         }
         while (json.nextToken() == JsonToken.PROPERTY_NAME) {
@@ -73,7 +73,7 @@ public final class StreamPrelude {
             return;
         }
         if (!json.currentToken().isScalarValue()) {
-            throw new BadResponseException("the value of " + HeaderSyntax.printable(name) + " is no string");
+            throw new BadResponseException("the value of " + HeaderSyntax.printable(name) + " is not a string");
         }
         head.add(name, json.getString());
     }

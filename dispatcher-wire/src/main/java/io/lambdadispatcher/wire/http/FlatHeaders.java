@@ -308,7 +308,7 @@ public final class FlatHeaders extends TypedFields {
         @Override
         public Map.Entry<CharSequence, CharSequence> next() {
             if (next >= end) {
-                throw new NoSuchElementException("no more than " + size() + " fields");
+                throw new NoSuchElementException("expected at most " + size() + " headers");
             }
             next += 2;
             stands = true;

@@ -252,7 +252,7 @@ public final class DataOutlet implements FlowControlled {
         private static final OutletClosedException INSTANCE = new OutletClosedException();
 
         private OutletClosedException() {
-            super("stream was reset before its data could leave");
+            super("stream was reset before its data was sent");
         }
 
         @Override

@@ -171,7 +171,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
 
         private Http2Exception cancellation(Http2Error error, @Nullable Throwable cause) {
             return Http2Exception.streamError(
-                    stream.id(), error, cause, "stream %d closed before its data could leave", stream.id());
+                    stream.id(), error, cause, "stream %d was closed before its data was sent", stream.id());
         }
 
         void widen(int delta) throws Http2Exception {

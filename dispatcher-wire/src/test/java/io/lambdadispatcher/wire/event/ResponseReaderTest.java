@@ -152,7 +152,7 @@ class ResponseReaderTest {
     void should_refuse_a_response_with_a_status_though_the_status_comes_last() {
         assertThatThrownBy(() ->
                         read(EventFormat.HTTP_API_V2, "{\"headers\":{\"a b\":[{}]},\"body\":{},\"statusCode\":200}"))
-                .hasMessage("the value of 'a b' is no string");
+                .hasMessage("the value of 'a b' is not a string");
         assertThatThrownBy(() -> read(EventFormat.HTTP_API_V2, "{\"body\":{},\"statusCode\":\"OK\"}"))
                 .isInstanceOf(BadResponseException.class);
     }
@@ -236,11 +236,11 @@ class ResponseReaderTest {
         assertThatThrownBy(() -> read(shape, "{\"statusCode\":200")).hasMessage("malformed JSON");
         assertThatThrownBy(() -> read(shape, "<html>")).hasMessage("malformed JSON");
         assertThatThrownBy(() -> read(shape, "nul")).hasMessage("malformed JSON");
-        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200}{}")).hasMessage("JSON goes on after its end");
+        assertThatThrownBy(() -> read(shape, "{\"statusCode\":200}{}")).hasMessage("JSON continues after its end");
         assertThatThrownBy(() -> read(shape, "{\"statusCode\":200,\"body\":{}}"))
-                .hasMessage("body is no string");
+                .hasMessage("body is not a string");
         assertThatThrownBy(() -> read(shape, "{\"statusCode\":200,\"body\":\"?\",\"isBase64Encoded\":true}"))
-                .hasMessage("body is no base64");
+                .hasMessage("body is not base64");
         assertThatThrownBy(() -> read(shape, "{\"statusCode\":200,\"isBase64Encoded\":\"yes\"}"))
                 .hasMessage("isBase64Encoded is neither true nor false");
     }

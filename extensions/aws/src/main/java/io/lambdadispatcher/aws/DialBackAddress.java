@@ -91,8 +91,8 @@ public final class DialBackAddress {
                 .or(look::kubernetes)
                 .or(DialBackAddress::networkInterface)
                 .orElseThrow(() -> new IllegalStateException(
-                        "no address that workers could dial: set workers.dial-back or " + VARIABLE));
-        log.info("workers dial {}: {}", found.host, found.reason);
+                        "found no address that workers can dial. Set workers.dial-back or " + VARIABLE));
+        log.info("workers dial {}, detected from: {}", found.host, found.reason);
         return found;
     }
 

@@ -196,7 +196,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         try {
             caller.execute(() -> warmUp(lambda, payload, count));
         } catch (RejectedExecutionException e) {
-            log.debug("warm-up of {} after the launcher was closed", lambda);
+            log.debug("ignored a warm-up of {}, because the launcher is closed", lambda);
         }
     }
 
@@ -231,7 +231,7 @@ public final class LambdaLauncher implements WorkerLauncher {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
             log.info(
-                    "{} invokes have not returned yet",
+                    "{} Lambda invocations have not returned yet",
                     left.stream().filter(i -> !i.exit.isDone()).count());
         }
         left.forEach(Invoke::kill);
@@ -272,7 +272,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         /** Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the latest at its timeout. */
         @Override
         public void kill() {
-            exit.complete(new WorkerExit(Cause.FAILED, "given up"));
+            exit.complete(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
             CompletableFuture<InvokeResponse> started = call;
             if (started != null) {
                 started.cancel(true);

@@ -293,8 +293,8 @@ class LambdaLauncherTest {
 
                 worker.kill();
 
-                assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
-                assertThat(readToEnd(bytes)).isTrue();
+                assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
+                assertThat(readToEnd(octets)).isTrue();
             }
         }
     }
@@ -327,7 +327,7 @@ class LambdaLauncherTest {
             fetched.countDown();
         }
 
-        assertThat(exit(invoke)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
+        assertThat(exit(invoke)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
         started.get(20, TimeUnit.SECONDS);
         assertThat(call).as("what was begun meanwhile").isCancelled();
     }
@@ -363,7 +363,7 @@ class LambdaLauncherTest {
 
         launcher.close(Duration.ofMillis(50));
 
-        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "given up"));
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
     }
 
     @Test

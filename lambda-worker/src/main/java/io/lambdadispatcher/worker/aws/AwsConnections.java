@@ -160,7 +160,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
          */
         public Builder maxIdle(Duration maxIdle) {
             if (maxIdle.toMillis() < 1) {
-                throw new IllegalArgumentException("maxIdle: " + maxIdle + ", expected a millisecond at least");
+                throw new IllegalArgumentException("maxIdle: " + maxIdle + ", expected at least 1 ms");
             }
             this.maxIdle = maxIdle;
             return this;
@@ -172,7 +172,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
          */
         public Builder callsOfRequest(int calls) {
             if (calls < 1) {
-                throw new IllegalArgumentException("callsOfRequest: " + calls + ", expected 1 at least");
+                throw new IllegalArgumentException("callsOfRequest: " + calls + ", expected at least 1");
             }
             callsOfRequest = calls;
             return this;

@@ -78,7 +78,7 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     void verifyWanted() throws IOException {
         FailureReason code = request.cancellation();
         if (code != null) {
-            throw new IOException("nobody wants the response any more: " + code);
+            throw new IOException("the response is no longer needed: " + code);
         }
     }
 

@@ -51,7 +51,7 @@ final class ConfigReader {
         } catch (JacksonException e) {
             // Without its excerpt of the text, which may hold the token.
             String where = e.getLocation() == null
-                    ? "its end"
+                    ? "the end"
                     : "byte " + e.getLocation().getByteOffset();
             throw new IllegalArgumentException("invoke payload is not JSON, at " + where);
         }

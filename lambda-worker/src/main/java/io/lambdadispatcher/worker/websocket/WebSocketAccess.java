@@ -29,7 +29,7 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
     public void handle(Request request, Response response) {
         Http2Headers head = request.headers();
         if (!isWebSocket(head)) {
-            refuse(request, response, "a WebSocket of version 13 is expected here");
+            refuse(request, response, "expected a WebSocket handshake of version 13");
             return;
         }
         String subprotocol = subprotocol(head);

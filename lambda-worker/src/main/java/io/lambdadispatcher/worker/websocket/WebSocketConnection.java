@@ -153,7 +153,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
             return;
         }
         if (close.statusCode() > HIGHEST_CODE) {
-            onViolation(PROTOCOL_ERROR, "close code " + close.statusCode());
+            onViolation(PROTOCOL_ERROR, "invalid close code " + close.statusCode());
             return;
         }
         int code = close.statusCode() < 0 ? NO_CODE : close.statusCode();
@@ -173,7 +173,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
 
     @Override
     public void onEnd(Http2Headers trailers) {
-        finish(ABNORMAL, "the client's bytes ended");
+        finish(ABNORMAL, "the client closed its side without a close frame");
     }
 
     @Override

@@ -7,13 +7,13 @@ import java.time.Duration;
 public interface WebSocketListener {
     /** A whole message: fragments have been put together, and it is valid UTF-8. */
     default void onText(WebSocketSession session, String text) throws Exception {
-        session.close(WebSocketSession.UNSUPPORTED, "no text is expected");
+        session.close(WebSocketSession.UNSUPPORTED, "text messages are not supported");
     }
 
-    /** @param bytes a whole message; the listener's from now on, to release or to pass on */
-    default void onBinary(WebSocketSession session, ByteBuf bytes) throws Exception {
-        bytes.release();
-        session.close(WebSocketSession.UNSUPPORTED, "no bytes are expected");
+    /** @param octets a whole message; the listener's from now on, to release or to pass on */
+    default void onBinary(WebSocketSession session, ByteBuf octets) throws Exception {
+        octets.release();
+        session.close(WebSocketSession.UNSUPPORTED, "binary messages are not supported");
     }
 
     /** The session takes more after {@link WebSocketSession#isWritable} was false. */
@@ -25,7 +25,7 @@ public interface WebSocketListener {
      * @param grace what is left
      */
     default void onDrain(WebSocketSession session, Duration grace) throws Exception {
-        session.close(WebSocketSession.SERVICE_RESTART, "the worker is going, connect again");
+        session.close(WebSocketSession.SERVICE_RESTART, "the worker is shutting down, please reconnect");
     }
 
     /**

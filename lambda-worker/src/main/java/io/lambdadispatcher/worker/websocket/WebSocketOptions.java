@@ -17,10 +17,10 @@ public final class WebSocketOptions {
     private WebSocketOptions(
             int mostMessageBytes, Duration pingEvery, Duration closeWithin, List<String> subprotocols) {
         if (mostMessageBytes < 1) {
-            throw new IllegalArgumentException("mostMessageBytes: " + mostMessageBytes + ", expected 1 at least");
+            throw new IllegalArgumentException("mostMessageBytes: " + mostMessageBytes + ", expected at least 1");
         }
         if (pingEvery.isNegative()) {
-            throw new IllegalArgumentException("pingEvery: " + pingEvery + ", expected zero at least");
+            throw new IllegalArgumentException("pingEvery: " + pingEvery + ", expected 0 or more");
         }
         if (closeWithin.isNegative() || closeWithin.isZero()) {
             throw new IllegalArgumentException("closeWithin: " + closeWithin + ", expected more than zero");

@@ -470,7 +470,7 @@ class WebSocketHandlerTest {
         harness.worker.drain(DrainReason.REQUESTED);
         CloseWebSocketFrame close = client.take(CloseWebSocketFrame.class);
         assertThat(close.statusCode()).isEqualTo(1012);
-        assertThat(close.reasonText()).contains("connect again");
+        assertThat(close.reasonText()).contains("reconnect");
         close.release();
         client.send(new CloseWebSocketFrame(1012, ""));
         client.takeEnd();

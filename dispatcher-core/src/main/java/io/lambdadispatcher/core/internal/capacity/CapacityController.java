@@ -265,13 +265,15 @@ public final class CapacityController {
         long limit = function.launching().noShowAfter().toNanos();
         if (worker.is(State.LAUNCHED) && worker.endsAfter(nowNanos, limit)) {
             actions.kill(
-                    worker.id, "has not dialled in for " + function.launching().noShowAfter());
+                    worker.id,
+                    "has not dialled in within " + function.launching().noShowAfter());
         } else if (worker.is(State.DIALLED) && worker.endsAfter(nowNanos, limit * TIMES_LONGER_TO_BE_READY)) {
-            actions.kill(worker.id, "has dialled in, but is not ready");
+            actions.kill(worker.id, "has dialled in, but has not become ready");
         } else if (worker.hasParted() && worker.endsAfter(nowNanos, limit)) {
             actions.kill(
                     worker.id,
-                    "has drained, but has not ended for " + function.launching().noShowAfter());
+                    "has drained, but has not exited within "
+                            + function.launching().noShowAfter());
         }
     }
 

@@ -171,20 +171,20 @@ final class LaunchGuard {
     @Nullable
     String obstacle(long nowNanos) {
         if (stopped) {
-            return "launching is switched off";
+            return "launching is paused by the launch switch";
         }
         boolean waits = isHeld(nowNanos);
         if (circuit != Circuit.CLOSED) {
-            return "circuit open, the last failure: " + lastFailure;
+            return "launching is blocked by the open circuit breaker, last failure: " + lastFailure;
         }
         if (throttled) {
-            return "throttled: " + lastFailure;
+            return "launching is throttled, last failure: " + lastFailure;
         }
         if (waits || !readySinceFailure) {
-            return "backing off after: " + lastFailure;
+            return "launching is delayed by the backoff, last failure: " + lastFailure;
         }
         return launchesInLastMinute(nowNanos) >= limits.launchesPerMinute()
-                ? "as many launches in a minute as are permitted: " + limits.launchesPerMinute()
+                ? "launching is limited by launchesPerMinute: " + limits.launchesPerMinute()
                 : null;
     }
 

@@ -86,8 +86,8 @@ final class WorkerTarget {
     String obstacle() {
         int affordable = spend.affordableWorkers();
         return affordable < policy.maxWorkers() && wanted == affordable
-                ? "the limit of " + Math.round(spend.ceilingGbSeconds())
-                        + " GB-seconds an hour does not pay for more workers"
+                ? "launching is limited by the spending limit: " + Math.round(spend.ceilingGbSeconds())
+                        + " GB-seconds per hour"
                 : null;
     }
 }

@@ -102,7 +102,7 @@ final class DirectCall implements Carrier, RequestSink {
     private void refuseBody() {
         fail(new Failure(
                 Failure.Kind.TOO_LARGE,
-                "a body of more than " + function.options().maxBodyBytes() + " bytes cannot be given to function "
+                "a body of more than " + function.options().maxBodyBytes() + " bytes cannot be sent to function "
                         + function.name()));
     }
 
@@ -152,7 +152,7 @@ final class DirectCall implements Carrier, RequestSink {
             fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
                     "function " + function.name() + " has " + function.options().maxConcurrent()
-                            + " direct requests already"));
+                            + " direct requests in flight, which is the maximum"));
             return;
         }
         state = State.INVOKED;
@@ -162,7 +162,7 @@ final class DirectCall implements Carrier, RequestSink {
             event = function.events().write(head, whole, function.options().maxEventBytes());
         } catch (EventTooLargeException e) {
             fail(new Failure(
-                    Failure.Kind.TOO_LARGE, e.getMessage() + " cannot be given to function " + function.name()));
+                    Failure.Kind.TOO_LARGE, e.getMessage() + " cannot be sent to function " + function.name()));
             return;
         } finally {
             whole.release();

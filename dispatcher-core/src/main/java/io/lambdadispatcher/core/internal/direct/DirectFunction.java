@@ -166,7 +166,7 @@ public final class DirectFunction {
         return switch (reason) {
             case THROTTLED -> new Failure(Failure.Kind.THROTTLED, "function " + name + " is throttled");
             case TOO_LARGE -> new Failure(Failure.Kind.TOO_LARGE, "the request is too large for function " + name);
-            case TIMED_OUT -> new Failure(Failure.Kind.TIMEOUT, "no answer of function " + name + " in time");
+            case TIMED_OUT -> new Failure(Failure.Kind.TIMEOUT, "function " + name + " did not answer in time");
             case NOT_FOUND, REFUSED, UNAVAILABLE ->
                 new Failure(Failure.Kind.INVOKE_FAILED, "function " + name + " could not be invoked");
         };

@@ -44,14 +44,14 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         if (Exchange.isTunnel(head)) {
             exchange.fail(new Failure(
                     Failure.Kind.NO_TUNNELS,
-                    "function " + options.name() + " is invoked directly, which no tunnel can be"));
+                    "function " + options.name() + " is invoked directly, which does not support tunnels"));
             return exchange;
         }
         if (!end && !function.tryBeginBody(exchange)) {
             observer.onProtection(Protection.SHARE_EXCEEDED);
             exchange.fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
-                    "function " + options.name() + " has too many direct requests with unfinished bodies already"));
+                    "function " + options.name() + " has too many direct requests with incomplete bodies"));
         } else {
             Carrier call = new DirectCall(function, loop, false);
             underWay.add(exchange, exchange.onCarrierFound(call));
@@ -93,7 +93,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public void onTunnelOpened(Exchange exchange) {
-        throw new IllegalStateException("a tunnel was opened by a direct call");
+        throw new IllegalStateException("a direct request opened a tunnel");
     }
 
     @Override
@@ -118,7 +118,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     private void onRequestTimeout(Exchange exchange) {
         exchange.fail(new Failure(
                 Failure.Kind.TIMEOUT,
-                "no whole response within " + options.requestTimeout().toMillis() + " ms"));
+                "no complete response within " + options.requestTimeout().toMillis() + " ms"));
     }
 
     @Override

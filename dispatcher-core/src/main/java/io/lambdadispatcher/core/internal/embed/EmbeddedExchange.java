@@ -72,7 +72,7 @@ public final class EmbeddedExchange implements ResponseSink {
             EventLoop loop, ExchangeOpener opener, DispatchRequest request, Duration unreadTimeout) {
         if (Exchange.isTunnel(request.headers())) {
             // Its two directions would end apart, for which a response that completes has no word.
-            throw new IllegalArgumentException("request with method CONNECT, expected one that is no tunnel");
+            throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
         }
         boolean bodyless = request.body() == null;
         Http2Headers head = RequestHeaders.head(request.headers(), bodyless);
@@ -174,7 +174,7 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     private void onUnread() {
-        String detail = "nobody has read the response's body within " + unreadTimeout
+        String detail = "the response's body was not read within " + unreadTimeout
                 + ", expected a subscriber, bodyAsBytes(), bodyAsString() or discard()";
         unread.warn("request cancelled: {}", detail);
         cancel();

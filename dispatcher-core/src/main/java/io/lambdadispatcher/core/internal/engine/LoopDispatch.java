@@ -27,7 +27,7 @@ final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
     private static final long LOOK_MILLIS = 20;
-    private static final String NOT_THE_WORKER_PORT = "this is not the worker port, and workers have to dial that one";
+    private static final String NOT_THE_WORKER_PORT = "this is not the worker port. Workers must dial the worker port";
 
     private final EventLoop loop;
     private final RequestRouter router;
@@ -95,7 +95,7 @@ final class LoopDispatch implements ExchangeOpener {
         try {
             function = router.route(head);
         } catch (Throwable e) {
-            log.error("the router failed for {} {}", head.method(), head.path(), e);
+            log.error("the router threw an exception for {} {}", head.method(), head.path(), e);
             return fail(null, head, response, new Failure(Failure.Kind.ROUTER_FAILED, "the router failed"));
         }
         ExchangeOpener opener = function == null ? null : functions.get(function);
@@ -107,7 +107,7 @@ final class LoopDispatch implements ExchangeOpener {
                     function,
                     head,
                     response,
-                    new Failure(Failure.Kind.NO_FUNCTION, "no function serves " + head.path()));
+                    new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + head.path()));
         }
         return opener.open(head, end, response);
     }

@@ -63,7 +63,7 @@ public final class Observers implements DispatcherObserver {
             try {
                 first.accept(end);
             } catch (Throwable e) {
-                failures.warn("the observer failed at the end of {} {}", end.method(), end.path(), e);
+                failures.warn("the observer threw an exception at the end of {} {}", end.method(), end.path(), e);
             }
             second.accept(end);
         };
@@ -80,7 +80,11 @@ public final class Observers implements DispatcherObserver {
     }
 
     private void onFailed(DispatcherObserver observer, String what, Throwable cause) {
-        failures.warn("the observer {} failed in {}()", observer.getClass().getName(), what, cause);
+        failures.warn(
+                "the observer {} threw an exception in {}()",
+                observer.getClass().getName(),
+                what,
+                cause);
     }
 
     @Override

@@ -32,7 +32,7 @@ record FinishedExchange(
         try {
             listener.accept(this);
         } catch (Throwable e) {
-            failures.warn("the observer failed at the end of {} {}", method, path, e);
+            failures.warn("the observer threw an exception at the end of {} {}", method, path, e);
         }
     }
 }

@@ -288,7 +288,12 @@ public final class LaunchSupervisor {
             registry.onEnded(workerId);
             observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
             if (exit.failed() && !closed) {
-                log.warn("worker {} of {} ended ({}): {}", workerId, function.name(), exit.cause(), exit.detail());
+                log.warn(
+                        "worker {} of function {} exited ({}): {}",
+                        workerId,
+                        function.name(),
+                        exit.cause(),
+                        exit.detail());
             }
             controller.onExit(now, workerId, exit);
             lookSoon();
@@ -310,7 +315,7 @@ public final class LaunchSupervisor {
             if (!Objects.equals(obstacle, seen.obstacle())) {
                 obstacle = seen.obstacle();
                 if (obstacle == null) {
-                    log.info("function {}: nothing holds launches back any more", function.name());
+                    log.info("function {}: launching is no longer limited or blocked", function.name());
                 } else {
                     log.warn("function {}: {}", function.name(), obstacle);
                 }
@@ -356,14 +361,14 @@ public final class LaunchSupervisor {
             try {
                 return launcher.launch(request);
             } catch (RuntimeException | LinkageError e) {
-                log.warn("launcher of {} threw", function.name(), e);
-                return new NotLaunched(new WorkerExit(Cause.FAILED, "launcher threw " + e));
+                log.warn("the launcher of function {} threw an exception", function.name(), e);
+                return new NotLaunched(new WorkerExit(Cause.FAILED, "the launcher threw " + e));
             }
         }
 
         @Override
         public void drain(String workerId, DrainCode reason, long graceNanos) {
-            log.info("worker {} of {} is to drain: {}", workerId, function.name(), reason);
+            log.info("draining worker {} of function {}: {}", workerId, function.name(), reason);
             registry.drain(workerId, reason, Duration.ofNanos(graceNanos));
         }
 
@@ -371,14 +376,14 @@ public final class LaunchSupervisor {
         public void kill(String workerId, String reason) {
             LaunchedWorker worker = launched.get(workerId);
             if (worker != null) {
-                log.warn("worker {} of {} {}: ended by force", workerId, function.name(), reason);
+                log.warn("worker {} of function {} {}. It is terminated.", workerId, function.name(), reason);
                 worker.kill();
             }
         }
 
         @Override
         public void limit(String workerId, int exchanges) {
-            log.info("worker {} of {} takes at most {} requests at once now", workerId, function.name(), exchanges);
+            log.info("worker {} of {} now gets at most {} concurrent requests", workerId, function.name(), exchanges);
             pool.limit(workerId, exchanges);
         }
     }

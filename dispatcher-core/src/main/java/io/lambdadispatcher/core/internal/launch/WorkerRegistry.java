@@ -155,20 +155,22 @@ public final class WorkerRegistry implements WorkerEvents {
         }
         forgetExpired();
         return retired.containsKey(token.workerId())
-                ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has ended, or its launch was given up")
+                ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has exited, or its launch has timed out")
                 : null;
     }
 
     private static @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
         if (!worker.function.equals(token.function())) {
             return new Refusal(
-                    FORBIDDEN, "launch token of worker " + token.workerId() + " for another function than its first");
+                    FORBIDDEN,
+                    "launch token of worker " + token.workerId()
+                            + " names another function than the first token of this worker");
         }
         // It may try again: one of its connections may be lost without our having noticed yet.
         return worker.connections.size() >= limit
                 ? new Refusal(
                         TOO_MANY_REQUESTS,
-                        "worker " + token.workerId() + " has the " + limit + " connections that it may have")
+                        "worker " + token.workerId() + " already has the maximum of " + limit + " connections")
                 : null;
     }
 
@@ -187,10 +189,10 @@ public final class WorkerRegistry implements WorkerEvents {
         String id = connection.workerId();
         String function = connection.pool().options().name();
         if (ready) {
-            log.info("worker {} of {} is ready, from {}", id, function, connection.remoteAddress());
+            log.info("worker {} of function {} at {} is ready", id, function, connection.remoteAddress());
             tellSupervisor(function, supervisor -> supervisor.onWorkerReady(id, connection.deadline()));
         } else {
-            log.info("worker {} of {} is not ready any more", id, function);
+            log.info("worker {} of function {} is no longer ready", id, function);
             tellSupervisor(function, supervisor -> supervisor.onWorkerUnready(id));
         }
     }
@@ -204,7 +206,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onDrain(WorkerConnection connection, DrainCode reason) {
         if (startDraining(connection.workerId())) {
-            log.info("worker {} drains: {}", connection.workerId(), reason);
+            log.info("worker {} is draining: {}", connection.workerId(), reason);
             tellSupervisor(
                     connection.pool().options().name(),
                     supervisor -> supervisor.onWorkerDraining(connection.workerId()));
@@ -241,7 +243,7 @@ public final class WorkerRegistry implements WorkerEvents {
             function = worker.function;
             nowEmpty = workers.isEmpty() ? empty : null;
         }
-        log.info("worker {} of {} has gone: {}", connection.workerId(), function, reason);
+        log.info("worker {} of function {} has disconnected: {}", connection.workerId(), function, reason);
         tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         if (nowEmpty != null) {
             nowEmpty.complete(null);

@@ -32,6 +32,6 @@ public final class SeldomLog {
             return;
         }
         long others = leftOut.getAndSet(0);
-        log.warn(others == 0 ? format : format + " (and " + others + " more such lines were left out)", arguments);
+        log.warn(others == 0 ? format : format + " (and " + others + " similar lines were not logged)", arguments);
     }
 }

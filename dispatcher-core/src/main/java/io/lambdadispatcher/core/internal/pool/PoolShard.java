@@ -176,7 +176,7 @@ public final class PoolShard implements ExchangeOwner {
             exchange.fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
                     "no worker free for function " + pool.options().name() + " and " + pool.queued()
-                            + " requests wait already"));
+                            + " requests are already queued"));
             return;
         }
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
@@ -264,7 +264,7 @@ public final class PoolShard implements ExchangeOwner {
         observer.onProtection(Protection.MEMORY_REFUSED);
         exchange.fail(new Failure(
                 Failure.Kind.OVERLOADED,
-                "the requests that wait for function " + pool.options().name() + " take too much memory"));
+                "the queued requests of function " + pool.options().name() + " use too much memory"));
     }
 
     @Override
@@ -436,7 +436,10 @@ public final class PoolShard implements ExchangeOwner {
         // The last one is served even so, because shedding must leave no stream idle.
         if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
             observer.onProtection(Protection.QUEUE_SHED);
-            failQueued(head.entry, "no worker soon free", ", whose queue does not empty");
+            failQueued(
+                    head.entry,
+                    "no worker is likely to be free soon",
+                    ", because its queue has not been empty for too long");
             return true;
         }
         if (!mayBegin(head.entry)) {
@@ -659,7 +662,7 @@ public final class PoolShard implements ExchangeOwner {
     private void onRequestTimeout(Exchange exchange) {
         exchange.fail(new Failure(
                 Failure.Kind.TIMEOUT,
-                "no whole response within " + millis(pool.options().requestTimeout())));
+                "no complete response within " + millis(pool.options().requestTimeout())));
     }
 
     private static String millis(Duration duration) {

@@ -110,7 +110,8 @@ final class SlowReaders {
         for (Exchange longest : untaken.exchanges.subList(0, cut)) {
             observer.onProtection(Protection.RESPONSE_TOO_SLOW);
             longest.fail(new Failure(
-                    Failure.Kind.OVERLOADED, "the client takes none of its responses, and other clients wait"));
+                    Failure.Kind.OVERLOADED,
+                    "the client does not read its responses, and requests of other clients are queued"));
         }
     }
 

@@ -187,9 +187,10 @@ final class ResponseReceiver implements FrameReader.Listener {
         }
         switch (code) {
             case REFUSED -> to.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
-            case GOING_AWAY -> to.onLost(failure(Failure.Kind.WORKER_LOST, "the worker went away", text));
+            case GOING_AWAY -> to.onLost(failure(Failure.Kind.WORKER_LOST, "the worker exits", text));
             case TIMEOUT -> to.onFailure(failure(Failure.Kind.TIMEOUT, "the handler timed out", text));
-            case CANCELLED -> to.onFailure(failure(Failure.Kind.HANDLER_CANCELLED, "the handler broke off", text));
+            case CANCELLED ->
+                to.onFailure(failure(Failure.Kind.HANDLER_CANCELLED, "the handler cancelled the response", text));
             case BAD_MESSAGE ->
                 to.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
             default -> to.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
@@ -233,7 +234,7 @@ final class ResponseReceiver implements FrameReader.Listener {
 
     private static void verifyInterim(@Nullable CharSequence status) throws WireException {
         if (!StatusCode.isInterim(StatusCode.parse(status))) {
-            throw new WireException(Reason.BAD_HEAD, 0, "INTERIM with status " + status + ", expected 1xx but 101");
+            throw new WireException(Reason.BAD_HEAD, 0, "INTERIM with status " + status + ", expected 1xx except 101");
         }
     }
 

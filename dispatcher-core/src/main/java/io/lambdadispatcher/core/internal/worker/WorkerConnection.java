@@ -255,7 +255,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             onDrain(drain.reason());
         } else if (message instanceof ControlMessage.Goodbye goodbye) {
             goodbyeSeen = true;
-            goneReason = "goodbye: " + goodbye.text();
+            goneReason = "the worker said goodbye: " + goodbye.text();
         }
     }
 
@@ -287,17 +287,25 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.growConnectionWindow((int) Math.min(Integer.MAX_VALUE / 2, windowBytes));
         long intervalMillis = port.access.pingInterval().toMillis();
         long timeoutMillis = port.access.pingTimeout().toMillis();
-        handler.watch(intervalMillis, timeoutMillis, silentMillis -> close("silent for " + silentMillis + " ms"));
+        handler.watch(
+                intervalMillis,
+                timeoutMillis,
+                silentMillis -> close("no answer to a ping, and no other byte for " + silentMillis + " ms"));
         control.send(
                 new ControlMessage.Welcome(WireLimits.PROTOCOL_VERSION, (int) intervalMillis, (int) timeoutMillis));
-        log.debug("worker {} at {} says hello: {}, {} streams", workerId, remoteAddress(), hello.agent(), streamLimit);
+        log.debug(
+                "received HELLO from worker {} at {}: {}, {} streams",
+                workerId,
+                remoteAddress(),
+                hello.agent(),
+                streamLimit);
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
     }
 
     /** A worker that heeds SETTINGS opens no more; one that does not is refused. */
     private void tellStreamLimit(int announced) {
         port.observer.onProtection(Protection.WORKER_LIMIT);
-        log.info("worker {} announces {} streams, and may open {}", workerId, announced, streamLimit);
+        log.info("worker {} announces {} streams, but at most {} are allowed", workerId, announced, streamLimit);
         Http2Settings settings = new Http2Settings().maxConcurrentStreams(streamLimit + 1L);
         handler.encoder().writeSettings(handler.ctx(), settings, handler.ctx().newPromise());
     }
@@ -355,7 +363,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         }
         port.observer.onProtection(Protection.LAGGING_STREAM);
         handler.reset(stream.http2(), Http2Error.CANCEL);
-        stream.close("the client of its last response lags");
+        stream.close("the client reads the last response too slowly");
     }
 
     // For its worker streams.
@@ -409,7 +417,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onHandshakeTimeout() {
         if (state == State.ADMITTED) {
-            close("no hello within " + port.access.handshakeTimeout().toMillis() + " ms");
+            close("no HELLO within " + port.access.handshakeTimeout().toMillis() + " ms");
         }
     }
 

@@ -107,6 +107,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     /** Tells the observer of every rejection, and the log of one now and then, because whoever knocks can knock fast. */
     void onRejected(SocketAddress remote, String reason) {
         observer.onWorkerRejected(remote, reason);
-        rejections.warn("rejected a dial-in from {}: {}", remote, reason);
+        rejections.warn("rejected a worker that dialled in from {}: {}", remote, reason);
     }
 }

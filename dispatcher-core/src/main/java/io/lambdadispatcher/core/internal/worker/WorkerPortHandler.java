@@ -82,7 +82,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
                     ctx,
                     false,
                     cause,
-                    Http2Exception.connectionError(error.error(), "not admitted: %s", error.getMessage()));
+                    Http2Exception.connectionError(error.error(), "the worker is rejected: %s", error.getMessage()));
         }
     }
 

@@ -60,7 +60,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
      */
     private static final int MAX_CANCELLED_BYTES = 64 * 1024;
 
-    private static final String RESPONSE_MISUSED = "the handler misused its response, see the worker's log";
+    private static final String RESPONSE_MISUSED = "the handler used its response incorrectly, see the worker's log";
 
     private final WorkerConnection connection;
     private final Http2Stream http2;
@@ -163,7 +163,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             if (window.requestBytes() > MAX_CANCELLED_BYTES) {
                 forgetExchange(failed || response.hasFailed());
                 connection.handler.reset(http2, Http2Error.CANCEL);
-                close("cancelled before the worker had taken the request");
+                close("cancelled before the worker accepted the request");
                 return;
             }
             request.cancel(code);
@@ -283,7 +283,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /** What the worker has owed for too long, in words. */
     String owed() {
-        return state == State.LEAVING ? "the last bytes of a tunnel not taken in time" : "CANCEL not answered in time";
+        return state == State.LEAVING
+                ? "the worker did not read the last bytes of a tunnel in time"
+                : "the worker did not answer CANCEL in time";
     }
 
     // The end of an exchange.

@@ -615,7 +615,7 @@ class CapacityControllerTest {
         assertThat(most).isLessThanOrEqualTo(50).isGreaterThan(1);
         // With the circuit open it is one now and then.
         assertThat(told.launched).hasSizeBetween(60, 150);
-        assertThat(controller.status(now).obstacle()).startsWith("circuit open");
+        assertThat(controller.status(now).obstacle()).startsWith("launching is blocked by the open circuit breaker");
     }
 
     @Test
@@ -628,7 +628,7 @@ class CapacityControllerTest {
                 fail(told.launched.get(seen), Cause.FAILED);
             }
         }
-        assertThat(controller.status(now).obstacle()).startsWith("circuit open");
+        assertThat(controller.status(now).obstacle()).startsWith("launching is blocked by the open circuit breaker");
         while (told.launched.size() == seen) {
             pass(Duration.ofSeconds(1));
         }
@@ -648,7 +648,9 @@ class CapacityControllerTest {
         fail("w0", Cause.REFUSED);
         look();
 
-        assertThat(controller.status(now).obstacle()).startsWith("circuit open").contains("broken");
+        assertThat(controller.status(now).obstacle())
+                .startsWith("launching is blocked by the open circuit breaker")
+                .contains("broken");
     }
 
     @Test
@@ -671,7 +673,7 @@ class CapacityControllerTest {
         assertThat(controller.status(now).obstacle())
                 .satisfiesAnyOf(
                         text -> assertThat(text).isNull(),
-                        text -> assertThat(text).startsWith("throttled"));
+                        text -> assertThat(text).startsWith("launching is throttled"));
     }
 
     @Test
@@ -697,7 +699,7 @@ class CapacityControllerTest {
         controller.setLaunching(false);
         pass(Duration.ofSeconds(30));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).obstacle()).isEqualTo("launching is switched off");
+        assertThat(controller.status(now).obstacle()).isEqualTo("launching is paused by the launch switch");
 
         controller.setLaunching(true);
         look();
@@ -794,7 +796,7 @@ class CapacityControllerTest {
         controller.restore(now, history, SECOND);
         pass(Duration.ofMinutes(2));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).obstacle()).isEqualTo("launching is switched off");
+        assertThat(controller.status(now).obstacle()).isEqualTo("launching is paused by the launch switch");
 
         controller.setLaunching(true);
         pass(Duration.ofSeconds(1));

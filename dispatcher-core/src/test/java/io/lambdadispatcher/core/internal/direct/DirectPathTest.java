@@ -373,8 +373,8 @@ class DirectPathTest {
         URI base = URI.create(
                 "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort());
         dispatcher.setLaunching("f", false);
-        await(() ->
-                "launching is switched off".equals(dispatcher.capacity().get(0).obstacle()));
+        await(() -> "launching is paused by the launch switch"
+                .equals(dispatcher.capacity().get(0).obstacle()));
 
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(503);
         assertThat(function.invoked).isEmpty();
@@ -412,10 +412,10 @@ class DirectPathTest {
         DirectOptions options = DirectOptions.of(EventShape.ALB);
 
         assertThatThrownBy(() -> start.apply(Dispatcher.builder().direct("f", options)))
-                .hasMessage("invoker: none given, expected one for direct 'f'");
+                .hasMessage("invoker: not set, expected an invoker for the direct function 'f'");
         assertThatThrownBy(
                         () -> start.apply(Dispatcher.builder().invoker(function).direct("g", options)))
-                .hasMessage("direct: 'g', expected one of the functions given");
+                .hasMessage("direct: 'g', expected the name of one of the functions");
     }
 
     /** An event has no place for a tunnel: whoever asks for one is told so, and the function is not invoked. */

@@ -38,7 +38,7 @@ class LoopDispatchTest {
     void should_answer_404_where_no_function_serves() {
         ask(head -> null);
         ask(head -> "of another dispatcher");
-        assertThat(failures).containsExactly("404 no function serves /a", "404 no function serves /a");
+        assertThat(failures).containsExactly("404 no function matches /a", "404 no function matches /a");
     }
 
     @Test

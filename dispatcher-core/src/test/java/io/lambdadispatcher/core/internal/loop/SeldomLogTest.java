@@ -34,7 +34,7 @@ class SeldomLogTest {
 
         ticker.advance(1, TimeUnit.SECONDS);
         log.warn("stream {}", "x");
-        assertThat(lines).containsExactly("stream 0", "stream x (and 999 more such lines were left out)");
+        assertThat(lines).containsExactly("stream 0", "stream x (and 999 similar lines were not logged)");
 
         ticker.advance(SeldomLog.EVERY_NANOS, TimeUnit.NANOSECONDS);
         log.warn("stream {}", "y");

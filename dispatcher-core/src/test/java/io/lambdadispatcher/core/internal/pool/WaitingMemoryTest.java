@@ -105,8 +105,7 @@ class WaitingMemoryTest {
     @Test
     void should_give_one_function_twice_what_is_free() {
         assertThat(fill(busy)).isEqualTo(19);
-        assertThat(failures)
-                .containsExactly("OVERLOADED: the requests that wait for function busy take too much memory");
+        assertThat(failures).containsExactly("OVERLOADED: the queued requests of function busy use too much memory");
         assertThat(protections).containsExactly(Protection.MEMORY_REFUSED);
         assertThat(busy.pool().queued()).isEqualTo(19);
         assertThat(fill(other)).isEqualTo(19);

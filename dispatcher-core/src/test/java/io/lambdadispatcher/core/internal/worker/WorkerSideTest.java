@@ -513,7 +513,7 @@ class WorkerSideTest {
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0));
         assertThatThrownBy(() -> builder.secret("g", SECRET).start())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("secret: 'g', expected one of the functions given");
+                .hasMessage("secret: 'g', expected the name of one of the functions");
         assertThatThrownBy(() -> Dispatcher.builder()
                         .function(FunctionOptions.of("f"))
                         .workerListener(ListenerOptions.plain("127.0.0.1", 0))
@@ -530,7 +530,7 @@ class WorkerSideTest {
             // Closing before GOODBYE has been read could lose it.
             worker.awaitRead(5);
         }
-        assertThat(partings.poll(10, TimeUnit.SECONDS)).isEqualTo("w, goodbye: done");
+        assertThat(partings.poll(10, TimeUnit.SECONDS)).isEqualTo("w, the worker said goodbye: done");
         try (ScriptedWorker again = worker("w")) {
             again.openControl();
             again.expect("1 :status 403");

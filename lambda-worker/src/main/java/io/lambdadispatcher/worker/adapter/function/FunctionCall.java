@@ -69,7 +69,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
                 request,
                 response,
                 HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
-                "a body of more than " + handler.maxBodyBytes + " bytes cannot be given to the function");
+                "a body of more than " + handler.maxBodyBytes + " bytes cannot be sent to the function");
     }
 
     /** No event has a place for trailers. */

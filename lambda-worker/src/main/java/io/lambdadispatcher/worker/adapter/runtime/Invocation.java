@@ -100,7 +100,7 @@ final class Invocation {
 
     /** For the one who asked; the child may still answer. */
     void timeOut() {
-        tell(to -> to.onFailed(Failure.TIMED_OUT, "no answer before the deadline"));
+        tell(to -> to.onFailed(Failure.TIMED_OUT, "no response before the deadline"));
     }
 
     /** @return {@code null} if nobody wants it */
@@ -110,7 +110,7 @@ final class Invocation {
         try {
             return to == null ? null : to.onStream(contentType, resume);
         } catch (Throwable e) {
-            FailureLog.report("an answer's taker", id(), e);
+            FailureLog.report("the receiver of a response", id(), e);
             return null;
         }
     }
@@ -128,7 +128,7 @@ final class Invocation {
         try {
             what.accept(to);
         } catch (Throwable e) {
-            FailureLog.report("an answer's taker", id(), e);
+            FailureLog.report("the receiver of a response", id(), e);
         }
     }
 

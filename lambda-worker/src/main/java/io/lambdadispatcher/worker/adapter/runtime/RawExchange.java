@@ -47,9 +47,9 @@ final class RawExchange implements Answer {
         BodyBuffer whole = BodyBuffer.ofArray(-1, maxBytes);
         return new Stream() {
             @Override
-            public boolean onBytes(ByteBuf bytes) {
-                if (!whole.add(bytes)) {
-                    fail("an answer of more than " + maxBytes + " bytes");
+            public boolean onOctets(ByteBuf octets) {
+                if (!whole.add(octets)) {
+                    fail("a response of more than " + maxBytes + " bytes");
                 }
                 return true;
             }

@@ -114,8 +114,7 @@ final class RequestExchange implements BodyReader, Answer {
         if (!refused) {
             refused = true;
             releaseBody();
-            response.fail(
-                    FailureReason.REFUSED, "the requests that this worker gathers take all the memory that they may");
+            response.fail(FailureReason.REFUSED, "the requests that this worker buffers use the maximum memory");
         }
     }
 
@@ -185,7 +184,7 @@ final class RequestExchange implements BodyReader, Answer {
         refused = true;
         respond(
                 HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE,
-                "an event of more than " + shared.maxBytes() + " bytes cannot be given to the function");
+                "an event of more than " + shared.maxBytes() + " bytes cannot be sent to the function");
     }
 
     // The answer.
@@ -204,7 +203,7 @@ final class RequestExchange implements BodyReader, Answer {
             FunctionResponse answer = shared.answers().read(payload, request.method());
             response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
         } catch (BadResponseException e) {
-            badGateway("the answer of the function: " + e.getMessage());
+            badGateway("malformed response of the function: " + e.getMessage());
         }
     }
 
@@ -252,7 +251,7 @@ final class RequestExchange implements BodyReader, Answer {
         try {
             request.eventLoop().execute(() -> guarded(action));
         } catch (RejectedExecutionException e) {
-            log.debug("the answer to {} comes after its connection's end", request);
+            log.debug("the response to {} arrived after its connection was closed", request);
         }
     }
 

@@ -107,7 +107,8 @@ final class RuntimeChild implements ChildListener {
 
     private void onBound(ChannelFuture bound) {
         if (!bound.isSuccess()) {
-            pool.onStartFailed("no port for the Runtime API: " + bound.cause().getMessage());
+            pool.onStartFailed(
+                    "cannot open a port for the Runtime API: " + bound.cause().getMessage());
             return;
         }
         int port = ((InetSocketAddress) bound.channel().localAddress()).getPort();
@@ -236,7 +237,7 @@ final class RuntimeChild implements ChildListener {
     /** Takes it, or refuses it: the API tells invocations apart by their ids, and Lambda tries an event again with the id that it had. */
     void give(Invocation invocation) {
         if (given.putIfAbsent(invocation.id(), invocation) != null) {
-            invocation.endFailed(Failure.REFUSED, name + " works on another invocation " + invocation.id());
+            invocation.endFailed(Failure.REFUSED, name + " already runs the invocation " + invocation.id());
             return;
         }
         ApiConnection poll = polls.remove();
@@ -272,7 +273,7 @@ final class RuntimeChild implements ChildListener {
         boolean stuck = hanging > 0 && hanging == given.size() && polls.isEmpty();
         hangingSweeps = stuck ? hangingSweeps + 1 : 0;
         if ((hanging >= config.concurrency() || hangingSweeps >= MOST_HANGING_SWEEPS) && phase == Phase.SERVING) {
-            log.warn("{} is killed: it has not answered before the deadline", name);
+            log.warn("killing {}, because it has not answered before the deadline", name);
             phase = Phase.GONE;
             kill(pid);
         }

@@ -98,7 +98,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
     @Override
     public void handle(Request request, Response response) {
         if (HttpMethod.CONNECT.asciiName().contentEquals(request.method())) {
-            throw new UnsupportedOperationException("CONNECT has no place in an event");
+            throw new UnsupportedOperationException("an event cannot carry CONNECT");
         }
         new RequestExchange(shared(), request, response).start();
     }

@@ -102,7 +102,7 @@ final class RuntimePool {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {
-            log.warn("not all children have ended within {} s", STOP_SECONDS);
+            log.warn("not all runtime processes have exited within {} s", STOP_SECONDS);
         }
         group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
@@ -129,8 +129,8 @@ final class RuntimePool {
         } else {
             invocation.endFailed(
                     Failure.REFUSED,
-                    "all children are busy, and " + waiting.size() + " requests of " + waitingBytes
-                            + " bytes wait for them");
+                    "all runtime processes are busy, and " + waiting.size() + " requests of " + waitingBytes
+                            + " bytes are queued");
         }
     }
 
@@ -203,7 +203,7 @@ final class RuntimePool {
             boolean overdue = invocation.head.isOverdue(now);
             if (overdue) {
                 waitingBytes -= invocation.eventBytes;
-                invocation.endFailed(Failure.TIMED_OUT, "no child was free before the deadline");
+                invocation.endFailed(Failure.TIMED_OUT, "no runtime process was free before the deadline");
             }
             return overdue;
         });

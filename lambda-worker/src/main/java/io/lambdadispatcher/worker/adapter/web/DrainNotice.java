@@ -60,10 +60,10 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
     private void report(EventExchange.@Nullable Answer answer, @Nullable Throwable failure) {
         int status = answer == null ? NO_STATUS : StatusCode.parse(answer.head().status());
         if (StatusCode.isSuccess(status)) {
-            log.info("the app has been told at {} that the worker drains: {}", path, reason);
+            log.info("notified the app at {} that the worker is draining: {}", path, reason);
         } else {
             log.warn(
-                    "the app was to be told at {} that the worker drains: {}",
+                    "the app could not be notified at {} that the worker is draining: {}",
                     path,
                     failure == null ? "status " + status : failure.getMessage());
         }

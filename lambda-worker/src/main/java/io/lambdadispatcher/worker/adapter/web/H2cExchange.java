@@ -83,7 +83,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
         Http2Stream opened = to.open(this, head, bodyless);
         if (opened == null) {
-            answer(HttpResponseStatus.BAD_GATEWAY, "the app takes no more streams");
+            answer(HttpResponseStatus.BAD_GATEWAY, "the app accepts no more streams");
             return;
         }
         connection = to;
@@ -249,7 +249,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         int bytes = data.readableBytes();
         if (state != State.RESPONDING) {
             if (state == State.REQUESTED) {
-                breakOff(FailureReason.BAD_MESSAGE, "the app's response begins with its body");
+                breakOff(FailureReason.BAD_MESSAGE, "the app sent a body before the response headers");
             }
             return bytes;
         }

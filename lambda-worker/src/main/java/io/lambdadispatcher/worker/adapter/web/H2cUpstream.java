@@ -91,7 +91,7 @@ final class H2cUpstream implements Upstream {
         if (!connection.hasRoom()) {
             connection.close();
             onNotReady(new IOException("the app allows " + connection.mostStreams()
-                    + " streams on a new connection, expected one at least"));
+                    + " streams on a new connection, expected at least 1"));
             return;
         }
         connecting = false;

@@ -196,7 +196,7 @@ final class Http1Connection extends ChannelDuplexHandler {
     private void onUnasked() {
         finished = false;
         if (!closing) {
-            log.warn("the app sent bytes that answer no request; its connection is closed");
+            log.warn("the app sent bytes without a request. Its connection is closed.");
             close();
         }
     }

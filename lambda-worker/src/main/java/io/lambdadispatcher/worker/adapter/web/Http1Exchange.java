@@ -283,7 +283,7 @@ final class Http1Exchange extends AppExchange {
 
     private void onSwitched(HttpResponse from, Http2Headers head) {
         if (key == null || connection == null || !key.isAccepted(from.headers())) {
-            breakOff(FailureReason.BAD_MESSAGE, "the app switched protocols without having been asked to, or wrongly");
+            breakOff(FailureReason.BAD_MESSAGE, "the app switched protocols without a valid upgrade request");
             return;
         }
         state = State.TUNNELLING;

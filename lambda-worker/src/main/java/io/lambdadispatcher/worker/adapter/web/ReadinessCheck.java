@@ -13,7 +13,7 @@ record ReadinessCheck(Probe probe, int port, String path, StatusCodes healthy, D
             throw new IllegalArgumentException("readiness port is " + port + ", expected 1 to 65535");
         }
         if (!path.startsWith("/")) {
-            throw new IllegalArgumentException("readiness path is '" + path + "', expected it to begin with /");
+            throw new IllegalArgumentException("readiness path is '" + path + "', expected a path that begins with /");
         }
         if (interval.isNegative() || interval.isZero() || limit.isNegative() || limit.isZero()) {
             throw new IllegalArgumentException(

@@ -26,7 +26,7 @@ final class ReadinessProbe {
     private final ReadinessCheck check;
     private final InetSocketAddress address;
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
-    private String lastAnswer = "no attempt yet";
+    private String lastAnswer = "it has not been checked yet";
 
     private ReadinessProbe(ReadinessCheck check, String host) {
         this.check = check;

@@ -80,7 +80,7 @@ final class WebApp implements ChildListener {
         try {
             child.stop(STOP_GRACE).toCompletableFuture().get(STOP_GRACE.toMillis() * 2, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            log.warn("the app has not ended", e);
+            log.warn("the app has not exited", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

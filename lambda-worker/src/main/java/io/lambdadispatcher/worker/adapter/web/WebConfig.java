@@ -266,7 +266,7 @@ public final class WebConfig {
             }
             if (!basePath.isEmpty() && (!basePath.startsWith("/") || basePath.endsWith("/"))) {
                 throw new IllegalArgumentException(
-                        "base path is '" + basePath + "', expected it to begin with / and not to end with it");
+                        "base path is '" + basePath + "', expected a path that begins with / and does not end with /");
             }
             requirePath("pass-through path", passThroughPath);
             requirePath("drain path", drainPath);
@@ -278,7 +278,7 @@ public final class WebConfig {
 
         private static void requirePath(String what, @Nullable String path) {
             if (path != null && !path.startsWith("/")) {
-                throw new IllegalArgumentException(what + " is '" + path + "', expected it to begin with /");
+                throw new IllegalArgumentException(what + " is '" + path + "', expected a path that begins with /");
             }
         }
     }

@@ -120,13 +120,13 @@ final class WebEnvironment {
         String mode = variables.find(ADAPTER_PREFIX + "INVOKE_MODE");
         if (mode != null) {
             log.info(
-                    "{}INVOKE_MODE={} changes nothing: responses to the dispatcher always stream, those to ordinary invocations never do",
+                    "{}INVOKE_MODE={} has no effect. Responses to the dispatcher are always streamed. Responses to direct invocations are never streamed.",
                     ADAPTER_PREFIX,
                     mode);
         }
         if ("true".equals(variables.find(ADAPTER_PREFIX + "ENABLE_COMPRESSION"))) {
             log.warn(
-                    "{}ENABLE_COMPRESSION=true is not supported: responses pass as the app makes them; let the app compress",
+                    "{}ENABLE_COMPRESSION=true is not supported. Responses are forwarded unmodified. Compress them in the app.",
                     ADAPTER_PREFIX);
         }
     }
@@ -140,7 +140,7 @@ final class WebEnvironment {
         String host = variables.text("127.0.0.1", names);
         InetSocketAddress address = new InetSocketAddress(host, port);
         if (address.isUnresolved()) {
-            throw variables.bad("a host that is known here", names);
+            throw variables.bad("a host name that can be resolved", names);
         }
         return address;
     }

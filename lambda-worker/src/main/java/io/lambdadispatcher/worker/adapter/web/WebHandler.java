@@ -152,7 +152,7 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
                     request,
                     response,
                     HttpResponseStatus.BAD_REQUEST,
-                    "field " + DrainNotice.REASON + " is only for the worker to send");
+                    "field " + DrainNotice.REASON + " is reserved for the worker");
         } else {
             relay(request, response, origin);
         }

@@ -142,7 +142,7 @@ public final class Child {
     private void killRest(Process ended) {
         List<ProcessHandle> rest = Session.ledBy(ended.pid());
         if (!rest.isEmpty()) {
-            log.warn("{} has left {} of its processes behind, they are killed", command.name(), rest.size());
+            log.warn("{} has left {} processes behind. They are killed.", command.name(), rest.size());
             rest.forEach(ProcessHandle::destroyForcibly);
         }
     }
@@ -154,7 +154,7 @@ public final class Child {
 
     private void onDied(String how) {
         state = State.WAITING;
-        log.warn("{} died: {}; it is started again in {} ms", command.name(), how, waitMillis);
+        log.warn("{} died: {}. It is restarted in {} ms.", command.name(), how, waitMillis);
         timer = Children.THREAD.schedule(this::launch, waitMillis, TimeUnit.MILLISECONDS);
         waitMillis = Math.min(mostWaitMillis, Math.max(1, waitMillis * 2));
         tell(() -> listener.onDied(how));
@@ -164,7 +164,7 @@ public final class Child {
         try {
             news.run();
         } catch (RuntimeException e) {
-            log.error("what listens to {} failed", command.name(), e);
+            log.error("the listener of {} threw an exception", command.name(), e);
         }
     }
 
@@ -191,7 +191,7 @@ public final class Child {
     private void onFamilyEnded(Process ended) {
         stopTimer();
         killRest(ended);
-        log.info("{} has ended", command.name());
+        log.info("{} has exited", command.name());
         onStopped();
     }
 
@@ -204,7 +204,7 @@ public final class Child {
         all.forEach(ProcessHandle::destroy);
         timer = Children.THREAD.schedule(
                 () -> {
-                    log.warn("{} has not ended within {} of TERM, it is killed", command.name(), grace);
+                    log.warn("{} has not exited within {} after SIGTERM. It is killed.", command.name(), grace);
                     all.forEach(ProcessHandle::destroyForcibly);
                 },
                 grace.toMillis(),

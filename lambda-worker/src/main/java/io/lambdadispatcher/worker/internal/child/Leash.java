@@ -40,7 +40,7 @@ final class Leash {
                     .start();
             child.onExit().thenRun(watcher::destroyForcibly);
         } catch (IOException e) {
-            log.warn("process {} may outlive this worker: {}", child.pid(), e.getMessage());
+            log.warn("process {} may keep running after this worker exits: {}", child.pid(), e.getMessage());
         }
     }
 

@@ -217,7 +217,7 @@ public final class ConnectionKeeper {
 
         @Override
         public void onDrain(DrainReason reason, Duration grace) {
-            log.info("dispatcher {} drains this connection: {}", address, reason);
+            log.info("the dispatcher {} is draining this connection: {}", address, reason);
             boolean comesBack =
                     reason == DrainReason.SHUTDOWN && config.credential().outlivesDispatcher();
             if (comesBack) {

@@ -177,7 +177,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         http2.watch(
                 welcome.pingIntervalMillis(),
                 welcome.pingTimeoutMillis(),
-                silentMillis -> close("the dispatcher has been silent for " + silentMillis + " ms"));
+                silentMillis -> close("no byte from the dispatcher for " + silentMillis + " ms"));
         for (int i = 0; i < settings.streams(); i++) {
             openStream();
         }
@@ -214,7 +214,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (state != State.SERVING) {
             if (state == State.NEW || state == State.GREETING) {
                 drained = true;
-                close("drained before it served");
+                close("drained before it was ready");
             }
             return;
         }
@@ -259,7 +259,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void onGraceOver() {
         admitting = false;
         List.copyOf(streams.values())
-                .forEach(stream -> stream.abort(FailureReason.GOING_AWAY, "the worker's grace is over"));
+                .forEach(stream -> stream.abort(FailureReason.GOING_AWAY, "the worker's drain grace period has ended"));
         graceOver = true;
         checkDrained();
     }
@@ -352,7 +352,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
         ServedStream stream = worker(streamId);
         if (stream != null && !accepted) {
-            log.warn("worker stream {} refused with status {}", streamId, status);
+            log.warn("the dispatcher rejected worker stream {} with status {}", streamId, status);
             stream.onPeerEnded();
         }
     }
@@ -362,9 +362,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         boolean fromWorkerPort = refusal == 401 || refusal == 403 || refusal == 429;
         close(
                 fromWorkerPort
-                        ? "the dispatcher refused the worker with status " + status
+                        ? "the dispatcher rejected the worker with status " + status
                         : settings.authority() + " answered with status " + status
-                                + ", as no worker port does: is it another port of the dispatcher, or another server?");
+                                + ", which a worker port never does. Check that the address is a worker port of a dispatcher");
     }
 
     @Override

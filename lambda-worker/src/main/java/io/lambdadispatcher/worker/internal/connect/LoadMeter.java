@@ -77,7 +77,7 @@ final class LoadMeter {
         if (lagNanos >= WARN_LAG_NANOS && now - warnedAtNanos >= WARN_EVERY_NANOS) {
             warnedAtNanos = now;
             log.warn(
-                    "the event loop was late by {} ms, and all its requests with it: a handler that blocks (BlockingHandler may),"
+                    "the event loop was delayed by {} ms, and so were all its requests. Possible causes: a handler that blocks (use BlockingHandler),"
                             + " a garbage collection, or too little CPU",
                     TimeUnit.NANOSECONDS.toMillis(lagNanos));
         }

@@ -179,14 +179,14 @@ public final class EventExchange implements Request, RequestBody, Response {
     @Override
     public void head(Http2Headers newHead) {
         if (head != null && !answer.isDone()) {
-            throw new IllegalStateException("the response has a head already");
+            throw new IllegalStateException("the response already has headers");
         }
         head = OutgoingHeaders.ofResponse(newHead);
     }
 
     private Http2Headers verifyHead() {
         if (head == null) {
-            throw new IllegalStateException("the response has no head yet");
+            throw new IllegalStateException("the response has no headers yet");
         }
         return head;
     }

@@ -21,7 +21,7 @@ public final class FailureLog {
         long now = System.nanoTime();
         long next = nextNanos.get();
         if (now - next >= 0 && nextNanos.compareAndSet(next, now + INTERVAL_NANOS)) {
-            log.warn("{} failed on {}; further failures within a second are logged at TRACE", what, request, cause);
+            log.warn("{} failed on {}. Further failures within 1 s are logged at TRACE.", what, request, cause);
         } else {
             log.trace("{} failed on {}", what, request, cause);
         }

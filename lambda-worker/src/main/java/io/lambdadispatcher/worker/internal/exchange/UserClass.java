@@ -31,7 +31,7 @@ public final class UserClass {
             return "is abstract";
         }
         if (type.getEnclosingClass() != null && !Modifier.isStatic(modifiers)) {
-            return "is a class within an object";
+            return "is an inner class";
         }
         return Modifier.isPublic(modifiers) ? "has other constructors" : "is not public";
     }

@@ -324,7 +324,7 @@ final class ResponseSide implements Response {
         return switch (phase) {
             case HEAD -> "head()";
             case BODY -> "write() or end()";
-            case ENDED -> "nothing more, it has ended";
+            case ENDED -> "no further call, because it has ended";
         };
     }
 
@@ -388,7 +388,7 @@ final class ResponseSide implements Response {
                 }
             });
         } catch (RejectedExecutionException e) {
-            log.debug("response to {} dropped, its event loop has ended", exchange.request());
+            log.debug("the response to {} is dropped, because its event loop has ended", exchange.request());
             release(body);
         }
     }

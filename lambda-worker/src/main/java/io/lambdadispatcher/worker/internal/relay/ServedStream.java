@@ -116,7 +116,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         deadline.stop();
         ServedExchange cut = exchange;
         if (cut != null) {
-            cut.onRequestBroken(code, "the worker stream is gone");
+            cut.onRequestBroken(code, "the worker stream was closed");
             onProgress(cut);
         }
     }
@@ -180,7 +180,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
 
     private void onReset(ByteBuf payload, long offset) throws WireException {
         ServedExchange current = openRequest(FrameType.RESET, offset);
-        current.onRequestBroken(WireCodes.reason(ErrorCode.ofCode(payload.readInt())), "as the dispatcher asked");
+        current.onRequestBroken(WireCodes.reason(ErrorCode.ofCode(payload.readInt())), "cancelled by the dispatcher");
         onProgress(current);
     }
 
@@ -188,7 +188,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     private void onCancel(FailureReason code) {
         ServedExchange current = exchange;
         if (current != null) {
-            current.onRequestBroken(code, "as the dispatcher asked");
+            current.onRequestBroken(code, "cancelled by the dispatcher");
             onProgress(current);
         }
     }
@@ -330,7 +330,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
             block.writeTo(out);
         } catch (WireException | RuntimeException e) {
             out.release();
-            log.warn("worker stream {} reset, for a head cannot be encoded: {}", stream.id(), e.toString());
+            log.warn("worker stream {} is reset, because headers cannot be encoded: {}", stream.id(), e.toString());
             resetStream(Http2Error.INTERNAL_ERROR);
             return;
         }

@@ -265,8 +265,7 @@ class FunctionLoaderTest {
         assertThatThrownBy(() -> FunctionLoader.load(Broken.class, null))
                 .hasMessageContaining("no database")
                 .hasCauseInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> FunctionLoader.load(Inner.class, null))
-                .hasMessageContaining("a class within an object");
+        assertThatThrownBy(() -> FunctionLoader.load(Inner.class, null)).hasMessageContaining("is an inner class");
     }
 
     @ParameterizedTest

@@ -556,7 +556,7 @@ class RuntimeHandlerTest {
                 assertThat(tooLarge)
                         .failsWithin(Duration.ofSeconds(20))
                         .withThrowableThat()
-                        .withMessageContaining("an answer of more than 8 bytes");
+                        .withMessageContaining("a response of more than 8 bytes");
                 assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
             }
         }
@@ -574,7 +574,7 @@ class RuntimeHandlerTest {
             assertThat(invoke(runtime, "id-1"))
                     .failsWithin(Duration.ofSeconds(20))
                     .withThrowableThat()
-                    .withMessageContaining("another invocation id-1");
+                    .withMessageContaining("already runs the invocation id-1");
             runtime.post("invocation/id-1/response", "[2]");
             assertThat(earlier.get()).isEqualTo("[2]");
             // The connection that it would have gone to is free.

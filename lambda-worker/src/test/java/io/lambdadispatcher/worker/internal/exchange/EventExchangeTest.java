@@ -71,10 +71,10 @@ class EventExchangeTest {
         ByteBuf early = octets("early");
         ByteBuf twice = octets("twice");
 
-        assertThatThrownBy(() -> exchange.write(early)).hasMessage("the response has no head yet");
+        assertThatThrownBy(() -> exchange.write(early)).hasMessage("the response has no headers yet");
         exchange.head(200);
         assertThatThrownBy(() -> exchange.respond(new DefaultHttp2Headers(), twice))
-                .hasMessage("the response has a head already");
+                .hasMessage("the response already has headers");
         assertThat(early.refCnt() + twice.refCnt()).isZero();
     }
 

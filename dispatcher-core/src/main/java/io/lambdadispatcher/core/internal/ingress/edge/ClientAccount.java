@@ -37,7 +37,8 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
         void release();
     }
 
-    private static final Failure OVERLOADED = new Failure(Failure.Kind.OVERLOADED, "the dispatcher is out of memory");
+    private static final Failure OVERLOADED =
+            new Failure(Failure.Kind.OVERLOADED, "the dispatcher uses its maximum memory for clients");
 
     private final ClientMemory memory;
     private final Channel channel;

@@ -68,7 +68,7 @@ public final class LoopWatch {
                 connection.look(now);
             } catch (RuntimeException e) {
                 // It would end the timer, and with it the timeouts of all others.
-                log.error("a look at a client connection failed", e);
+                log.error("checking a client connection failed", e);
                 remove(connection);
             }
         }

@@ -239,8 +239,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " bytes";
         } else if (cause instanceof TooLongHttpHeaderException || cause instanceof TooLongFrameException) {
             status = HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
-            detail = "head too large, limit " + context.limits().maxHeadBytes() + " bytes and "
-                    + context.limits().maxHeadFields() + " fields";
+            detail = "request headers too large, limit " + context.limits().maxHeadBytes() + " bytes and "
+                    + context.limits().maxHeadFields() + " headers";
         }
         reject(status, detail);
     }
@@ -454,7 +454,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         if (now - insideHeadSinceNanos > context.limits().headTimeout().toNanos()) {
             reject(
                     HttpResponseStatus.REQUEST_TIMEOUT,
-                    "no whole head within " + context.limits().headTimeout().toMillis() + " ms");
+                    "no complete request headers within "
+                            + context.limits().headTimeout().toMillis() + " ms");
         } else if (!inside
                 && now - idleSinceNanos > context.limits().idleTimeout().toNanos()) {
             ctx().close();
@@ -467,7 +468,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
 
     void onBodyTooSlow() {
         context.observer().onProtection(Protection.BODY_TOO_SLOW);
-        reject(HttpResponseStatus.REQUEST_TIMEOUT, "the body of the request comes too slowly");
+        reject(HttpResponseStatus.REQUEST_TIMEOUT, "the request body arrives too slowly");
     }
 
     /** Written, and not taken by the socket; also of exchanges that are over for everybody else. */

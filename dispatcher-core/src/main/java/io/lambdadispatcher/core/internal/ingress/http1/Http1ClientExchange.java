@@ -168,7 +168,7 @@ final class Http1ClientExchange implements ResponseSink {
         if (fields.size() > maxFields) {
             return new Rejection(
                     HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                    "head of " + fields.size() + " fields, limit " + maxFields);
+                    "request with " + fields.size() + " headers, limit " + maxFields);
         }
         if (from.protocolVersion().majorVersion() != 1) {
             return new Rejection(
@@ -176,7 +176,7 @@ final class Http1ClientExchange implements ResponseSink {
                     from.protocolVersion() + ", expected HTTP/1.0 or HTTP/1.1");
         }
         if (from.method().equals(HttpMethod.CONNECT)) {
-            return new Rejection(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not served");
+            return new Rejection(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not supported");
         }
         List<String> codings = fields.getAll(HttpHeaderNames.TRANSFER_ENCODING);
         if (!codings.isEmpty()) {
@@ -199,14 +199,15 @@ final class Http1ClientExchange implements ResponseSink {
         }
         List<String> hosts = fields.getAll(HttpHeaderNames.HOST);
         if (hosts.size() > 1 || hosts.isEmpty() && !http10) {
-            return bad(hosts.size() + " host fields, expected 1");
+            return bad(hosts.size() + " host headers, expected 1");
         }
         List<String> expectations = fields.getAll(HttpHeaderNames.EXPECT);
         if (!http10
                 && !expectations.isEmpty()
                 && (expectations.size() > 1
                         || !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectations.get(0)))) {
-            return new Rejection(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue");
+            return new Rejection(
+                    HttpResponseStatus.EXPECTATION_FAILED, "unsupported expect header, expected 100-continue");
         }
         return null;
     }

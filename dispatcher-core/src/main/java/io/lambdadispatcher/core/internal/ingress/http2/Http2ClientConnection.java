@@ -301,7 +301,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         boolean active = connection().numActiveStreams() > 0;
         if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
             // A stream's reset would wait behind all that the client does not take, and the stream stay open.
-            log.debug("client {}: takes its responses too slowly", ctx.channel().remoteAddress());
+            log.debug("client {}: reads its responses too slowly", ctx.channel().remoteAddress());
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             AbruptClose.of(ctx.channel());
         } else if (!active && now - idleSinceNanos > idleNanos()) {
@@ -309,7 +309,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         } else if (isHeadSlow(now)) {
             breakOff(
                     Http2Error.ENHANCE_YOUR_CALM,
-                    "a head took longer than " + limits.headTimeout().toMillis() + " ms");
+                    "the request headers took longer than "
+                            + limits.headTimeout().toMillis() + " ms");
         } else if (active) {
             lookAtStreams(now);
         }
@@ -363,7 +364,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 && responsePace.isTooSlow(
                         now, waitedFor, taken, limits.writeTimeout().toNanos(), limits.minRate())) {
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
-            breakOff(Http2Error.ENHANCE_YOUR_CALM, "the window of the connection opened too slowly");
+            breakOff(Http2Error.ENHANCE_YOUR_CALM, "the client opens the connection's flow-control window too slowly");
         }
     }
 

@@ -102,7 +102,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
         CharSequence expectation = head.getAndRemove(HttpHeaderNames.EXPECT);
         if (expectation != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation)) {
-            reject(HttpResponseStatus.EXPECTATION_FAILED, "expected no expectation but 100-continue");
+            reject(HttpResponseStatus.EXPECTATION_FAILED, "unsupported expect header, expected 100-continue");
             return;
         }
         if (!connection.rules().request(head)) {
@@ -129,7 +129,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (head.size() > maxFields) {
             return new Rejection(
                     HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                    "head of " + head.size() + " fields, limit " + maxFields);
+                    "request with " + head.size() + " headers, limit " + maxFields);
         }
         if (tunnel) {
             CharSequence protocol = head.get(PROTOCOL);
@@ -137,7 +137,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 return new Rejection(
                         HttpResponseStatus.NOT_IMPLEMENTED,
                         protocol == null
-                                ? "CONNECT is not served without :protocol"
+                                ? "CONNECT is not supported without :protocol"
                                 : ":protocol " + protocol + ", expected " + HttpHeaderValues.WEBSOCKET);
             }
         }
@@ -249,7 +249,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             if (request != null) {
                 request.cancel(ErrorCode.CANCELLED);
             }
-            reject(HttpResponseStatus.REQUEST_TIMEOUT, "the body of the request comes too slowly");
+            reject(HttpResponseStatus.REQUEST_TIMEOUT, "the request body arrives too slowly");
         }
     }
 
