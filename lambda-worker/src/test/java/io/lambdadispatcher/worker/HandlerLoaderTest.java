@@ -125,8 +125,7 @@ class HandlerLoaderTest {
         return Stream.of(
                 Arguments.of(
                         "no.such.Class",
-                        "no class no.such.Class on the class path, expected the full name of one,"
-                                + " with $ before a class within another"),
+                        "no class no.such.Class on the class path, expected a full class name, with $ before a nested class"),
                 Arguments.of("no.such.Class::find", "no class no.such.Class on the class path"),
                 Arguments.of(HERE + ".Silent", "no class " + HERE + ".Silent on the class path"),
                 Arguments.of("::find", "the name is incomplete, expected a class name or pkg.Class::method"),

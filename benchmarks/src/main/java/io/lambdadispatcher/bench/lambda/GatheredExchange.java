@@ -132,7 +132,7 @@ final class GatheredExchange implements Request, RequestBody, Response {
     @Override
     public void end() {
         if (!answer.isDone()) {
-            Http2Headers head = Objects.requireNonNull(responseHead, "the response has no head yet");
+            Http2Headers head = Objects.requireNonNull(responseHead, "the response has no headers yet");
             answer.complete(new Answer(head, responseBody));
         }
     }
