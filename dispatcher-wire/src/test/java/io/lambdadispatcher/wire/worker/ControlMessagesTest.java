@@ -69,8 +69,8 @@ class ControlMessagesTest {
 
     @Test
     void should_refuse_a_payload_without_room_for_the_mac() {
-        octets.writeZero(WireLimits.MAC_BYTES - 1);
-        assertThatThrownBy(() -> dispatcher.read(FrameType.GOODBYE, octets, 7))
+        bytes.writeZero(WireLimits.MAC_BYTES - 1);
+        assertThatThrownBy(() -> dispatcher.read(FrameType.GOODBYE, bytes, 7))
                 .hasMessage("TOO_SHORT at offset 7: GOODBYE payload of 15 bytes, expected at least 16");
     }
 

@@ -294,7 +294,7 @@ class LambdaLauncherTest {
                 worker.kill();
 
                 assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
-                assertThat(readToEnd(octets)).isTrue();
+                assertThat(readToEnd(bytes)).isTrue();
             }
         }
     }

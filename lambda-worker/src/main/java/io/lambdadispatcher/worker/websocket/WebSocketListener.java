@@ -10,9 +10,9 @@ public interface WebSocketListener {
         session.close(WebSocketSession.UNSUPPORTED, "text messages are not supported");
     }
 
-    /** @param octets a whole message; the listener's from now on, to release or to pass on */
-    default void onBinary(WebSocketSession session, ByteBuf octets) throws Exception {
-        octets.release();
+    /** @param bytes a whole message; the listener's from now on, to release or to pass on */
+    default void onBinary(WebSocketSession session, ByteBuf bytes) throws Exception {
+        bytes.release();
         session.close(WebSocketSession.UNSUPPORTED, "binary messages are not supported");
     }
 

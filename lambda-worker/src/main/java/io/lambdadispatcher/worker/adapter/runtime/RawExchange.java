@@ -47,8 +47,8 @@ final class RawExchange implements Answer {
         BodyBuffer whole = BodyBuffer.ofArray(-1, maxBytes);
         return new Stream() {
             @Override
-            public boolean onOctets(ByteBuf octets) {
-                if (!whole.add(octets)) {
+            public boolean onBytes(ByteBuf bytes) {
+                if (!whole.add(bytes)) {
                     fail("a response of more than " + maxBytes + " bytes");
                 }
                 return true;
