@@ -207,7 +207,7 @@ class ChildTest {
     void should_say_what_cannot_be_started() throws Exception {
         Child child = child(ChildCommand.of("kid", List.of("true")).in(Path.of("/no/such/directory")));
         child.start();
-        assertThat(take(died)).startsWith("cannot be started: ").contains("/no/such/directory");
+        assertThat(take(died)).startsWith("cannot start: ").contains("/no/such/directory");
         await(child.stop(LONG));
         assertThat(started).isEmpty();
     }
@@ -216,7 +216,7 @@ class ChildTest {
     void should_say_that_a_word_cannot_be_one() throws Exception {
         Child child = child(ChildCommand.of("kid", List.of("true", "a\0b")));
         child.start();
-        assertThat(take(died)).startsWith("cannot be started: ");
+        assertThat(take(died)).startsWith("cannot start: ");
         await(child.stop(LONG));
         assertThat(started).isEmpty();
     }
