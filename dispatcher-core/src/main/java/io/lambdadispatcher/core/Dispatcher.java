@@ -81,6 +81,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Dispatcher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
+    private static final Duration LONGEST_GRACE = Duration.ofDays(366);
 
     private final DispatcherObserver observer;
     private final HttpLimits limits;
@@ -329,14 +330,14 @@ public final class Dispatcher implements AutoCloseable {
      * </ol>
      * Further calls return the same stage.
      *
-     * @param grace time for requests and workers, 0 or more. Launchers and invokers take their own
+     * @param grace time for requests and workers, 0 to 366 days. Launchers and invokers take their own
      *     time after it
      * @return completes when everything is closed, never exceptionally. What a launcher or an
      *     invoker throws is logged
      */
     public CompletionStage<Void> close(Duration grace) {
-        if (Objects.requireNonNull(grace, "grace").isNegative()) {
-            throw new IllegalArgumentException("grace: " + grace + ", expected 0 or more");
+        if (Objects.requireNonNull(grace, "grace").isNegative() || grace.compareTo(LONGEST_GRACE) > 0) {
+            throw new IllegalArgumentException("grace: " + grace + ", expected 0 to 366 days");
         }
         CompletableFuture<Void> done = new CompletableFuture<>();
         if (!closing.compareAndSet(null, done)) {

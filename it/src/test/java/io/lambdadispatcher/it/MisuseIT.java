@@ -356,6 +356,8 @@ class MisuseIT {
                 }));
         building.put("`close(null)`", () -> atCall(() -> own().close(null)));
         building.put("`close` with a negative grace", () -> atCall(() -> own().close(Duration.ofSeconds(-1))));
+        building.put(
+                "`close` with a grace of a thousand years", () -> atCall(() -> own().close(Duration.ofDays(365_000))));
         building.put("a launcher whose `close` throws", () -> {
             log.lines.clear();
             dispatcher(builder -> builder.launcher(new NoLauncher())).close();

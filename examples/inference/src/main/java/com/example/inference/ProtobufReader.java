@@ -92,8 +92,7 @@ final class ProtobufReader {
     private int length() {
         long length = varint();
         if (length < 0 || length > in.remaining()) {
-            throw new IllegalArgumentException(
-                    "length " + length + ", but only " + in.remaining() + " bytes are left");
+            throw new IllegalArgumentException("length " + length + ", but only " + in.remaining() + " bytes are left");
         }
         return (int) length;
     }

@@ -53,12 +53,17 @@ public final class Interception {
 
     /** Logs what code of the handler has thrown, and tells the interceptor. Never throws. */
     public static void report(@Nullable Interception interception, String what, Request request, Throwable cause) {
+        boolean logged = false;
         try (Scope scope = enter(interception)) {
             FailureLog.report(what, request, cause);
+            logged = true;
             if (interception != null) {
                 interception.interceptor.onFailure(request, cause);
             }
         } catch (Throwable e) {
+            if (!logged) {
+                FailureLog.report(what, request, cause);
+            }
             FailureLog.report("interceptor", request, e);
         }
     }

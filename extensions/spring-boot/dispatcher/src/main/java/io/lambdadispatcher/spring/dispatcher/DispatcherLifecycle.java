@@ -85,7 +85,7 @@ final class DispatcherLifecycle implements SmartLifecycle {
 
     @Override
     public void stop(Runnable callback) {
-        close().thenRun(callback);
+        close().whenComplete((closed, failure) -> callback.run());
     }
 
     private CompletionStage<Void> close() {

@@ -50,6 +50,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
     private volatile @Nullable ConfigurableApplicationContext application;
     private volatile @Nullable WebHandler relay;
+    private volatile boolean stopped;
 
     /** @throws IllegalArgumentException if {@code MAIN_CLASS} names no class with a main method */
     public SpringBootHandler() {
@@ -134,6 +135,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
 
     @Override
     public void stop() {
+        stopped = true;
         fail(new IllegalStateException("the application has been stopped"));
         ConfigurableApplicationContext running = application;
         if (running != null) {
@@ -161,6 +163,12 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
         public void contextPrepared(ConfigurableApplicationContext context) {
             context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("lambdaDispatcher", SERVER));
             context.getBeanFactory().registerSingleton("lambdaDispatcherRelay", new Relay(context));
+        }
+
+        /** Main may catch the exception, and return. */
+        @Override
+        public void failed(@Nullable ConfigurableApplicationContext context, Throwable exception) {
+            fail(exception);
         }
 
         @Override
@@ -197,11 +205,17 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
                 relay = own;
                 application = context;
             }
+            if (stopped) {
+                throw new IllegalStateException("the application was stopped while it started");
+            }
         }
 
         @Override
         public synchronized void stop() {
             if (own != null) {
+                if (relay == own) {
+                    relay = null;
+                }
                 own.stop();
                 own = null;
             }

@@ -87,7 +87,7 @@ final class WorkerLifecycle implements SmartLifecycle {
         }
         running = null;
         stopping.worker.drain(DrainReason.REQUESTED);
-        stopping.worker.done().thenRun(callback);
+        stopping.worker.done().whenComplete((summary, failure) -> callback.run());
     }
 
     /** On an event loop, which must not wait for the end of the application. */

@@ -10,12 +10,19 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.ApplicationRunner;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 
 /** Workers of one process that serve with one application, as on AWS Lambda. */
 class SpringBootHandlerTest {
@@ -29,6 +36,50 @@ class SpringBootHandlerTest {
     static final class Broken {
         public static void main(String[] args) {
             throw new UnsupportedOperationException("broken by the test");
+        }
+    }
+
+    /** Fails when its web server runs, and its main method returns. */
+    @SpringBootConfiguration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Silent {
+        public static void main(String[] args) {
+            try {
+                SpringApplication.run(Silent.class);
+            } catch (IllegalStateException e) {
+                // As a program does that has logged it.
+            }
+        }
+
+        @Bean
+        ApplicationRunner runner() {
+            return arguments -> {
+                throw new IllegalStateException("no database");
+            };
+        }
+    }
+
+    /** Starts when it is told to. */
+    @SpringBootConfiguration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Slow {
+        static final CountDownLatch STARTING = new CountDownLatch(1);
+        static final CountDownLatch MAY_START = new CountDownLatch(1);
+        static final CompletableFuture<Throwable> FAILURE = new CompletableFuture<>();
+
+        public static void main(String[] args) {
+            try {
+                SpringApplication.run(Slow.class);
+            } catch (RuntimeException e) {
+                FAILURE.complete(e);
+            }
+        }
+
+        @Bean
+        Object slow() throws InterruptedException {
+            STARTING.countDown();
+            MAY_START.await();
+            return "started";
         }
     }
 
@@ -101,6 +152,23 @@ class SpringBootHandlerTest {
                 .isInstanceOf(ExecutionException.class)
                 .hasMessageContaining("Nothing.main has returned, expected it to start a web application");
         assertThatThrownBy(() -> start(Broken.class)).hasRootCauseMessage("broken by the test");
+    }
+
+    @Test
+    void should_fail_with_an_application_that_fails_silently() {
+        assertThatThrownBy(() -> start(Silent.class)).hasRootCauseMessage("no database");
+    }
+
+    @Test
+    void should_not_start_an_application_after_it_was_stopped() throws Exception {
+        SpringBootHandler handler = new SpringBootHandler(Slow.class.getName());
+        handler.start();
+        assertThat(Slow.STARTING.await(60, TimeUnit.SECONDS)).isTrue();
+        handler.stop();
+        Slow.MAY_START.countDown();
+        assertThat(Slow.FAILURE.get(60, TimeUnit.SECONDS))
+                .hasRootCauseMessage("the application was stopped while it started");
+        assertThat(handler.application().isActive()).isFalse();
     }
 
     private static void start(Class<?> main) throws Exception {
