@@ -1,6 +1,7 @@
 package io.lambdadispatcher.spring.dispatcher;
 
 import java.io.UncheckedIOException;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -37,7 +38,7 @@ final class DispatcherStartException extends RuntimeException {
     /** @param cause names the address that the dispatcher cannot listen on, and the reason */
     static DispatcherStartException port(UncheckedIOException cause) {
         return new DispatcherStartException(
-                String.valueOf(cause.getCause().getMessage()),
+                String.valueOf(Objects.requireNonNull(cause.getCause()).getMessage()),
                 "Stop the program that uses the port, or set another port with lambda-dispatcher.public.plain.port,"
                         + " lambda-dispatcher.public.tls.port or lambda-dispatcher.workers.port.",
                 cause);
