@@ -367,9 +367,9 @@ class Run:
         """Both sides give the same bytes; @return those that can, SHA-256 and size of the answer, and why the other cannot"""
         status, content = self.dispatch.fetch(row, self.files)
         digest = hashlib.sha256(content).hexdigest()
-        if status != 200 or (row.path == "/echo" and bytes != self.files[row.body].read_bytes()):
+        if status != 200 or (row.path == "/echo" and content != self.files[row.body].read_bytes()):
             raise Failure(f"{row.name}: dispatch gave status {status}, {len(content)} bytes, expected 200 and what was posted, if it was")
-        if row.path in (IMAGE, "/s3/image") and bytes != self.files["image"].read_bytes():
+        if row.path in (IMAGE, "/s3/image") and content != self.files["image"].read_bytes():
             raise Failure(f"{row.name}: dispatch gave {len(content)} bytes, expected the image")
         if row.direct == "impossible":
             # Over HTTP/2 curl 7.88 sometimes loses an answer that comes before it has sent all.
