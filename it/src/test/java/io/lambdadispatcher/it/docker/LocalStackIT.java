@@ -167,7 +167,7 @@ class LocalStackIT {
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
             assertThat(rig.get("/ping").statusCode()).isEqualTo(503);
             awaitObstacle(rig, "missing");
-            assertThat(rig.capacity().obstacle()).startsWith("circuit open");
+            assertThat(rig.capacity().obstacle()).startsWith("launching is blocked by the open circuit breaker");
             assertThat(launches.started).hasSizeBetween(1, 3);
         }
     }
