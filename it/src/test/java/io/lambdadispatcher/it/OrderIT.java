@@ -60,7 +60,7 @@ class OrderIT {
             Scanner answers = new Scanner(socket.getInputStream(), StandardCharsets.US_ASCII);
             while (System.nanoTime() - untilNanos < 0) {
                 socket.getOutputStream().write(REQUEST);
-                assertThat(answers.findWithinHorizon("delayed 20 ms", 0)).isNotNull();
+                assertThat(answers.findWithinHorizon("delayed by 20 ms", 0)).isNotNull();
             }
         } catch (IOException e) {
             throw new IllegalStateException("the dispatcher closed a connection", e);
