@@ -4,18 +4,28 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 
 /**
- * Serves WebSockets, many at once. One instance serves all connections of the worker, so it is
- * called on several event loops.
+ * Serves WebSockets. One instance serves all sessions of the worker.
+ *
+ * <pre>{@code
+ * WebSocketHandler echo = session -> new WebSocketListener() {
+ *     public void onText(WebSocketSession session, String text) {
+ *         session.sendText(text);
+ *     }
+ * };
+ * Worker worker = new Worker(config, echo.asHandler()).start();
+ * }</pre>
+ *
+ * <p><b>Threading.</b> Called on several event loops, which it must not block.
  */
 @FunctionalInterface
 public interface WebSocketHandler {
     /**
-     * A client has been let in; to let in only some, put a {@link Handler} before that answers the
-     * others with a status. Called on the event loop: must not block.
+     * A client has opened a session. To reject clients, call {@link #asHandler} from a {@link Handler}
+     * that answers other requests with a status.
      *
-     * @param session may be written to at once
-     * @return hears what comes; may be one for all sessions
-     * @throws Exception closes this session with 1011
+     * @param session messages can be sent immediately
+     * @return receives the messages; the same listener may serve all sessions
+     * @throws Exception closes the session with {@link WebSocketSession#HANDLER_FAILED}
      */
     WebSocketListener onOpen(WebSocketSession session) throws Exception;
 
@@ -27,11 +37,15 @@ public interface WebSocketHandler {
         return HandlerInterceptor.NONE;
     }
 
-    /** Answers requests that are for no WebSocket with 426. */
+    /**
+     * Returns a handler with the default options. It answers requests that do not open a WebSocket
+     * with status 426.
+     */
     default Handler asHandler() {
         return asHandler(WebSocketOptions.usual());
     }
 
+    /** Returns a handler with {@code options}, which otherwise is as {@link #asHandler()}. */
     default Handler asHandler(WebSocketOptions options) {
         return new WebSocketAccess(this, options);
     }

@@ -3,36 +3,49 @@ package io.lambdadispatcher.worker.websocket;
 import io.netty.buffer.ByteBuf;
 import java.time.Duration;
 
-/** Hears one session or several. Called on a session's event loop, never for one session twice at once; what it throws closes the session with 1011. */
+/**
+ * Receives the messages of one session, or of several.
+ *
+ * <p><b>Threading.</b> Called on the session's event loop, which it must not block. Calls for one
+ * session never overlap.
+ *
+ * <p><b>Errors.</b> What a method throws is logged, and closes the session with {@link
+ * WebSocketSession#HANDLER_FAILED}.
+ */
 public interface WebSocketListener {
-    /** A whole message: fragments have been put together, and it is valid UTF-8. */
+    /** Receives a complete text message. Fragments are joined, and the text is valid UTF-8. */
     default void onText(WebSocketSession session, String text) throws Exception {
         session.close(WebSocketSession.UNSUPPORTED, "text messages are not supported");
     }
 
-    /** @param bytes a whole message; the listener's from now on, to release or to pass on */
+    /**
+     * Receives a complete binary message. Fragments are joined.
+     *
+     * @param bytes the listener must release it or pass it on
+     */
     default void onBinary(WebSocketSession session, ByteBuf bytes) throws Exception {
         bytes.release();
         session.close(WebSocketSession.UNSUPPORTED, "binary messages are not supported");
     }
 
-    /** The session takes more after {@link WebSocketSession#isWritable} was false. */
+    /** The client keeps up again, after {@link WebSocketSession#isWritable} was false. */
     default void onWritable(WebSocketSession session) throws Exception {}
 
     /**
-     * The worker must go. Whoever does not close the session by then loses it at the end of {@code grace}.
-     *
-     * @param grace what is left
+     * The worker drains. A session that is still open after {@code grace} is cut off. Default: closes
+     * the session with {@link WebSocketSession#SERVICE_RESTART}.
      */
     default void onDrain(WebSocketSession session, Duration grace) throws Exception {
         session.close(WebSocketSession.SERVICE_RESTART, "the worker is shutting down, please reconnect");
     }
 
     /**
-     * The session has ended; called once, last.
+     * The session has ended. Called once, as the last method.
      *
-     * @param code the peer's, {@link WebSocketSession#NO_CODE} where it gave none, {@link WebSocketSession#ABNORMAL} where it went without a word;
-     *     this side's where the peer broke the protocol, {@link WebSocketSession#GOING_AWAY} where it answered no ping
+     * @param code the client's code; {@link WebSocketSession#NO_CODE} if its close frame had none;
+     *     {@link WebSocketSession#ABNORMAL} if it disconnected without a close frame; the worker's
+     *     code if the client broke the protocol; {@link WebSocketSession#GOING_AWAY} if it did not
+     *     answer a ping
      */
     default void onClose(WebSocketSession session, int code, String reason) throws Exception {}
 }

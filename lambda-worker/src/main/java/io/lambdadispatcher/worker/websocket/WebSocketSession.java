@@ -4,62 +4,77 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.netty.buffer.ByteBuf;
 
 /**
- * One client's WebSocket. Any thread may send and close; what one thread sends arrives in that order. After the end nothing happens any more.
+ * The WebSocket of one client.
+ *
+ * <p><b>Threading.</b> Any thread may send and close. Messages of one thread arrive in their order.
+ * After the session has ended, sending and closing have no effect.
  */
 public interface WebSocketSession {
-    /** The work is done (RFC 6455 section 7.4.1, as all of these). */
+    /** Normal end (RFC 6455 section 7.4.1, as are the other codes). */
     int NORMAL = 1000;
 
     int GOING_AWAY = 1001;
     int PROTOCOL_ERROR = 1002;
     int UNSUPPORTED = 1003;
-    /** Never sent: the peer's close frame had no code. */
+    /** The client's close frame had no code. Never sent. */
     int NO_CODE = 1005;
-    /** Never sent: there was no close frame. */
+    /** The connection ended without a close frame. Never sent. */
     int ABNORMAL = 1006;
 
     int INVALID_TEXT = 1007;
     int TOO_BIG = 1009;
     int HANDLER_FAILED = 1011;
-    /** From IANA's registry: the client is asked to connect again. */
+    /** The service restarts, and the client may connect again (IANA's registry of close codes). */
     int SERVICE_RESTART = 1012;
 
     int TRY_LATER = 1013;
 
-    /** That opened it: path, header fields. */
+    /** Returns the request that opened the session, with its path and headers. */
     Request request();
 
-    /** One of the client's that {@link WebSocketOptions#subprotocols} has too; empty for none. */
+    /**
+     * Returns the first of {@link WebSocketOptions#subprotocols} that the client also offers; empty if
+     * there is none.
+     */
     String subprotocol();
 
-    /** @return {@link #isWritable} */
+    /**
+     * Sends a text message.
+     *
+     * @return {@link #isWritable}
+     */
     boolean sendText(String text);
 
     /**
-     * By reference.
+     * Sends a binary message, without copying it.
      *
-     * @param bytes the session's from now on
+     * @param bytes the session releases it
      * @return {@link #isWritable}
      */
     boolean sendBinary(ByteBuf bytes);
 
     /**
-     * Less than a bounded amount waits for the client. What is sent all the same is kept in memory: whoever sends to many drops messages, or the
-     * client, that is too slow. False after the end.
+     * Returns whether the client keeps up: only a bounded number of bytes waits to be sent. Messages
+     * that are sent nevertheless are kept in memory. A handler that sends to many clients drops
+     * messages of slow clients, or closes their sessions. False after the session has ended.
      */
     boolean isWritable();
 
-    /** Asks for no more messages until {@link #resume}; those that have arrived already still come. */
+    /**
+     * Stops reading from the client until {@link #resume}. Messages that have already arrived are
+     * still delivered.
+     */
     void pause();
 
+    /** Continues to read from the client after {@link #pause}. */
     void resume();
 
     /**
-     * Sends a close frame, behind which nothing is sent any more; the session ends with the client's answer, or after
+     * Sends a close frame, and nothing after it. The session ends when the client answers, or after
      * {@link WebSocketOptions#closeWithin}.
      *
-     * @param reason at most 123 bytes of UTF-8; what is longer is left out
-     * @throws IllegalArgumentException if the code is none that may be sent
+     * @param reason cut to 123 bytes of UTF-8
+     * @throws IllegalArgumentException if the code may not be sent
      */
     void close(int code, String reason);
 }

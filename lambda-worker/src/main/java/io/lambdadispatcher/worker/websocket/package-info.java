@@ -1,6 +1,10 @@
 /**
- * WebSockets (RFC 6455) served by the worker itself. Whatever HTTP a client speaks, its WebSocket arrives as an extended CONNECT (RFC 8441): the handshake
- * is done by then, and what is left are frames in the request's and the response's body. All calls come on the event loop of the request.
+ * WebSockets (RFC 6455) that the worker itself serves. {@link
+ * io.lambdadispatcher.worker.websocket.WebSocketHandler} has an example.
+ *
+ * <p>A WebSocket arrives as an extended CONNECT (RFC 8441), whichever version of HTTP the client
+ * uses. The dispatcher has completed the handshake, and the bodies of request and response contain
+ * the frames. All calls come on the event loop of the request.
  */
 @NullMarked
 package io.lambdadispatcher.worker.websocket;
