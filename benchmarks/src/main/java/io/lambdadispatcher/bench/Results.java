@@ -138,7 +138,7 @@ record Results(Meta meta, List<Measurement> results) {
     }
 
     /**
-     * These, with those of {@code newer} in the place of what it has measured again, or at the end.
+     * These, with those of {@code newer} instead of what it has measured again, or at the end.
      *
      * @throws IllegalArgumentException if they were not measured under equal conditions
      */

@@ -61,6 +61,10 @@ class InterceptorTest {
     }
 
     private Handler intercepted(Handler handler) {
+        return intercepted(handler, interceptor);
+    }
+
+    private static Handler intercepted(Handler handler, HandlerInterceptor interceptor) {
         return new Handler() {
             @Override
             public void handle(Request request, Response response) throws Exception {
@@ -140,17 +144,11 @@ class InterceptorTest {
                 throw new IllegalStateException("no context");
             }
         };
-        Handler handler = new Handler() {
-            @Override
-            public void handle(Request request, Response response) {
-                response.respond(200, "not reached");
-            }
-
-            @Override
-            public HandlerInterceptor interceptor() {
-                return broken;
-            }
-        };
+        Handler handler = intercepted(
+                (request, response) -> {
+                    response.respond(200, "not reached");
+                },
+                broken);
         try (Harness harness = new Harness(handler)) {
             ScriptedStream stream = harness.stream();
             stream.request(get("/"), 0, true);
@@ -175,17 +173,11 @@ class InterceptorTest {
                 return null;
             }
         };
-        Handler handler = new Handler() {
-            @Override
-            public void handle(Request request, Response response) {
-                throw new IllegalStateException("sold out");
-            }
-
-            @Override
-            public HandlerInterceptor interceptor() {
-                return broken;
-            }
-        };
+        Handler handler = intercepted(
+                (request, response) -> {
+                    throw new IllegalStateException("sold out");
+                },
+                broken);
         try (Harness harness = new Harness(handler)) {
             ScriptedStream stream = harness.stream();
             stream.request(get("/"), 0, true);

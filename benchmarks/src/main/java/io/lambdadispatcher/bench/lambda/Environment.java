@@ -33,7 +33,7 @@ final class Environment implements Runnable {
         thread.start();
     }
 
-    /** @throws IllegalStateException if one is under way: the function gives one at a time */
+    /** @throws IllegalStateException if one is in flight: the function gives one at a time */
     void serve(EnvironmentInvocation invocation) {
         next.add(invocation);
     }

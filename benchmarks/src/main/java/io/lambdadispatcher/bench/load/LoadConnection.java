@@ -32,11 +32,11 @@ final class LoadConnection extends Http2FrameAdapter {
 
         void onEnded(Call call, boolean good);
 
-        /** After {@link #onEnded} of all calls that were under way. */
+        /** After {@link #onEnded} of all calls that were in flight. */
         void onClosed(LoadConnection connection);
     }
 
-    /** A request under way. */
+    /** A request in flight. */
     static final class Call {
         final RequestKind kind;
         final long intendedNanos;

@@ -18,8 +18,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more falls due; what is late is sent, what is under way is waited for) →
- * ENDED. A connection that is lost counts what was under way on it as failed and is made again. Event loop only, but for {@link #start}.
+ * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more falls due; what is late is sent, what is in flight is waited for) →
+ * ENDED. A connection that is lost counts what was in flight on it as failed and is made again. Event loop only, except for {@link #start}.
  */
 final class LoadRun implements LoadConnection.Listener {
     /** How late a request may start because nobody looked: part of its latency, and small beside what is measured. */

@@ -66,7 +66,7 @@ final class LoopbackClient extends Http2Events implements AutoCloseable {
         channel.closeFuture().addListener(closed -> fail("connection closed"));
     }
 
-    /** Returns when {@code requests} have been answered with 200; {@code inFlight} of them are under way at any time. */
+    /** Returns when {@code requests} have been answered with 200; {@code inFlight} of them are in flight at any time. */
     void run(int requests, int inFlight) throws Exception {
         CompletableFuture<Void> done = new CompletableFuture<>();
         channel.eventLoop().execute(() -> begin(requests, inFlight, done));

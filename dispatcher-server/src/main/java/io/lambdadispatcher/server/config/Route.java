@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests are for a function. Immutable. Functions whose routes are equal but for the weight share the requests.
+ * Which requests are for a function. Immutable. Functions whose routes are equal except for the weight share the requests.
  *
  * @param host lower case, without a port; {@code *.example.org} = any name below {@code example.org}; {@code null} = any
  * @param header {@code null} = any

@@ -95,7 +95,7 @@ public final class FlatHeaders extends TypedFields {
         end += 2;
     }
 
-    /** The head has been decoded and leaves its decoder's event loop, perhaps; what is added from now on is checked all the same. */
+    /** The head has been decoded and leaves its decoder's event loop, perhaps; what is added from now on is checked nevertheless. */
     void onDecoded() {
         validator = FieldValidator.WITHOUT_MEMORY;
     }

@@ -23,7 +23,7 @@ public final class DataOutlet implements FlowControlled {
     public interface Listener {
         /**
          * Bytes of body buffers have been handed to the transport, or dropped because the stream has ended. Called while a flush
-         * is under way: must not write to the same outlet before it returns.
+         * is in flight: must not write to the same outlet before it returns.
          */
         void onTaken(int bodyBytes);
 

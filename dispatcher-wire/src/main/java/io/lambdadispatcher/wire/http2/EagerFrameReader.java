@@ -14,7 +14,7 @@ import io.netty.handler.codec.http2.Http2HeadersDecoder;
  * Reads HTTP/2 frames like Netty's reader, but passes a DATA payload on as it arrives instead of waiting for the whole frame: nothing of
  * a body is gathered or copied, and a large frame costs no memory. The parts are given to
  * {@link Http2FrameListener#onDataRead} one by one, END_STREAM with the last; flow control counts bytes, so parts add up to the frame.
- * All other frames, and DATA with padding, go to Netty's reader one whole frame at a time, but for heads that come in one frame.
+ * All other frames, and DATA with padding, go to Netty's reader one whole frame at a time, except for heads that come in one frame.
  *
  * <p>Event loop only. A part is the input itself, of which only the part is readable during the call: who keeps it takes a retained slice.
  */

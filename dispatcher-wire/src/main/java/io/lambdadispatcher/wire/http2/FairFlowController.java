@@ -148,7 +148,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
             return allowedBytes - left;
         }
 
-        /** Nothing more can be written: what waits hears of it, after the write that may be under way. */
+        /** Nothing more can be written: what waits hears of it, after the write that may be in flight. */
         void cancel(Http2Error error, @Nullable Throwable cause) {
             cancelled = true;
             if (writing) {

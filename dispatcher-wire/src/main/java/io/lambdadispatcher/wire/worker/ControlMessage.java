@@ -96,7 +96,7 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * No new exchange starts on this connection; those under way end, then GOODBYE.
+     * No new exchange starts on this connection; those in flight end, then GOODBYE.
      *
      * @param reason 8 bits
      * @param graceMillis after which what is left is cut off, 32 bits

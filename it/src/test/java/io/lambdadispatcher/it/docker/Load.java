@@ -86,7 +86,7 @@ final class Load implements AutoCloseable {
                 .sum();
     }
 
-    /** Each client ends with the request that it has under way. */
+    /** Each client ends with the request that it has in flight. */
     Load stop() {
         stopped = true;
         for (Thread thread : threads) {

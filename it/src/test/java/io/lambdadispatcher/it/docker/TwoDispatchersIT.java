@@ -69,7 +69,7 @@ class TwoDispatchersIT {
 
             // Clients that all go on to the other dispatcher when one has not answered, as a load balancer does: what
             // is lost is at most what each had
-            // under way.
+            // in flight.
             AtomicInteger turn = new AtomicInteger();
             URI one = first.uri("/delay?delay=50");
             URI other = second.uri("/delay?delay=50");

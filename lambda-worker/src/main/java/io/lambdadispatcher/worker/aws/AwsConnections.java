@@ -115,7 +115,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         primers.forEach(primer -> primer.run(async));
     }
 
-    /** Closes all connections, those with requests under way too, and returns when they are closed. A later request dials again. */
+    /** Closes all connections, those with requests in flight too, and returns when they are closed. A later request dials again. */
     @Override
     public void close() {
         asyncClients.closeAll();

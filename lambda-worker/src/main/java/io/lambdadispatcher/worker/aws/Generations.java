@@ -144,7 +144,7 @@ final class Generations<C extends SdkAutoCloseable> {
         return null;
     }
 
-    /** Closes all clients on the calling thread, with the requests that are under way. The next request makes another. */
+    /** Closes all clients on the calling thread, with the requests that are in flight. The next request makes another. */
     void closeAll() {
         Set<Generation<C>> all;
         synchronized (this) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param arrived requests so far
  * @param completed exchanges so far that had a worker stream
  * @param serviceNanos how long they had one, in all
- * @param busy exchanges under way
+ * @param busy exchanges in flight
  * @param pending requests that wait for a worker stream
  * @param serviceTimes of the exchanges since the last sample; the taker's own
  * @param workers those that have dialled in; {@code null} where nobody looked
@@ -26,7 +26,7 @@ public record Demand(
     /**
      * One worker's part. Totals count from its first connection.
      *
-     * @param busy exchanges under way
+     * @param busy exchanges in flight
      * @param peakBusy the most there were since the last sample
      * @param completed exchanges that ended
      * @param failed of these: without a response, cut short, or with a status of 500 and above

@@ -56,7 +56,7 @@ final class WorkerLife {
     private double failed;
     private double meanNanos;
 
-    // Put aside by the outlier detector.
+    // Ejected by the outlier detector.
     int ejections;
     private boolean ejected;
     private long ejectedUntilNanos;

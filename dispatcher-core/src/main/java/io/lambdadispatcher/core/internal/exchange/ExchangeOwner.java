@@ -23,7 +23,7 @@ public interface ExchangeOwner {
     /** It is a tunnel from now on, for as long as its ends like: the request's timeout has been kept. */
     void onTunnelOpened(Exchange exchange);
 
-    /** No exchange waits or is under way, but for tunnels. Event loop only. */
+    /** No exchange waits or is in flight, except for tunnels. Event loop only. */
     boolean isQuiet();
 
     /** Fails every exchange that has not ended. Event loop only. */

@@ -119,7 +119,7 @@ public final class FunctionPool {
         return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
     }
 
-    /** A request has waited in vain. Capacity that is held back is logged where workers are launched. */
+    /** Logs that a request has waited in vain. The reason why no worker is launched is logged by the launch supervisor. */
     void warnOfNoWorker() {
         withoutWorker.warn(
                 "function {}: a request failed after {} ms in the queue, because no worker is connected",

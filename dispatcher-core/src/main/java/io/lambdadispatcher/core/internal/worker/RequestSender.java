@@ -84,7 +84,7 @@ final class RequestSender implements DataOutlet.Listener {
         send(frame);
     }
 
-    /** The exchange is over. What the outlet has of it is sent all the same, because frames cannot be taken back. */
+    /** The exchange is over. What the outlet has of it is sent nevertheless, because frames cannot be taken back. */
     void onExchangeEnd() {
         dropGathered();
         window.onExchangeEnd();

@@ -90,7 +90,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     /** The client has been told that its request is bad. */
     abstract boolean isRefused();
 
-    /** Answers in the place of a worker. @return the trailers that the client sees, if there are any; else its head */
+    /** Answers instead of a worker. @return the trailers that the client sees, if there are any; else its head */
     final @Nullable Http2Headers respond(Http2Headers answer, @Nullable Http2Headers withTrailers) {
         if (answer.status().charAt(0) == '1') {
             response.onInterim(answer);

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random operations on a pool of three event loops: workers come, go, are limited, put aside and
+ * Random operations on a pool of three event loops: workers come, go, are limited, ejected and
  * gain and lose streams while requests come, cross, are answered, refused, cancelled, with and
  * without bodies that end later, for several clients. Whenever all loops rest, the permits of each
  * shard must be what its workers can take, and nobody may wait while there is one.

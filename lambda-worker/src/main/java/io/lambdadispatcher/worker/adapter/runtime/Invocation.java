@@ -72,7 +72,7 @@ final class Invocation {
         return nowNanos - givenNanos >= Math.max(head.timeoutNanos(), LEAST_HANG_NANOS);
     }
 
-    /** Its child, too, has stood still for so long, which is no time to hang; for the one who asked the deadline passes all the same. */
+    /** Its child, too, has stood still for so long, which is no time to hang; for the one who asked the deadline passes nevertheless. */
     void onFrozen(long nanos) {
         givenNanos += nanos;
     }

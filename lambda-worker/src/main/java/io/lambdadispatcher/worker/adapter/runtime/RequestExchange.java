@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One request as an invocation: its body is gathered, it becomes an event, and the answer becomes its response. The body's buffer is ours until
- * the event is written. Runs on the loop of the request, but for what {@link Answer} says and for what would keep that loop too long.
+ * the event is written. Runs on the loop of the request, except for what {@link Answer} says and for what would keep that loop too long.
  *
  * <p>A function that fails, or answers what no HTTP response can be made of, is a 502 as behind a load balancer; a request that is too large for
  * an event is a 413; the deadline is the relay's business, a 504. What throws here, memory that is not to be had included, is a 500 at once, and what finds no thread

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * What a dead child had been given fails when its last connection has been read to the end, for an answer may still be in there; at the latest
- * when it is started again. Confined to the loop of the API, but for {@link #stop} and what {@link Child} calls.
+ * when it is started again. Confined to the loop of the API, except for {@link #stop} and what {@link Child} calls.
  */
 final class RuntimeChild implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);

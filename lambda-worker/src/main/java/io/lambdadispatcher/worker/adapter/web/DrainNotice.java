@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * <p>Failure: a line in the log.
  *
  * @param path of the application's
- * @param grace for which what is under way may go on
+ * @param grace for which what is in flight may go on
  */
 record DrainNotice(String path, DrainReason reason, Duration grace) {
     static final AsciiString REASON = AsciiString.cached("lambda-dispatcher-drain-reason");

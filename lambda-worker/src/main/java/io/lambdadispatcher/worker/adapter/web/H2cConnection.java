@@ -85,7 +85,7 @@ final class H2cConnection extends Http2Client.Owner {
                 && !http2.connection().goAwayReceived();
     }
 
-    /** Nothing is under way, and it has slept for longer than the limit, by either clock. */
+    /** Nothing is in flight, and it has slept for longer than the limit, by either clock. */
     boolean isStale(long limitNanos) {
         if (http2.connection().numActiveStreams() > 0) {
             return false;

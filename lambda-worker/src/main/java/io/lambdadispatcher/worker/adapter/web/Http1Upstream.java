@@ -13,7 +13,7 @@ import java.util.ArrayDeque;
 
 /**
  * The HTTP/1.1 connections of one event loop to the application: idle ones are kept, the newest is used first, and where there is none
- * another is opened. As many requests are under way as the worker has streams, so the number of connections needs no limit of its own.
+ * another is opened. As many requests are in flight as the worker has streams, so the number of connections needs no limit of its own.
  * Event loop only.
  */
 final class Http1Upstream implements Upstream {

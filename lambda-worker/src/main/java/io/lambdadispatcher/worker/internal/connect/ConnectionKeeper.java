@@ -106,7 +106,7 @@ public final class ConnectionKeeper {
         });
     }
 
-    /** Stops as soon as the exchanges under way have ended, or grace is over. Harmless when called again. */
+    /** Stops as soon as the exchanges in flight have ended, or grace is over. Harmless when called again. */
     public void drain(DrainReason reason, Duration grace) {
         int graceMillis = (int) Math.min(Integer.MAX_VALUE, grace.toMillis());
         loop.execute(() -> onDrainAsked(reason, graceMillis));

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The deadline of the exchange under way. Requests end long before their deadlines, and these mostly grow: a timer that was set for an earlier exchange
+ * The deadline of the exchange in flight. Requests end long before their deadlines, and these mostly grow: a timer that was set for an earlier exchange
  * is left running and set again when it fires, so that the usual request costs no timer at all. Event loop only.
  */
 final class DeadlineTimer {

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The worker's end of one worker stream: reads frames into exchanges, one after the other, and writes theirs. Event loop only.
  *
- * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange under way; the connection opens another.
+ * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange in flight; the connection opens another.
  */
 public final class ServedStream implements FrameReader.Listener, DataOutlet.Listener {
 
@@ -91,14 +91,14 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         host.http2().flushSoon();
     }
 
-    /** The exchange under way should end soon. */
+    /** The exchange in flight should end soon. */
     public void drain(Duration grace) {
         if (exchange != null) {
             exchange.onDrain(grace);
         }
     }
 
-    /** RESET to the exchange under way. */
+    /** RESET to the exchange in flight. */
     public void abort(FailureReason code, String text) {
         if (exchange != null) {
             exchange.cancel(code, text);

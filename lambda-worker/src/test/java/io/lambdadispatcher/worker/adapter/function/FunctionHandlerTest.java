@@ -191,7 +191,7 @@ class FunctionHandlerTest {
         }
     }
 
-    /** Waits until it is interrupted, but for {@code /quick}. */
+    /** Waits until it is interrupted, except for {@code /quick}. */
     public static class Waiting implements RequestHandler<Map<String, Object>, String> {
         static final CountDownLatch NEVER = new CountDownLatch(1);
 

@@ -63,7 +63,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private enum State {
         /** Between requests. */
         IDLE,
-        /** An exchange is under way. */
+        /** An exchange is in flight. */
         EXCHANGE,
         /** The last response is written; what still comes is dropped. */
         LINGERING,
@@ -230,7 +230,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    /** Bad bytes: an answer if none is under way, and the end of the connection, for nobody knows where the next request begins. */
+    /** Bad bytes: an answer if none is in flight, and the end of the connection, because nobody knows where the next request begins. */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
         String detail = "malformed request: " + cause.getMessage();

@@ -5,7 +5,7 @@ import java.util.SplittableRandom;
 /** The same traffic on both paths, each in a world of its own. */
 final class Simulation {
     private static final long STEP_NANOS = 100_000_000;
-    /** For what is under way when the traffic ends. */
+    /** For what is in flight when the traffic ends. */
     private static final long MOST_LEFT_NANOS = 60_000_000_000L;
 
     final SimulationSettings settings;

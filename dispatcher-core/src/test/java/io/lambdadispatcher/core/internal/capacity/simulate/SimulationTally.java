@@ -17,7 +17,7 @@ final class SimulationTally {
     long refused;
     /** Waited for too long. */
     long expired;
-    /** Under way when their worker ended. */
+    /** In flight when their worker ended. */
     long cut;
 
     long firstNanos = -1;

@@ -15,7 +15,7 @@ interface Traffic {
     }
 
     /**
-     * A load tool with so many requests under way: each of its clients sends the next request when it has the answer to the last one, until
+     * A load tool with so many requests in flight: each of its clients sends the next request when it has the answer to the last one, until
      * it has sent its share. After a failure it pauses, so that a queue that is full does not stop the clock.
      */
     final class Closed implements Traffic {
