@@ -27,7 +27,7 @@ public final class GrpcHandler implements Handler {
         String method = path.substring(path.lastIndexOf('/') + 1);
         request.onCancel(code -> ends.put(method, code.name()));
         if (method.equals("Ends")) {
-            response.respond(new DefaultHttp2Headers(false).status("200"), octets(ends.toString(), false));
+            response.respond(new DefaultHttp2Headers(false).status("200"), bytes(ends.toString(), false));
         } else if (method.equals("Echo")) {
             response.head(head());
             new Echo(request.body(), response).begin();
@@ -39,7 +39,7 @@ public final class GrpcHandler implements Handler {
             response.head(head());
             Http2Headers fields = request.headers();
             response.write(
-                    octets(fields.get("te") + " " + fields.get("grpc-timeout") + " " + fields.get("x-bin-bin"), true));
+                    bytes(fields.get("te") + " " + fields.get("grpc-timeout") + " " + fields.get("x-bin-bin"), true));
             response.end(status(new DefaultHttp2Headers(false), 0, "").set("x-bin-bin", fields.get("x-bin-bin")));
         } else {
             response.head(head());
@@ -56,7 +56,7 @@ public final class GrpcHandler implements Handler {
     }
 
     /** @param framed with gRPC's five bytes in front */
-    private static ByteBuf octets(String text, boolean framed) {
+    private static ByteBuf bytes(String text, boolean framed) {
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
         ByteBuf buffer = UnpooledByteBufAllocator.DEFAULT.directBuffer(5 + bytes.length);
         return framed ? buffer.writeByte(0).writeInt(bytes.length).writeBytes(bytes) : buffer.writeBytes(bytes);
@@ -100,10 +100,10 @@ public final class GrpcHandler implements Handler {
             }
             done = true;
             if (method.equals("Early")) {
-                response.write(octets("enough", true));
+                response.write(bytes("enough", true));
                 response.end(status(new DefaultHttp2Headers(false), 9, "no%20more"));
             } else if (method.startsWith("Reset-")) {
-                response.write(octets("begun", true));
+                response.write(bytes("begun", true));
                 response.fail(FailureReason.valueOf(method.substring(6)), "as asked");
             }
         }

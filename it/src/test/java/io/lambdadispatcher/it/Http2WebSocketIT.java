@@ -128,17 +128,17 @@ class Http2WebSocketIT {
 
         void send(WebSocketFrame frame) {
             codec.writeOutbound(frame);
-            for (ByteBuf octets = codec.readOutbound(); octets != null; octets = codec.readOutbound()) {
-                stream.send(octets, false);
+            for (ByteBuf payload = codec.readOutbound(); payload != null; payload = codec.readOutbound()) {
+                stream.send(payload, false);
             }
         }
 
         byte[] next(Class<? extends WebSocketFrame> type) throws Exception {
             WebSocketFrame frame = codec.readInbound();
             while (frame == null) {
-                ByteBuf octets = stream.data.poll(60, TimeUnit.SECONDS);
-                assertThat(octets).as("bytes").isNotNull();
-                codec.writeInbound(octets);
+                ByteBuf payload = stream.data.poll(60, TimeUnit.SECONDS);
+                assertThat(payload).as("bytes").isNotNull();
+                codec.writeInbound(payload);
                 frame = codec.readInbound();
             }
             assertThat(frame).isInstanceOf(type);

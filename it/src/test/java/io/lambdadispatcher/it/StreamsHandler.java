@@ -33,12 +33,12 @@ public final class StreamsHandler implements Handler {
             case "/events" -> listen(request, response);
             case "/tick" -> {
                 String event = "data: event " + events.incrementAndGet() + "\n\n";
-                listening.forEach(to -> to.write(octets(event)));
+                listening.forEach(to -> to.write(bytes(event)));
                 response.respond(new DefaultHttp2Headers(false).status("204"));
             }
             case "/listening" ->
                 response.respond(
-                        new DefaultHttp2Headers(false).status("200"), octets(Integer.toString(listening.size())));
+                        new DefaultHttp2Headers(false).status("200"), bytes(Integer.toString(listening.size())));
             case "/echo" -> {
                 response.head(200);
                 Pipe.connect(request.body(), response);
@@ -48,7 +48,7 @@ public final class StreamsHandler implements Handler {
         }
     }
 
-    private static ByteBuf octets(String text) {
+    private static ByteBuf bytes(String text) {
         return ByteBufUtil.writeAscii(UnpooledByteBufAllocator.DEFAULT, text);
     }
 
@@ -59,7 +59,7 @@ public final class StreamsHandler implements Handler {
         request.onCancel(code -> listening.remove(response));
         request.onDrain(grace -> {
             listening.remove(response);
-            response.write(octets("event: drain\ndata: " + (grace.isZero() ? "none" : "some") + "\n\n"));
+            response.write(bytes("event: drain\ndata: " + (grace.isZero() ? "none" : "some") + "\n\n"));
             response.end();
         });
     }

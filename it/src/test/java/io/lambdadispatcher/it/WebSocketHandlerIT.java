@@ -43,8 +43,8 @@ class WebSocketHandlerIT {
                 }
 
                 @Override
-                public void onBinary(WebSocketSession session, ByteBuf octets) {
-                    session.sendBinary(octets);
+                public void onBinary(WebSocketSession session, ByteBuf data) {
+                    session.sendBinary(data);
                 }
             };
         }
@@ -54,7 +54,7 @@ class WebSocketHandlerIT {
     private static final class Client implements WebSocket.Listener {
         final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
         private final StringBuilder text = new StringBuilder();
-        private final ByteArrayOutputStream octets = new ByteArrayOutputStream();
+        private final ByteArrayOutputStream data = new ByteArrayOutputStream();
         final WebSocket socket;
 
         Client(Rig rig, String path) {
@@ -85,10 +85,10 @@ class WebSocketHandlerIT {
         public @Nullable CompletionStage<?> onBinary(WebSocket socket, ByteBuffer part, boolean last) {
             byte[] bytes = new byte[part.remaining()];
             part.get(bytes);
-            octets.writeBytes(bytes);
+            data.writeBytes(bytes);
             if (last) {
-                heard.add(describe(octets.toByteArray()));
-                octets.reset();
+                heard.add(describe(data.toByteArray()));
+                data.reset();
             }
             socket.request(1);
             return null;
@@ -108,8 +108,8 @@ class WebSocketHandlerIT {
         }
     }
 
-    private static String describe(byte[] octets) {
-        return octets.length + " bytes " + Arrays.hashCode(octets);
+    private static String describe(byte[] data) {
+        return data.length + " bytes " + Arrays.hashCode(data);
     }
 
     @BeforeAll
@@ -130,15 +130,15 @@ class WebSocketHandlerIT {
         client.socket.sendText("grüße 🙂", true).join();
         assertThat(client.next()).isEqualTo("grüße 🙂");
 
-        byte[] octets = new byte[1 << 20];
-        new Random(3).nextBytes(octets);
-        client.socket.sendBinary(ByteBuffer.wrap(octets, 0, 300_000), false).join();
+        byte[] data = new byte[1 << 20];
+        new Random(3).nextBytes(data);
+        client.socket.sendBinary(ByteBuffer.wrap(data, 0, 300_000), false).join();
         client.socket.sendPing(ByteBuffer.wrap(new byte[17])).join();
         client.socket
-                .sendBinary(ByteBuffer.wrap(octets, 300_000, octets.length - 300_000), true)
+                .sendBinary(ByteBuffer.wrap(data, 300_000, data.length - 300_000), true)
                 .join();
         assertThat(client.next()).isEqualTo("pong 17");
-        assertThat(client.next()).isEqualTo(describe(octets));
+        assertThat(client.next()).isEqualTo(describe(data));
 
         client.socket.sendClose(4321, "enough").join();
         assertThat(client.next()).isEqualTo("closed 4321");

@@ -172,9 +172,9 @@ class WebSocketIT {
     }
 
     private static byte[] random(int bytes) {
-        byte[] octets = new byte[bytes];
-        new Random(bytes).nextBytes(octets);
-        return octets;
+        byte[] content = new byte[bytes];
+        new Random(bytes).nextBytes(content);
+        return content;
     }
 
     @ParameterizedTest
@@ -515,13 +515,13 @@ class WebSocketIT {
             GET /ws HTTP/1.1~upgrade: foo, WebSocket~connection: close, UPGRADE~Sec-WebSocket-Version: 13~Sec-WebSocket-Key: KEY~~ | 101
             """)
     void should_take_a_handshake_for_one_only_if_it_is_one(String request, String expected) throws Exception {
-        String octets = request.strip()
+        String content = request.strip()
                 .replaceFirst("~", "~Host: a~")
                 .replace("KEY", "dGhlIHNhbXBsZSBub25jZQ==")
                 .replace("~", "\r\n");
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
             socket.setSoTimeout(60_000);
-            socket.getOutputStream().write(octets.getBytes(StandardCharsets.ISO_8859_1));
+            socket.getOutputStream().write(content.getBytes(StandardCharsets.ISO_8859_1));
             String head = head(socket.getInputStream());
             assertThat(head).startsWith("HTTP/1.1 " + expected);
             if (expected.equals("426")) {

@@ -229,12 +229,12 @@ public final class ScriptedDispatcher implements AutoCloseable {
             writeNow(controlId, out);
         }
 
-        void write(int streamId, ByteBuf octets) {
-            ctx.executor().execute(() -> writeNow(streamId, octets));
+        void write(int streamId, ByteBuf content) {
+            ctx.executor().execute(() -> writeNow(streamId, content));
         }
 
-        private void writeNow(int streamId, ByteBuf octets) {
-            http2.encoder().writeData(ctx, streamId, octets, 0, false, ctx.newPromise());
+        private void writeNow(int streamId, ByteBuf content) {
+            http2.encoder().writeData(ctx, streamId, content, 0, false, ctx.newPromise());
             http2.flush(ctx);
         }
 

@@ -31,7 +31,7 @@ public final class ScriptedStream implements FrameReader.Listener {
 
     public record Interim(Http2Headers headers) implements Event {}
 
-    public record Data(byte[] octets, boolean end) implements Event {}
+    public record Data(byte[] content, boolean end) implements Event {}
 
     public record Trailers(Http2Headers headers) implements Event {}
 
@@ -115,20 +115,20 @@ public final class ScriptedStream implements FrameReader.Listener {
         link.write(id, out.writeBytes(body));
     }
 
-    public void data(byte[] octets, boolean end) {
-        link.write(id, dataFrame(octets, end));
+    public void data(byte[] content, boolean end) {
+        link.write(id, dataFrame(content, end));
     }
 
-    public ByteBuf dataFrame(byte[] octets, boolean end) {
-        ByteBuf out = link.ctx.alloc().buffer(octets.length + 4);
-        FrameWriter.writeDataHeader(out, octets.length, end);
-        return out.writeBytes(octets);
+    public ByteBuf dataFrame(byte[] content, boolean end) {
+        ByteBuf out = link.ctx.alloc().buffer(content.length + 4);
+        FrameWriter.writeDataHeader(out, content.length, end);
+        return out.writeBytes(content);
     }
 
     /** @return completes when the frame has passed flow control */
-    public io.netty.util.concurrent.Future<Void> dataWhenTaken(byte[] octets, boolean end) {
+    public io.netty.util.concurrent.Future<Void> dataWhenTaken(byte[] content, boolean end) {
         io.netty.channel.ChannelPromise promise = link.ctx.newPromise();
-        ByteBuf out = dataFrame(octets, end);
+        ByteBuf out = dataFrame(content, end);
         link.ctx.executor().execute(() -> {
             link.http2.encoder().writeData(link.ctx, id, out, 0, false, promise);
             link.http2.flush(link.ctx);
@@ -170,9 +170,9 @@ public final class ScriptedStream implements FrameReader.Listener {
         link.write(id, out);
     }
 
-    public void raw(int... octets) {
+    public void raw(int... content) {
         ByteBuf out = Unpooled.buffer();
-        for (int value : octets) {
+        for (int value : content) {
             out.writeByte(value);
         }
         link.write(id, out);
@@ -190,7 +190,7 @@ public final class ScriptedStream implements FrameReader.Listener {
         for (boolean end = head.end(); !end; ) {
             Event event = take(Event.class);
             if (event instanceof Data data) {
-                body.writeBytes(data.octets());
+                body.writeBytes(data.content());
                 end = data.end();
             } else if (event instanceof Trailers trailers) {
                 return new Gathered(head, body.toByteArray(), trailers.headers());

@@ -37,7 +37,7 @@ class TunnelTest {
         return get("/ws").method("CONNECT").set(":protocol", "websocket");
     }
 
-    private static byte[] octets(String text) {
+    private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
@@ -66,9 +66,9 @@ class TunnelTest {
         }
 
         @Override
-        public void onData(ByteBuf octets) {
-            calls.add("data " + octets.toString(StandardCharsets.US_ASCII));
-            octets.release();
+        public void onData(ByteBuf content) {
+            calls.add("data " + content.toString(StandardCharsets.US_ASCII));
+            content.release();
         }
 
         @Override
@@ -105,9 +105,9 @@ class TunnelTest {
             response.write(buffer("bye"));
             response.end();
             assertThat(stream.gather().text()).isEqualTo("bye");
-            stream.data(octets("more"), false);
+            stream.data(bytes("more"), false);
             assertThat(recorder.take()).isEqualTo("data more");
-            stream.data(octets("last"), true);
+            stream.data(bytes("last"), true);
             assertThat(recorder.take()).isEqualTo("data last");
             assertThat(recorder.take()).isEqualTo("end");
             assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
@@ -152,7 +152,7 @@ class TunnelTest {
         try (Harness harness = new Harness(recorder)) {
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
-            stream.data(octets("last"), true);
+            stream.data(bytes("last"), true);
             recorder.take();
             assertThat(recorder.take()).isEqualTo("data last");
             assertThat(recorder.take()).isEqualTo("end");
@@ -253,7 +253,7 @@ class TunnelTest {
             assertThat(recorder.take()).isEqualTo("drain true");
             harness.worker.drain(DrainReason.REQUESTED);
             response.end();
-            stream.data(octets(""), true);
+            stream.data(bytes(""), true);
             assertThat(stream.gather().status()).isEqualTo("200");
             assertThat(recorder.take()).isEqualTo("end");
             assertThat(recorder.calls).isEmpty();

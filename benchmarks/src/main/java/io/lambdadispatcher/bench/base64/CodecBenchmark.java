@@ -28,7 +28,7 @@ public class CodecBenchmark {
     @Param({"0", "4", "1024", "16384", "168161", "1048576", "5767168"})
     public int bodyBytes;
 
-    private byte[] octets = {};
+    private byte[] data = {};
     private byte[] base64 = {};
 
     /**
@@ -37,23 +37,23 @@ public class CodecBenchmark {
      */
     @Setup
     public void prepare(Blackhole hole) {
-        octets(SMALL_BODY_BYTES);
+        newBody(SMALL_BODY_BYTES);
         for (int i = 0; i < WARM_UP_CALLS; i++) {
             encode(hole);
             decode(hole);
         }
-        octets(bodyBytes);
+        newBody(bodyBytes);
     }
 
-    private void octets(int bytes) {
-        octets = new byte[bytes];
-        new Random(bytes).nextBytes(octets);
-        base64 = Base64.getEncoder().encode(octets);
+    private void newBody(int bytes) {
+        data = new byte[bytes];
+        new Random(bytes).nextBytes(data);
+        base64 = Base64.getEncoder().encode(data);
     }
 
     @Benchmark
     public void encode(Blackhole hole) {
-        codec.encode(octets, hole);
+        codec.encode(data, hole);
     }
 
     @Benchmark

@@ -20,13 +20,13 @@ enum Resource {
     final AsciiString mediaType;
     final AsciiString length;
     final Http2Headers head;
-    private final ByteBuf octets;
+    private final ByteBuf data;
 
     Resource(int status, String mediaType, byte[] content) {
         this.status = status;
         this.mediaType = AsciiString.cached(mediaType);
         this.length = AsciiString.cached(Integer.toString(content.length));
-        this.octets = direct(content);
+        this.data = direct(content);
         this.head = ReadOnlyHttp2Headers.serverHeaders(
                 false,
                 AsciiString.cached(Integer.toString(status)),
@@ -49,11 +49,11 @@ enum Resource {
     }
 
     ByteBuf body() {
-        return octets.retainedDuplicate();
+        return data.retainedDuplicate();
     }
 
     int size() {
-        return octets.readableBytes();
+        return data.readableBytes();
     }
 
     private static byte[] random(int bytes) {

@@ -45,7 +45,7 @@ record AlbRequest(Http2Headers headers, byte[] body) {
                 }
             }
             headers.method(method).path(path);
-            return new AlbRequest(headers, octets(body, base64));
+            return new AlbRequest(headers, bytes(body, base64));
         } catch (JacksonException | IllegalArgumentException e) {
             throw new IOException("event: " + e.getMessage(), e);
         }
@@ -60,7 +60,7 @@ record AlbRequest(Http2Headers headers, byte[] body) {
     }
 
     /** The JDK's decoder: the fastest here, for it is compiled to vector instructions. */
-    private static byte[] octets(String body, boolean base64) {
+    private static byte[] bytes(String body, boolean base64) {
         return base64
                 ? Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1))
                 : body.getBytes(StandardCharsets.UTF_8);

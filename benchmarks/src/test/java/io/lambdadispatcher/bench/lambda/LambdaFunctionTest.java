@@ -57,8 +57,8 @@ class LambdaFunctionTest {
     void should_give_each_environment_one_invocation_at_a_time() throws Exception {
         LambdaFunction function = function(3, LONG_MILLIS, held);
 
-        CompletableFuture<InvokeResult> first = function.invoke(octets("a"));
-        CompletableFuture<InvokeResult> second = function.invoke(octets("b"));
+        CompletableFuture<InvokeResult> first = function.invoke(bytes("a"));
+        CompletableFuture<InvokeResult> second = function.invoke(bytes("b"));
         started.acquire(2);
 
         assertThat(function.count().environments()).isEqualTo(2);
@@ -74,7 +74,7 @@ class LambdaFunctionTest {
         released.release(5);
 
         for (int i = 0; i < 5; i++) {
-            assertThat(text(function.invoke(octets("x")))).isEqualTo("x");
+            assertThat(text(function.invoke(bytes("x")))).isEqualTo("x");
         }
 
         assertThat(function.count()).isEqualTo(new LambdaFunction.Count(1, 5, 1, 0, 0));
@@ -88,7 +88,7 @@ class LambdaFunctionTest {
                 new LambdaFunction("f", new LambdaFunction.Limits(1, LONG_MILLIS), warm::acquire, () -> held, timer);
         released.release();
 
-        CompletableFuture<InvokeResult> result = function.invoke(octets("x"));
+        CompletableFuture<InvokeResult> result = function.invoke(bytes("x"));
 
         assertThat(started.tryAcquire(20, TimeUnit.MILLISECONDS)).isFalse();
         warm.release();
@@ -98,16 +98,16 @@ class LambdaFunctionTest {
     @Test
     void should_throttle_beyond_the_limit_and_no_longer_than_that() throws Exception {
         LambdaFunction function = function(1, LONG_MILLIS, held);
-        CompletableFuture<InvokeResult> first = function.invoke(octets("a"));
+        CompletableFuture<InvokeResult> first = function.invoke(bytes("a"));
 
-        InvokeResult throttled = result(function.invoke(octets("b")));
+        InvokeResult throttled = result(function.invoke(bytes("b")));
         released.release(2);
         text(first);
 
         assertThat(throttled.status()).isEqualTo(429);
         assertThat(throttled.errorType()).isEqualTo("TooManyRequestsException");
         assertThat(text(throttled)).contains("\"Reason\":\"ReservedFunctionConcurrentInvocationLimitExceeded\"");
-        assertThat(text(function.invoke(octets("c")))).isEqualTo("c");
+        assertThat(text(function.invoke(bytes("c")))).isEqualTo("c");
         assertThat(function.count()).isEqualTo(new LambdaFunction.Count(1, 2, 1, 1, 0));
     }
 
@@ -133,7 +133,7 @@ class LambdaFunctionTest {
                 LONG_MILLIS,
                 (input, output, context) -> output.write(new byte[InvokeResult.LARGEST_RESPONSE_BYTES + 1]));
 
-        InvokeResult failed = result(function.invoke(octets("x")));
+        InvokeResult failed = result(function.invoke(bytes("x")));
 
         assertThat(failed.status()).isEqualTo(200);
         assertThat(failed.functionError()).isEqualTo("Unhandled");
@@ -146,8 +146,8 @@ class LambdaFunctionTest {
             throw new IllegalStateException("a \"reason\"");
         });
 
-        InvokeResult failed = result(function.invoke(octets("x")));
-        result(function.invoke(octets("x")));
+        InvokeResult failed = result(function.invoke(bytes("x")));
+        result(function.invoke(bytes("x")));
 
         assertThat(failed.functionError()).isEqualTo("Unhandled");
         assertThat(text(failed))
@@ -165,12 +165,12 @@ class LambdaFunctionTest {
             }
         });
 
-        InvokeResult late = result(function.invoke(octets("hang")));
+        InvokeResult late = result(function.invoke(bytes("hang")));
 
         assertThat(late.functionError()).isEqualTo("Unhandled");
         assertThat(text(late)).contains("Sandbox.Timedout", "Task timed out after 1.00 seconds");
         assertThat(function.count().environments()).isZero();
-        assertThat(result(function.invoke(octets("ok"))).functionError()).isEmpty();
+        assertThat(result(function.invoke(bytes("ok"))).functionError()).isEmpty();
         assertThat(threads).hasSize(2);
         assertThat(function.count()).isEqualTo(new LambdaFunction.Count(1, 2, 2, 0, 1));
     }
@@ -185,8 +185,8 @@ class LambdaFunctionTest {
         });
         released.release(1);
 
-        assertThat(text(function.invoke(octets("a")))).contains("no setting");
-        assertThat(text(function.invoke(octets("b")))).isEqualTo("b");
+        assertThat(text(function.invoke(bytes("a")))).contains("no setting");
+        assertThat(text(function.invoke(bytes("b")))).isEqualTo("b");
     }
 
     private static InvokeResult result(CompletableFuture<InvokeResult> result) throws Exception {
@@ -201,7 +201,7 @@ class LambdaFunctionTest {
         return new String(result.payload(), StandardCharsets.UTF_8);
     }
 
-    private static byte[] octets(String text) {
+    private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 }

@@ -173,10 +173,10 @@ public final class ResponseReader {
         if (members.singles != null) {
             members.head.merge(members.singles);
         }
-        return members.head.response(members.status, octets(members), method);
+        return members.head.response(members.status, bytes(members), method);
     }
 
-    private static byte[] octets(Members members) throws BadResponseException {
+    private static byte[] bytes(Members members) throws BadResponseException {
         String body = members.body;
         if (body == null) {
             return new byte[0];

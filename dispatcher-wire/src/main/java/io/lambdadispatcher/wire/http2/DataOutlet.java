@@ -77,13 +77,13 @@ public final class DataOutlet implements FlowControlled {
     }
 
     /** Queues bytes that we made. */
-    public void meta(ByteBuf octets) {
-        add(octets, false);
+    public void meta(ByteBuf data) {
+        add(data, false);
     }
 
     /** Queues somebody's bytes, reported to {@link Listener#onTaken} when they have left. */
-    public void body(ByteBuf octets) {
-        add(octets, true);
+    public void body(ByteBuf data) {
+        add(data, true);
     }
 
     /** END_STREAM after all that is queued. */
@@ -116,14 +116,14 @@ public final class DataOutlet implements FlowControlled {
         return !closed && !endQueued && stream.state().localSideOpen() && !stream.isResetSent();
     }
 
-    private void add(ByteBuf octets, boolean body) {
-        int bytes = octets.readableBytes();
+    private void add(ByteBuf data, boolean body) {
+        int bytes = data.readableBytes();
         if (bytes > 0 && isOpen()) {
-            queue.add(octets, body);
+            queue.add(data, body);
             enqueue(bytes);
             return;
         }
-        octets.release();
+        data.release();
         if (body && bytes > 0) {
             listener.onTaken(bytes);
         }
@@ -202,10 +202,10 @@ public final class DataOutlet implements FlowControlled {
         for (int left = frameBytes; left > 0; ) {
             boolean body = queue.isBody();
             boolean reusable = !body && queue.isFirstWithin(left);
-            ByteBuf octets = queue.take(left);
-            left -= octets.readableBytes();
-            bodyBytes += body ? octets.readableBytes() : 0;
-            frames.payload(ctx, octets, reusable);
+            ByteBuf data = queue.take(left);
+            left -= data.readableBytes();
+            bodyBytes += body ? data.readableBytes() : 0;
+            frames.payload(ctx, data, reusable);
         }
         if (endWritten) {
             connection.closeStreamLocal(stream, frames.written(ctx));

@@ -130,20 +130,20 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
      *
      * @param reusable it came from {@link #newMeta}, perhaps, and is nobody else's
      */
-    void payload(ChannelHandlerContext ctx, ByteBuf octets, boolean reusable) {
-        int bytes = octets.readableBytes();
+    void payload(ChannelHandlerContext ctx, ByteBuf content, boolean reusable) {
+        int bytes = content.readableBytes();
         if (bytes > COPY_BREAK_BYTES) {
             handOver(ctx);
-            ctx.write(octets, ctx.channel().unsafe().voidPromise());
+            ctx.write(content, ctx.channel().unsafe().voidPromise());
             return;
         }
         try {
-            copy(octets, room(ctx, bytes), bytes);
+            copy(content, room(ctx, bytes), bytes);
         } finally {
             if (reusable) {
-                reuse(octets);
+                reuse(content);
             } else {
-                octets.release();
+                content.release();
             }
         }
     }

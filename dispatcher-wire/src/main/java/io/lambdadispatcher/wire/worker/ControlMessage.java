@@ -194,13 +194,13 @@ public sealed interface ControlMessage {
     }
 
     private static void writeText(ByteBuf out, String text) {
-        byte[] octets = text.getBytes(StandardCharsets.UTF_8);
-        int bytes = Math.min(octets.length, MAX_TEXT_BYTES);
-        while (bytes < octets.length && (octets[bytes] & 0xC0) == 0x80) {
+        byte[] data = text.getBytes(StandardCharsets.UTF_8);
+        int bytes = Math.min(data.length, MAX_TEXT_BYTES);
+        while (bytes < data.length && (data[bytes] & 0xC0) == 0x80) {
             // Not within a character: the receiver would drop the whole text.
             bytes--;
         }
-        out.writeByte(bytes).writeBytes(octets, 0, bytes);
+        out.writeByte(bytes).writeBytes(data, 0, bytes);
     }
 
     private static String readText(ByteBuf in) {

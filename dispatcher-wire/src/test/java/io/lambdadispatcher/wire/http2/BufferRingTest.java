@@ -13,37 +13,37 @@ import org.junit.jupiter.api.Test;
 class BufferRingTest {
     private final BufferRing ring = new BufferRing(true);
 
-    private static ByteBuf octets(int bytes) {
+    private static ByteBuf bytes(int bytes) {
         return ByteBufAllocator.DEFAULT.buffer(Math.max(1, bytes)).writeZero(bytes);
     }
 
     @Test
     void should_give_back_in_order_whatever_was_added_and_taken_between() {
-        record Entry(ByteBuf octets, boolean body) {}
+        record Entry(ByteBuf data, boolean body) {}
         ArrayDeque<Entry> expected = new ArrayDeque<>();
         Random random = new Random(7);
         for (int i = 0; i < 10_000; i++) {
             if (random.nextInt(100) < (i / 100 % 2 == 0 ? 70 : 30)) {
-                Entry entry = new Entry(octets(1), random.nextBoolean());
+                Entry entry = new Entry(bytes(1), random.nextBoolean());
                 expected.add(entry);
-                ring.add(entry.octets(), entry.body());
+                ring.add(entry.data(), entry.body());
             } else if (!expected.isEmpty()) {
                 Entry entry = expected.remove();
                 assertThat(ring.isBody()).isEqualTo(entry.body());
                 ByteBuf taken = ring.take(1);
-                assertThat(taken).isSameAs(entry.octets());
+                assertThat(taken).isSameAs(entry.data());
                 taken.release();
             }
         }
         assertThat(ring.releaseAll())
                 .isEqualTo((int) expected.stream().filter(Entry::body).count());
         assertThat(expected)
-                .allSatisfy(entry -> assertThat(entry.octets().refCnt()).isZero());
+                .allSatisfy(entry -> assertThat(entry.data().refCnt()).isZero());
     }
 
     @Test
     void should_give_the_front_of_an_entry_by_reference() {
-        ByteBuf whole = octets(10);
+        ByteBuf whole = bytes(10);
         ring.add(whole, true);
         ByteBuf front = ring.take(4);
         whole.setByte(0, 'x');
@@ -59,11 +59,11 @@ class BufferRingTest {
 
     @Test
     void should_count_only_body_among_what_it_releases() {
-        ring.add(octets(3), false);
-        ring.add(octets(10), true);
+        ring.add(bytes(3), false);
+        ring.add(bytes(10), true);
         ring.take(3).release();
         ring.take(4).release();
-        ring.add(octets(5), false);
+        ring.add(bytes(5), false);
         assertThat(ring.releaseAll()).isEqualTo(6);
         assertThat(ring.releaseAll()).isZero();
     }
@@ -74,14 +74,14 @@ class BufferRingTest {
     }
 
     private ByteBuf addedBehindMeta(ByteBuf body) {
-        ring.add(octets(4), false);
+        ring.add(bytes(4), false);
         ring.add(body, true);
         return body;
     }
 
     @Test
     void should_find_a_body_that_somebody_has_released_and_keep_its_memory_until_then() {
-        ByteBuf body = addedBehindMeta(octets(10));
+        ByteBuf body = addedBehindMeta(bytes(10));
         assertThat(ring.isIntact(14)).isTrue();
         body.release();
         assertThat(body.refCnt()).isEqualTo(1);
@@ -93,7 +93,7 @@ class BufferRingTest {
 
     @Test
     void should_find_a_body_that_somebody_has_changed() {
-        ByteBuf body = addedBehindMeta(octets(10));
+        ByteBuf body = addedBehindMeta(bytes(10));
         body.writerIndex(9);
         assertThat(ring.isIntact(14)).isFalse();
         body.writerIndex(10);
@@ -109,7 +109,7 @@ class BufferRingTest {
 
     @Test
     void should_give_a_body_to_its_taker_alone() {
-        ByteBuf body = addedBehindMeta(octets(10));
+        ByteBuf body = addedBehindMeta(bytes(10));
         ring.take(4).release();
         ByteBuf front = ring.take(6);
         ByteBuf rest = ring.take(100);
@@ -121,8 +121,8 @@ class BufferRingTest {
 
     @Test
     void should_take_bodies_that_cannot_be_released_and_bodies_that_others_share() {
-        ByteBuf memory = octets(10);
-        ByteBuf shared = octets(10);
+        ByteBuf memory = bytes(10);
+        ByteBuf shared = bytes(10);
         addedBehindMeta(Unpooled.unreleasableBuffer(memory));
         ring.add(shared.retainedDuplicate(), true);
         assertThat(ring.isIntact(24)).isTrue();
@@ -137,7 +137,7 @@ class BufferRingTest {
 
     @Test
     void should_not_count_on_bytes_that_are_not_there() {
-        addedBehindMeta(octets(10));
+        addedBehindMeta(bytes(10));
         assertThat(ring.isIntact(15)).isFalse();
         assertThat(ring.releaseAll()).isEqualTo(10);
     }

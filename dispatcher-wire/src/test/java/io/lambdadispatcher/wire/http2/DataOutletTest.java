@@ -108,8 +108,8 @@ class DataOutletTest {
 
     private static boolean move(EmbeddedChannel from, EmbeddedChannel to) {
         boolean moved = false;
-        for (ByteBuf octets = from.readOutbound(); octets != null; octets = from.readOutbound()) {
-            to.writeInbound(octets);
+        for (ByteBuf content = from.readOutbound(); content != null; content = from.readOutbound()) {
+            to.writeInbound(content);
             moved = true;
         }
         return moved;
@@ -121,7 +121,7 @@ class DataOutletTest {
         pump();
     }
 
-    private static ByteBuf octets(String text) {
+    private static ByteBuf bytes(String text) {
         return ByteBufAllocator.DEFAULT.buffer().writeBytes(text.getBytes(StandardCharsets.US_ASCII));
     }
 
@@ -136,11 +136,11 @@ class DataOutletTest {
     @Test
     void should_send_everything_in_order_in_one_frame() {
         DataOutlet outlet = open(1000);
-        outlet.meta(octets("<h1>"));
-        outlet.body(octets("one"));
-        outlet.meta(octets("<h2>"));
-        outlet.meta(octets("<h3>"));
-        outlet.body(octets("two"));
+        outlet.meta(bytes("<h1>"));
+        outlet.body(bytes("one"));
+        outlet.meta(bytes("<h2>"));
+        outlet.meta(bytes("<h3>"));
+        outlet.body(bytes("two"));
         outlet.end();
         assertThat(outlet.pendingBytes()).isEqualTo(18);
         flush();
@@ -154,8 +154,8 @@ class DataOutletTest {
     @Test
     void should_wait_for_window_and_report_what_has_left() throws Exception {
         DataOutlet outlet = open(WINDOW_BYTES);
-        outlet.meta(octets("head"));
-        outlet.body(octets("abcdefghijklmnopqrstu"));
+        outlet.meta(bytes("head"));
+        outlet.body(bytes("abcdefghijklmnopqrstu"));
         outlet.end();
         flush();
         assertThat(receivedText()).isEqualTo("headabcdef");
@@ -173,10 +173,10 @@ class DataOutletTest {
     @Test
     void should_take_more_while_it_waits() throws Exception {
         DataOutlet outlet = open(WINDOW_BYTES);
-        outlet.body(octets("0123456789ab"));
+        outlet.body(bytes("0123456789ab"));
         flush();
-        outlet.meta(octets("m"));
-        outlet.body(octets("cd"));
+        outlet.meta(bytes("m"));
+        outlet.body(bytes("cd"));
         assertThat(outlet.pendingBytes()).isEqualTo(5);
         giveBack(10);
         assertThat(receivedText()).isEqualTo("0123456789abmcd");
@@ -186,7 +186,7 @@ class DataOutletTest {
     @Test
     void should_send_frames_as_large_as_the_peer_allows() {
         DataOutlet outlet = open(65_535);
-        outlet.body(octets("x".repeat(40_000)));
+        outlet.body(bytes("x".repeat(40_000)));
         flush();
         assertThat(frameBytes).containsExactly(16_384, 16_384, 7_232);
         assertThat(taken).containsExactly(40_000);
@@ -197,7 +197,7 @@ class DataOutletTest {
         DataOutlet outlet = open(1000);
         pump();
         String text = "body".repeat(GatheringFrameWriter.COPY_BREAK_BYTES / 4) + '.';
-        ByteBuf body = octets(text);
+        ByteBuf body = bytes(text);
         outlet.body(body);
         serverChannel.flush();
         List<Object> written = new ArrayList<>(serverChannel.outboundMessages());
@@ -210,8 +210,8 @@ class DataOutletTest {
     void should_send_small_bodies_and_their_frames_in_one_buffer() {
         DataOutlet outlet = open(1000);
         pump();
-        outlet.meta(octets("<h>"));
-        outlet.body(octets("body"));
+        outlet.meta(bytes("<h>"));
+        outlet.body(bytes("body"));
         serverChannel.flush();
         assertThat(serverChannel.outboundMessages()).hasSize(1);
         pump();
@@ -234,9 +234,9 @@ class DataOutletTest {
     void should_drop_and_report_what_comes_after_the_end() {
         DataOutlet outlet = open(WINDOW_BYTES);
         outlet.end();
-        ByteBuf late = octets("late");
+        ByteBuf late = bytes("late");
         outlet.body(late);
-        outlet.meta(octets("late"));
+        outlet.meta(bytes("late"));
         assertThat(taken).containsExactly(4);
         assertThat(late.refCnt()).isZero();
         flush();
@@ -247,24 +247,24 @@ class DataOutletTest {
     @Test
     void should_report_what_is_dropped_once_when_closed() {
         DataOutlet outlet = open(WINDOW_BYTES);
-        ByteBuf body = octets("0123456789abcde");
+        ByteBuf body = bytes("0123456789abcde");
         outlet.body(body);
-        outlet.meta(octets("meta"));
-        outlet.body(octets("fgh"));
+        outlet.meta(bytes("meta"));
+        outlet.body(bytes("fgh"));
         flush();
         outlet.close();
         assertThat(taken).containsExactly(10, 8);
         assertThat(body.refCnt()).isZero();
         assertThat(outlet.pendingBytes()).isZero();
         outlet.close();
-        outlet.body(octets("xy"));
+        outlet.body(bytes("xy"));
         assertThat(taken).containsExactly(10, 8, 2);
     }
 
     @Test
     void should_let_the_flow_controller_go_on_after_close() throws Exception {
         DataOutlet outlet = open(WINDOW_BYTES);
-        outlet.body(octets("0123456789abcde"));
+        outlet.body(bytes("0123456789abcde"));
         flush();
         outlet.close();
         giveBack(10);
@@ -276,7 +276,7 @@ class DataOutletTest {
     @Test
     void should_drop_its_queue_when_the_peer_resets_the_stream() {
         DataOutlet outlet = open(WINDOW_BYTES);
-        outlet.body(octets("0123456789abcde"));
+        outlet.body(bytes("0123456789abcde"));
         flush();
         ChannelHandlerContext ctx = clientChannel.pipeline().context(client);
         client.resetStream(ctx, STREAM_ID, Http2Error.CANCEL.code(), ctx.newPromise());
@@ -284,14 +284,14 @@ class DataOutletTest {
         pump();
         assertThat(taken).containsExactly(10, 5);
         assertThat(outlet.pendingBytes()).isZero();
-        outlet.body(octets("late"));
+        outlet.body(bytes("late"));
         assertThat(taken).containsExactly(10, 5, 4);
     }
 
     @Test
     void should_drop_its_queue_when_we_reset_the_stream() {
         DataOutlet outlet = open(WINDOW_BYTES);
-        outlet.body(octets("0123456789abcde"));
+        outlet.body(bytes("0123456789abcde"));
         ChannelHandlerContext ctx = serverChannel.pipeline().context(server);
         server.resetStream(ctx, STREAM_ID, Http2Error.CANCEL.code(), ctx.newPromise());
         flush();
@@ -304,8 +304,8 @@ class DataOutletTest {
     @Test
     void should_drop_its_queue_when_the_connection_goes() {
         DataOutlet outlet = open(WINDOW_BYTES);
-        outlet.body(octets("0123456789abcde"));
-        outlet.meta(octets("meta"));
+        outlet.body(bytes("0123456789abcde"));
+        outlet.meta(bytes("meta"));
         flush();
         serverChannel.close();
         serverChannel.runPendingTasks();
@@ -334,8 +334,8 @@ class DataOutletTest {
                     }
                 },
                 true);
-        outlet.meta(octets("m"));
-        ByteBuf body = octets("body");
+        outlet.meta(bytes("m"));
+        ByteBuf body = bytes("body");
         outlet.body(body);
         body.release();
         flush();
@@ -344,7 +344,7 @@ class DataOutletTest {
         assertThat(takenBytes()).isEqualTo(4);
         assertThat(body.refCnt()).isZero();
         assertThat(serverChannel.isActive()).isTrue();
-        outlet.body(octets("more"));
+        outlet.body(bytes("more"));
         flush();
         assertThat(misused).hasValue(1);
         assertThat(receivedText()).isEmpty();

@@ -30,10 +30,10 @@ public final class Splits {
         }
 
         /** Gives the pieces to {@code receiver} until it throws. */
-        public void feed(byte[] octets, Receiver receiver) throws Exception {
-            for (int at = 0; at < octets.length; ) {
-                int bytes = Math.min(nextPieceBytes.applyAsInt(octets.length), octets.length - at);
-                ByteBuf piece = Unpooled.directBuffer(bytes).writeBytes(octets, at, bytes);
+        public void feed(byte[] data, Receiver receiver) throws Exception {
+            for (int at = 0; at < data.length; ) {
+                int bytes = Math.min(nextPieceBytes.applyAsInt(data.length), data.length - at);
+                ByteBuf piece = Unpooled.directBuffer(bytes).writeBytes(data, at, bytes);
                 try {
                     receiver.receive(piece);
                 } finally {

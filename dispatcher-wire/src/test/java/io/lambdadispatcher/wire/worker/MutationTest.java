@@ -33,7 +33,7 @@ class MutationTest {
     /** @return whether it was refused */
     private static boolean feed(Vector vector, long seed) throws Exception {
         Random random = new Random(seed);
-        byte[] bytes = damaged(vector.octets(), random);
+        byte[] bytes = damaged(vector.bytes(), random);
         long[] counted = new long[1];
         try (EventLog log = new EventLog(vector.one("on"))) {
             try {

@@ -70,7 +70,7 @@ record Vector(String file, String name, List<Line> lines) {
         return values.get(0);
     }
 
-    byte[] octets() {
+    byte[] bytes() {
         return ByteBufUtil.decodeHexDump(String.join("", all("hex")).replace(" ", ""));
     }
 

@@ -47,7 +47,7 @@ class VectorsTest {
     void should_read_what_the_vector_says(Vector vector, Splits.Split split) throws Exception {
         try (EventLog log = new EventLog(vector.one("on"))) {
             long[] returned = new long[1];
-            byte[] bytes = vector.octets();
+            byte[] bytes = vector.bytes();
             split.feed(bytes, piece -> returned[0] += log.reader().read(piece));
             assertThat(log.events()).as("%s, %s", vector, split).isEqualTo(vector.all("event"));
             assertThat(log.reader().isInsideFrame()).isFalse();
@@ -62,7 +62,7 @@ class VectorsTest {
         try (EventLog log = new EventLog(vector.one("on"))) {
             WireException refusal = catchThrowableOfType(
                     WireException.class,
-                    () -> split.feed(vector.octets(), piece -> log.reader().read(piece)));
+                    () -> split.feed(vector.bytes(), piece -> log.reader().read(piece)));
             assertThat(refusal).as("%s, %s", vector, split).isNotNull();
             assertThat(refusal.reason()).isEqualTo(Reason.valueOf(expected[0]));
             assertThat(refusal.offset()).isEqualTo(Long.parseLong(expected[1]));
@@ -77,8 +77,8 @@ class VectorsTest {
     @MethodSource("canonical")
     void should_write_the_bytes_of_the_vector(Vector vector) throws Exception {
         try (EventLog log = new EventLog(vector.one("on"))) {
-            Splits.whole().feed(vector.octets(), (ByteBuf piece) -> log.reader().read(piece));
-            assertThat(ByteBufUtil.hexDump(log.rewritten())).isEqualTo(ByteBufUtil.hexDump(vector.octets()));
+            Splits.whole().feed(vector.bytes(), (ByteBuf piece) -> log.reader().read(piece));
+            assertThat(ByteBufUtil.hexDump(log.rewritten())).isEqualTo(ByteBufUtil.hexDump(vector.bytes()));
         }
     }
 

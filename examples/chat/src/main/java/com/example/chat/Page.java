@@ -12,7 +12,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /** A file of the page, in memory. */
-record Page(String type, byte[] octets) {
+record Page(String type, byte[] data) {
     static Page load(String name, String type) {
         try (InputStream in = Page.class.getResourceAsStream("/page/" + name)) {
             if (in == null) {
@@ -25,18 +25,18 @@ record Page(String type, byte[] octets) {
     }
 
     void send(Request request, Response response) {
-        Http2Headers head = head(200, type, octets.length)
+        Http2Headers head = head(200, type, data.length)
                 .set(HttpHeaderNames.CONTENT_SECURITY_POLICY, "default-src 'self'; style-src 'unsafe-inline'");
         if (request.method().toString().equals("HEAD")) {
             response.respond(head);
         } else {
-            response.respond(head, Unpooled.wrappedBuffer(octets));
+            response.respond(head, Unpooled.wrappedBuffer(data));
         }
     }
 
     static void refuse(Response response, int status, String text) {
-        byte[] octets = (text + "\n").getBytes(StandardCharsets.UTF_8);
-        response.respond(head(status, "text/plain; charset=utf-8", octets.length), Unpooled.wrappedBuffer(octets));
+        byte[] data = (text + "\n").getBytes(StandardCharsets.UTF_8);
+        response.respond(head(status, "text/plain; charset=utf-8", data.length), Unpooled.wrappedBuffer(data));
     }
 
     private static Http2Headers head(int status, String type, int bytes) {

@@ -76,7 +76,7 @@ class InferenceTest {
             message.put((byte) (2 << 3 | 5)).putFloat(values.get(i));
         }
 
-        assertThat(protobuf.answer(octets(message))).hasSize(7).isEqualTo(protobuf.answer(packed(KEYS, values)));
+        assertThat(protobuf.answer(bytes(message))).hasSize(7).isEqualTo(protobuf.answer(packed(KEYS, values)));
     }
 
     @Test
@@ -135,7 +135,7 @@ class InferenceTest {
         int bytes = values.size() * Float.BYTES;
         message.put((byte) (2 << 3 | 2)).put((byte) (bytes & 0x7F | 0x80)).put((byte) (bytes >> 7));
         values.forEach(message::putFloat);
-        return octets(message);
+        return bytes(message);
     }
 
     private static void putKey(ByteBuffer message, String key) {
@@ -146,7 +146,7 @@ class InferenceTest {
         return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    private static byte[] octets(ByteBuffer message) {
+    private static byte[] bytes(ByteBuffer message) {
         return Arrays.copyOf(message.array(), message.position());
     }
 

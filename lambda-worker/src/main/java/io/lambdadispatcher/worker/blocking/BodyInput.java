@@ -41,15 +41,15 @@ final class BodyInput extends InputStream implements BodyReader {
     }
 
     @Override
-    public void onData(ByteBuf octets) {
+    public void onData(ByteBuf data) {
         lock.lock();
         try {
             if (closed) {
-                octets.release();
+                data.release();
                 return;
             }
-            queue.add(octets);
-            queuedBytes += octets.readableBytes();
+            queue.add(data);
+            queuedBytes += data.readableBytes();
             if (queuedBytes > HIGH_BYTES && !paused) {
                 paused = true;
                 from.pause();

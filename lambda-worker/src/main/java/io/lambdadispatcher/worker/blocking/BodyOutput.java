@@ -68,14 +68,14 @@ final class BodyOutput extends OutputStream {
     }
 
     /** Writes by reference. @param bytes owned from now on */
-    void pass(ByteBuf octets) throws IOException {
+    void pass(ByteBuf data) throws IOException {
         try {
             sendGathered();
         } catch (IOException | RuntimeException e) {
-            octets.release();
+            data.release();
             throw e;
         }
-        send(octets);
+        send(data);
     }
 
     /** Sends the head, too, if it has not been sent. */
@@ -93,14 +93,14 @@ final class BodyOutput extends OutputStream {
         }
     }
 
-    private void send(ByteBuf octets) throws IOException {
+    private void send(ByteBuf data) throws IOException {
         try {
             call.sendHead();
         } catch (RuntimeException e) {
-            octets.release();
+            data.release();
             throw e;
         }
-        if (!to.write(octets)) {
+        if (!to.write(data)) {
             awaitWritable();
         }
     }

@@ -50,7 +50,7 @@ final class ScriptedClient implements AutoCloseable {
         return open(stream, head("/ws"));
     }
 
-    byte[] octets(WebSocketFrame frame) {
+    byte[] bytes(WebSocketFrame frame) {
         codec.writeOutbound(frame);
         ByteBuf whole = Unpooled.buffer();
         for (ByteBuf part = codec.readOutbound(); part != null; part = codec.readOutbound()) {
@@ -61,7 +61,7 @@ final class ScriptedClient implements AutoCloseable {
     }
 
     void send(WebSocketFrame frame) {
-        send(octets(frame));
+        send(bytes(frame));
     }
 
     void send(byte[] bytes) {
@@ -82,7 +82,7 @@ final class ScriptedClient implements AutoCloseable {
         WebSocketFrame frame = codec.readInbound();
         while (frame == null) {
             codec.writeInbound(Unpooled.wrappedBuffer(
-                    stream.take(ScriptedStream.Data.class).octets()));
+                    stream.take(ScriptedStream.Data.class).content()));
             frame = codec.readInbound();
         }
         assertThat(frame).isInstanceOf(type);
@@ -102,7 +102,7 @@ final class ScriptedClient implements AutoCloseable {
     void takeEnd() throws InterruptedException {
         ScriptedStream.Data end = stream.take(ScriptedStream.Data.class);
         assertThat(end.end()).isTrue();
-        assertThat(end.octets()).isEmpty();
+        assertThat(end.content()).isEmpty();
     }
 
     @Override

@@ -60,8 +60,8 @@ class WebSocketHandlerTest {
         }
 
         @Override
-        public void onBinary(WebSocketSession session, ByteBuf octets) {
-            session.sendBinary(octets);
+        public void onBinary(WebSocketSession session, ByteBuf payload) {
+            session.sendBinary(payload);
         }
 
         @Override
@@ -126,18 +126,18 @@ class WebSocketHandlerTest {
     @ValueSource(ints = {0, 1, 125, 126, 65_535, 65_536, MOST_BYTES})
     void should_carry_bytes_both_ways(int bytes) throws Exception {
         start();
-        byte[] octets = new byte[bytes];
-        new Random(bytes).nextBytes(octets);
-        client.send(new BinaryWebSocketFrame(Unpooled.wrappedBuffer(octets)));
+        byte[] payload = new byte[bytes];
+        new Random(bytes).nextBytes(payload);
+        client.send(new BinaryWebSocketFrame(Unpooled.wrappedBuffer(payload)));
         BinaryWebSocketFrame frame = client.take(BinaryWebSocketFrame.class);
-        assertThat(ByteBufUtil.getBytes(frame.content())).isEqualTo(octets);
+        assertThat(ByteBufUtil.getBytes(frame.content())).isEqualTo(payload);
         frame.release();
     }
 
     @Test
     void should_understand_frames_byte_by_byte() throws Exception {
         start();
-        for (byte value : client.octets(new TextWebSocketFrame("naïve"))) {
+        for (byte value : client.bytes(new TextWebSocketFrame("naïve"))) {
             client.send(new byte[] {value});
         }
         assertThat(takeText()).isEqualTo("naïve");
@@ -199,7 +199,7 @@ class WebSocketHandlerTest {
     void should_take_what_comes_to_a_paused_session_that_has_ended() throws Exception {
         start();
         client.send(ByteBufUtil.getBytes(Unpooled.wrappedBuffer(
-                client.octets(new TextWebSocketFrame("pause")), client.octets(new CloseWebSocketFrame(1000, "")))));
+                client.bytes(new TextWebSocketFrame("pause")), client.bytes(new CloseWebSocketFrame(1000, "")))));
         assertThat(client.takeClose()).isEqualTo(1000);
         client.takeEnd();
         assertThat(closed()).isEqualTo("1000 ");
@@ -347,9 +347,9 @@ class WebSocketHandlerTest {
         start();
         Random random = new Random(repetition.getCurrentRepetition());
         for (int i = 0; i < 50; i++) {
-            byte[] octets = new byte[random.nextInt(40)];
-            random.nextBytes(octets);
-            client.send(octets);
+            byte[] payload = new byte[random.nextInt(40)];
+            random.nextBytes(payload);
+            client.send(payload);
         }
         client.stream.data(new byte[0], true);
         assertThat(closed()).isNotNull();
@@ -362,7 +362,7 @@ class WebSocketHandlerTest {
     @Test
     void should_close_when_text_is_no_utf_8_but_not_before_what_came_before() throws Exception {
         start();
-        byte[] good = client.octets(new TextWebSocketFrame("good"));
+        byte[] good = client.bytes(new TextWebSocketFrame("good"));
         byte[] bad = {(byte) FIN_TEXT, (byte) (MASKED | 2), 0, 0, 0, 0, (byte) 0xC3, 'a'};
         client.send(ByteBufUtil.getBytes(Unpooled.wrappedBuffer(good, bad)));
         assertThat(takeText()).isEqualTo("good");

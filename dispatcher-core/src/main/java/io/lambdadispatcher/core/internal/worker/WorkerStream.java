@@ -192,12 +192,12 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     // From the worker.
 
     /** DATA has arrived on the HTTP/2 stream. @return the bytes to give back to the window now */
-    int onBytes(ByteBuf octets) {
+    int onBytes(ByteBuf content) {
         if (state == State.CLOSED) {
-            return octets.readableBytes();
+            return content.readableBytes();
         }
         try {
-            return response.read(octets);
+            return response.read(content);
         } catch (WireException e) {
             connection.onViolation(http2, e);
             close(e.getMessage());

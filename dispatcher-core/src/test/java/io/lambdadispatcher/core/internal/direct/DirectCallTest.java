@@ -124,7 +124,7 @@ class DirectCallTest {
                 .path("/");
     }
 
-    private static ByteBuf octets(int count) {
+    private static ByteBuf bytes(int count) {
         return ByteBufAllocator.DEFAULT.buffer().writeZero(count);
     }
 
@@ -141,9 +141,9 @@ class DirectCallTest {
     @Test
     void should_invoke_with_no_body_that_lacks_the_part_that_was_too_large() {
         RequestSink request = open("POST", false);
-        client.onTaken = () -> request.data(octets(3), true);
+        client.onTaken = () -> request.data(bytes(3), true);
 
-        request.data(octets(11), false);
+        request.data(bytes(11), false);
 
         assertThat(client.log).containsExactly("TOO_LARGE 413", "taken 11");
         assertThat(invoker.open).isEmpty();
@@ -176,12 +176,12 @@ class DirectCallTest {
     @Test
     void should_give_the_window_back_while_it_gathers_and_invoke_at_the_end() {
         RequestSink request = open("POST", false);
-        request.data(octets(4), false);
-        request.data(octets(6), false);
+        request.data(bytes(4), false);
+        request.data(bytes(6), false);
         assertThat(client.log).containsExactly("taken 4", "taken 6");
         assertThat(invoker.invoked).isEmpty();
 
-        request.data(octets(0), true);
+        request.data(bytes(0), true);
 
         assertThat(invoker.invoked).containsExactly("f");
         complete("{\"statusCode\":204}");
@@ -192,7 +192,7 @@ class DirectCallTest {
     @Test
     void should_invoke_at_the_trailers() {
         RequestSink request = open("POST", false);
-        request.data(octets(1), false);
+        request.data(bytes(1), false);
         request.trailers(new DefaultHttp2Headers().add("a", "b"));
 
         assertThat(invoker.invoked).hasSize(1);
@@ -203,9 +203,9 @@ class DirectCallTest {
     @Test
     void should_refuse_the_first_byte_too_many() {
         RequestSink request = open("POST", false);
-        request.data(octets(10), false);
-        request.data(octets(1), false);
-        request.data(octets(1), true);
+        request.data(bytes(10), false);
+        request.data(bytes(1), false);
+        request.data(bytes(1), true);
 
         assertThat(client.log).containsExactly("taken 10", "TOO_LARGE 413", "taken 1");
         assertThat(invoker.invoked).isEmpty();
@@ -214,7 +214,7 @@ class DirectCallTest {
 
     @Test
     void should_refuse_a_body_that_is_announced_as_too_large_before_it_comes() {
-        shard.open(head("POST").addInt("content-length", 11), false, client).data(octets(3), false);
+        shard.open(head("POST").addInt("content-length", 11), false, client).data(bytes(3), false);
 
         assertThat(client.log).containsExactly("TOO_LARGE 413");
         assertOver();
@@ -299,7 +299,7 @@ class DirectCallTest {
     @Test
     void should_end_the_invocation_when_the_client_goes() {
         RequestSink gathering = open("POST", false);
-        gathering.data(octets(7), false);
+        gathering.data(bytes(7), false);
         gathering.cancel(ErrorCode.CANCELLED);
         RequestSink invoked = open("GET", true);
         invoked.cancel(ErrorCode.CANCELLED);
@@ -339,7 +339,7 @@ class DirectCallTest {
     @Test
     void should_answer_503_for_all_that_are_left_when_the_dispatcher_closes() {
         open("GET", true);
-        open("POST", false).data(octets(7), false);
+        open("POST", false).data(bytes(7), false);
 
         shard.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "test"));
 
@@ -367,13 +367,13 @@ class DirectCallTest {
     @Test
     void should_take_a_call_only_for_a_body_that_is_whole() {
         RequestSink first = open("POST", false);
-        first.data(octets(3), false);
+        first.data(bytes(3), false);
         open("POST", false);
         assertThat(function.calls()).isZero();
 
         open("GET", true);
         open("GET", true);
-        first.data(octets(3), true);
+        first.data(bytes(3), true);
 
         assertThat(invoker.open).hasSize(2);
         assertThat(client.log).containsExactly("taken 3", "QUEUE_FULL 503", "taken 3");
@@ -393,7 +393,7 @@ class DirectCallTest {
         wideShard.open(head("POST"), false, new NamedClient("polite", client.log));
         assertThat(client.log).hasSize(10);
         begun.get(0).cancel(ErrorCode.CANCELLED);
-        begun.get(1).data(octets(0), true);
+        begun.get(1).data(bytes(0), true);
         assertThat(wide.calls()).isEqualTo(1);
         wideShard.open(head("POST"), false, new NamedClient("attacker", client.log));
         assertThat(client.log).hasSize(10);

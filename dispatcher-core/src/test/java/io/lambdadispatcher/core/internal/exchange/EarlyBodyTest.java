@@ -13,8 +13,8 @@ class EarlyBodyTest {
     private final EarlyBody body = new EarlyBody();
     private final List<ByteBuf> given = new ArrayList<>();
 
-    private ByteBuf add(byte... octets) {
-        ByteBuf part = Unpooled.buffer(1).writeBytes(octets); // not the empty one, which is never released
+    private ByteBuf add(byte... data) {
+        ByteBuf part = Unpooled.buffer(1).writeBytes(data); // not the empty one, which is never released
         given.add(part);
         body.add(part);
         return part;
@@ -22,15 +22,15 @@ class EarlyBodyTest {
 
     @Test
     void should_put_small_parts_together() {
-        int octets = 100_000;
-        for (int i = 0; i < octets; i++) {
+        int data = 100_000;
+        for (int i = 0; i < data; i++) {
             add((byte) i);
         }
         List<ByteBuf> parts = new ArrayList<>();
         for (ByteBuf part = body.poll(); part != null; part = body.poll()) {
             parts.add(part);
         }
-        assertThat(parts).hasSize(1 + octets / SmallParts.MAX_BYTES);
+        assertThat(parts).hasSize(1 + data / SmallParts.MAX_BYTES);
         int at = 0;
         for (ByteBuf part : parts) {
             while (part.isReadable()) {
@@ -38,7 +38,7 @@ class EarlyBodyTest {
             }
             part.release();
         }
-        assertThat(at).isEqualTo(octets);
+        assertThat(at).isEqualTo(data);
         assertThat(given).allMatch(part -> part.refCnt() == 0);
     }
 
@@ -77,10 +77,10 @@ class EarlyBodyTest {
         Random random = new Random(seed);
         ByteBuf expected = Unpooled.buffer();
         for (int i = 0; i < 2000; i++) {
-            byte[] octets = new byte[random.nextInt(random.nextBoolean() ? 10 : 2 * SmallParts.MAX_PART_BYTES)];
-            random.nextBytes(octets);
-            expected.writeBytes(octets);
-            add(octets);
+            byte[] data = new byte[random.nextInt(random.nextBoolean() ? 10 : 2 * SmallParts.MAX_PART_BYTES)];
+            random.nextBytes(data);
+            expected.writeBytes(data);
+            add(data);
         }
         ByteBuf got = Unpooled.buffer();
         for (ByteBuf part = body.poll(); part != null; part = body.poll()) {

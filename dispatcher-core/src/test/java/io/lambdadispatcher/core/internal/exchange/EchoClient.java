@@ -67,9 +67,9 @@ final class EchoClient implements ResponseSink {
 
     private void body(int bytes) {
         body.release();
-        byte[] octets = new byte[bytes];
-        new Random(bytes).nextBytes(octets);
-        body = Unpooled.directBuffer(Math.max(1, bytes)).writeBytes(octets);
+        byte[] content = new byte[bytes];
+        new Random(bytes).nextBytes(content);
+        body = Unpooled.directBuffer(Math.max(1, bytes)).writeBytes(content);
         head.setInt(HttpHeaderNames.CONTENT_LENGTH, bytes);
     }
 

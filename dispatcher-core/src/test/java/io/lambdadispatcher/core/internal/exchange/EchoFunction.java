@@ -35,7 +35,7 @@ final class EchoFunction implements FunctionInvoker {
         String body = "";
         boolean base64;
 
-        byte[] octets() {
+        byte[] bytes() {
             return base64 ? Base64.getDecoder().decode(body) : body.getBytes(StandardCharsets.UTF_8);
         }
     }
@@ -73,7 +73,7 @@ final class EchoFunction implements FunctionInvoker {
         if (!event.path.equals("/echo")) {
             throw new IllegalArgumentException("path '" + event.path + "', expected '/echo'");
         }
-        return new Response(event.headers.getOrDefault("content-type", "text/plain"), event.octets());
+        return new Response(event.headers.getOrDefault("content-type", "text/plain"), event.bytes());
     }
 
     private static byte[] respond(Response response) {

@@ -50,11 +50,11 @@ final class FramedStream implements Carrier, RequestSink {
             send(part);
         }
 
-        final void send(ByteBuf octets) throws WireException {
+        final void send(ByteBuf content) throws WireException {
             try {
-                other().reader.read(octets);
+                other().reader.read(content);
             } finally {
-                octets.release();
+                content.release();
             }
         }
 

@@ -101,7 +101,7 @@ class OverflowTest {
         loop.runPendingTasks();
     }
 
-    private static ByteBuf octets(int count) {
+    private static ByteBuf bytes(int count) {
         return ByteBufAllocator.DEFAULT.buffer().writeZero(count);
     }
 
@@ -123,13 +123,13 @@ class OverflowTest {
     @Test
     void should_take_the_body_along_if_it_is_whole() {
         Exchange whole = open("PUT", "/whole", false);
-        whole.data(octets(3), true);
+        whole.data(bytes(3), true);
         Exchange half = open("PUT", "/half", false);
-        half.data(octets(3), false);
+        half.data(bytes(3), false);
         pass(100);
         assertThat(carried).containsExactly("/whole", "3 end");
 
-        half.data(octets(1), true);
+        half.data(bytes(1), true);
         pass(100);
 
         assertThat(carried).containsExactly("/whole", "3 end", "/half", "4 end");
@@ -138,7 +138,7 @@ class OverflowTest {
     @Test
     void should_wait_for_a_worker_with_what_is_not_safe_or_not_small() {
         open("POST", "/order", true);
-        open("PUT", "/large", false).data(octets(Overflow.MAX_BODY_BYTES + 1), true);
+        open("PUT", "/large", false).data(bytes(Overflow.MAX_BODY_BYTES + 1), true);
 
         pass(340);
         assertThat(answers).isEmpty();

@@ -143,11 +143,11 @@ final class ScriptedWorker implements AutoCloseable {
     }
 
     void say(ControlMessage message) throws Exception {
-        octets(1, out -> codec.write(out, message));
+        bytes(1, out -> codec.write(out, message));
     }
 
     void respond(int id, Http2Headers head, boolean end) throws Exception {
-        octets(id, out -> {
+        bytes(id, out -> {
             try {
                 FrameWriter.writeResponseHead(out, encoders.computeIfAbsent(id, i -> new HeadEncoder()), head, end);
             } catch (WireException e) {
@@ -157,14 +157,14 @@ final class ScriptedWorker implements AutoCloseable {
     }
 
     void data(int id, int bytes, boolean end) throws Exception {
-        octets(id, out -> {
+        bytes(id, out -> {
             FrameWriter.writeDataHeader(out, bytes, end);
             out.writeZero(bytes);
         });
     }
 
     /** Anything at all on a stream. */
-    void octets(int id, Consumer<ByteBuf> writer) throws Exception {
+    void bytes(int id, Consumer<ByteBuf> writer) throws Exception {
         ByteBuf out = Unpooled.buffer();
         writer.accept(out);
         run(() -> http2.encoder().writeData(ctx, id, out, 0, false, ctx.newPromise()));
@@ -189,16 +189,16 @@ final class ScriptedWorker implements AutoCloseable {
 
     void read(int id) throws Exception {
         run(() -> {
-            ByteBuf octets = held.remove(id);
+            ByteBuf content = held.remove(id);
             try {
-                int bytes = octets.readableBytes();
+                int bytes = content.readableBytes();
                 Http2Connection connection = http2.connection();
                 connection.local().flowController().consumeBytes(connection.stream(id), bytes);
-                listener.onDataRead(ctx, id, octets, 0, false);
+                listener.onDataRead(ctx, id, content, 0, false);
             } catch (Http2Exception e) {
                 throw new IllegalStateException(e);
             } finally {
-                octets.release();
+                content.release();
             }
         });
     }

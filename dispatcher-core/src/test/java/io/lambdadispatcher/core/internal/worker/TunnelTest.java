@@ -225,20 +225,20 @@ class TunnelTest {
     /** Chunks of one byte, which would be frames of four bytes more each, in buffers of hundreds. */
     @Test
     void should_make_one_frame_of_many_small_parts() throws Exception {
-        int octets = 10_000;
+        int count = 10_000;
         try (ScriptedWorker worker = worker();
                 Socket client = connect()) {
             send(client, "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
             worker.expect("3 REQUEST_HEAD /a");
             worker.hold(3);
             send(client, "ffff\r\n" + "x".repeat(0xffff) + "\r\n");
-            send(client, "1\r\nx\r\n".repeat(octets) + "0\r\na: b\r\n\r\n");
+            send(client, "1\r\nx\r\n".repeat(count) + "0\r\na: b\r\n\r\n");
             worker.awaitHeld(3, 30_000);
             worker.read(3);
             int[] bytesAndFrames = worker.dataUntil(3, "3 TRAILERS");
-            assertThat(bytesAndFrames[0]).isEqualTo(0xffff + octets);
+            assertThat(bytesAndFrames[0]).isEqualTo(0xffff + count);
             // Far fewer, if all of it came while the worker held still.
-            assertThat(bytesAndFrames[1]).isLessThan(octets / 2);
+            assertThat(bytesAndFrames[1]).isLessThan(count / 2);
         }
     }
 
@@ -333,7 +333,7 @@ class TunnelTest {
             worker.expect("3 REQUEST_HEAD /ws");
             worker.respond(3, status("200"), false);
             head(client);
-            worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.HANDLER_FAILED, "because"));
+            worker.bytes(3, out -> FrameWriter.writeReset(out, ErrorCode.HANDLER_FAILED, "because"));
             assertThatThrownBy(() -> client.getInputStream().read()).isInstanceOf(SocketException.class);
             worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
         }
@@ -353,7 +353,7 @@ class TunnelTest {
                     worker.respond(3, status("200"), false);
                     head(client);
                     // At once, so that nothing of it is with the client's socket before it breaks off.
-                    worker.octets(3, out -> {
+                    worker.bytes(3, out -> {
                         FrameWriter.writeDataHeader(out, 60_000, false);
                         out.writeZero(60_000);
                         FrameWriter.writeReset(out, ErrorCode.HANDLER_FAILED, "because");

@@ -82,7 +82,7 @@ class WorkerHttpRulesTest {
                             DispatchRequest.builder(method, "/a").authority("a").build())
                     .toCompletableFuture();
             worker.expect("3 REQUEST_HEAD /a end");
-            worker.octets(3, out -> {
+            worker.bytes(3, out -> {
                 try {
                     frames.write(out);
                 } catch (WireException e) {

@@ -150,7 +150,7 @@ class WorkerLimitsTest {
                     .toCompletableFuture();
             worker.expect("3 REQUEST_HEAD /a end");
             HeadEncoder encoder = new HeadEncoder();
-            worker.octets(3, out -> {
+            worker.bytes(3, out -> {
                 try {
                     for (int i = 0; i < 1_002; i++) {
                         FrameWriter.writeInterim(out, encoder, new DefaultHttp2Headers(false).status("103"));

@@ -200,8 +200,8 @@ class WorkerSideTest {
                 }
 
                 @Override
-                public void onNext(ByteBuf octets) {
-                    octets.release();
+                public void onNext(ByteBuf content) {
+                    content.release();
                     throw new IllegalStateException("a subscriber that throws");
                 }
 
@@ -247,7 +247,7 @@ class WorkerSideTest {
             get("/b");
             worker.respond(3, ok(), false);
             worker.data(3, 100, false);
-            worker.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.CANCELLED, ""));
+            worker.bytes(3, out -> FrameWriter.writeReset(out, ErrorCode.CANCELLED, ""));
             worker.expect("3 REQUEST_HEAD /b end");
         }
     }
@@ -326,7 +326,7 @@ class WorkerSideTest {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             CompletableFuture<DispatchResponse> response = get("/a");
             worker.expect("3 REQUEST_HEAD /a end");
-            worker.octets(3, out -> FrameWriter.writeReset(out, code, "because"));
+            worker.bytes(3, out -> FrameWriter.writeReset(out, code, "because"));
             assertThat(failure(response))
                     .hasMessageContaining("because")
                     .returns(kind, DispatchException::kind)
@@ -344,7 +344,7 @@ class WorkerSideTest {
             first.expect("3 REQUEST_HEAD /a end");
             first.say(new ControlMessage.Drain(DrainCode.IDLE, 1000));
             try (ScriptedWorker second = worker("w2").ready(1)) {
-                first.octets(3, out -> FrameWriter.writeReset(out, ErrorCode.REFUSED, "draining"));
+                first.bytes(3, out -> FrameWriter.writeReset(out, ErrorCode.REFUSED, "draining"));
                 second.expect("3 REQUEST_HEAD /a end");
                 second.respond(3, ok(), true);
                 assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
@@ -412,7 +412,7 @@ class WorkerSideTest {
             worker.expect("5 REQUEST_HEAD /a end");
             CompletableFuture<DispatchResponse> b = get("/b");
             worker.expect("3 REQUEST_HEAD /b end");
-            worker.octets(5, out -> out.writeInt(0xF0000000));
+            worker.bytes(5, out -> out.writeInt(0xF0000000));
             worker.expect("5 RST_STREAM 1");
             worker.respond(3, ok(), true);
             assertThat(b.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);

@@ -310,11 +310,11 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
 
         @Override
-        public void onWhole(byte[] octets) {
+        public void onWhole(byte[] bytes) {
             if (errorType == null) {
-                invocation.endWhole(octets);
+                invocation.endWhole(bytes);
             } else {
-                invocation.endError(errorType, octets);
+                invocation.endError(errorType, bytes);
             }
             accept();
             child.onAnswered(invocation);
@@ -350,10 +350,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
 
         @Override
-        public void onBytes(ByteBuf octets) {
+        public void onBytes(ByteBuf bytes) {
             if (to == null) {
-                octets.release();
-            } else if (!to.onBytes(octets)) {
+                bytes.release();
+            } else if (!to.onBytes(bytes)) {
                 context().channel().config().setAutoRead(false);
             }
         }

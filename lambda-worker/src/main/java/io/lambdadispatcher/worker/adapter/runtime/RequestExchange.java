@@ -95,15 +95,15 @@ final class RequestExchange implements BodyReader, Answer {
     // The request.
 
     @Override
-    public void onData(ByteBuf octets) {
-        int bytes = octets.readableBytes();
+    public void onData(ByteBuf data) {
+        int bytes = data.readableBytes();
         if (refused || !shared.pool().budget().tryTake(takenBytes.get(), bytes)) {
-            octets.release();
+            data.release();
             refuseMemory();
             return;
         }
         takenBytes.addAndGet(bytes);
-        if (!body.add(octets)) {
+        if (!body.add(data)) {
             giveBack();
             refuseSize();
         }

@@ -8,7 +8,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 final class WholeUpload implements Upload {
     /** Exactly one of the first two methods is called, unless the connection breaks. */
     interface Taker {
-        void onWhole(byte[] octets);
+        void onWhole(byte[] data);
 
         /** Called at once; what else comes is dropped. */
         void onTooLarge();

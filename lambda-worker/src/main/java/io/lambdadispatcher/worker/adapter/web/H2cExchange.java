@@ -144,20 +144,20 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     }
 
     @Override
-    public void onData(ByteBuf octets) {
+    public void onData(ByteBuf content) {
         H2cConnection to = connection;
         DataOutlet out = outlet;
         if (to == null || out == null) {
-            octets.release();
+            content.release();
             return;
         }
-        if (!requestLength.add(octets.readableBytes(), false)) {
-            octets.release();
+        if (!requestLength.add(content.readableBytes(), false)) {
+            content.release();
             refuse("the request's body is longer than its content-length");
             return;
         }
         bodySent = true;
-        out.body(octets);
+        out.body(content);
         to.http2().flushSoon();
         if (out.pendingBytes() > HIGH_WATER_BYTES) {
             paused = true;

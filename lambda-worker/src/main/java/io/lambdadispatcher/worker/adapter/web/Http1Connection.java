@@ -100,8 +100,8 @@ final class Http1Connection extends ChannelDuplexHandler {
     }
 
     /** @return false: wait for {@link Http1Exchange#onAppWritable} */
-    boolean write(ByteBuf octets) {
-        ctx().write(octets);
+    boolean write(ByteBuf data) {
+        ctx().write(data);
         if (flush != null) {
             flush.request();
         }
@@ -178,8 +178,8 @@ final class Http1Connection extends ChannelDuplexHandler {
         if (current == null) {
             ReferenceCountUtil.release(message);
             onUnasked();
-        } else if (message instanceof ByteBuf octets) {
-            current.onBytes(octets);
+        } else if (message instanceof ByteBuf data) {
+            current.onBytes(data);
         } else if (message instanceof HttpObject part) {
             read(current, part);
         }

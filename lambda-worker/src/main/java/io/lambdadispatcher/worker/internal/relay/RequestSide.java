@@ -86,9 +86,9 @@ final class RequestSide implements Request, RequestBody {
         over = true;
     }
 
-    private void giveBack(int octets) {
+    private void giveBack(int count) {
         if (!over) {
-            exchange.giveBack(octets);
+            exchange.giveBack(count);
         }
     }
 

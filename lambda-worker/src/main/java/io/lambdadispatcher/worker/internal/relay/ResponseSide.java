@@ -100,20 +100,20 @@ final class ResponseSide implements Response {
     }
 
     @Override
-    public boolean write(ByteBuf octets) {
+    public boolean write(ByteBuf content) {
         try {
-            verifyOwned(octets, "write()");
+            verifyOwned(content, "write()");
             if (advance(Phase.BODY, Phase.BODY, "write()")) {
-                count(octets.readableBytes(), false);
+                count(content.readableBytes(), false);
             }
         } catch (RuntimeException e) {
-            release(octets);
+            release(content);
             throw e;
         }
         if (isDirect()) {
-            send(octets, false);
+            send(content, false);
         } else {
-            hopWithBody(octets, () -> send(octets, false));
+            hopWithBody(content, () -> send(content, false));
         }
         return isWritable();
     }
@@ -199,20 +199,20 @@ final class ResponseSide implements Response {
         finish(true);
     }
 
-    private void send(ByteBuf octets, boolean end) {
+    private void send(ByteBuf content, boolean end) {
         if (ended) {
-            release(octets);
+            release(content);
             return;
         }
-        if (isReleased(octets)) {
+        if (isReleased(content)) {
             return;
         }
         if (exchange.isHeadOnly()) {
-            octets.release();
+            content.release();
             return;
         }
-        bytes += octets.readableBytes();
-        out.data(octets, end);
+        bytes += content.readableBytes();
+        out.data(content, end);
         if (out.pendingBytes() > HIGH_WATER_BYTES) {
             writable = false;
         }
@@ -297,16 +297,16 @@ final class ResponseSide implements Response {
         throw new IllegalStateException(text);
     }
 
-    private static void verifyOwned(ByteBuf octets, String call) {
-        if (Objects.requireNonNull(octets, call).refCnt() == 0) {
+    private static void verifyOwned(ByteBuf content, String call) {
+        if (Objects.requireNonNull(content, call).refCnt() == 0) {
             throw new IllegalArgumentException(
                     call + " with a buffer that has been released, expected one that its caller owns");
         }
     }
 
     /** One that came from another thread may have been released on its way. */
-    private boolean isReleased(ByteBuf octets) {
-        if (octets.refCnt() > 0) {
+    private boolean isReleased(ByteBuf content) {
+        if (content.refCnt() > 0) {
             return false;
         }
         exchange.onHandlerThrew(new IllegalStateException(
@@ -314,9 +314,9 @@ final class ResponseSide implements Response {
         return true;
     }
 
-    private static void release(@Nullable ByteBuf octets) {
-        if (octets != null && octets.refCnt() > 0) {
-            octets.release();
+    private static void release(@Nullable ByteBuf content) {
+        if (content != null && content.refCnt() > 0) {
+            content.release();
         }
     }
 

@@ -295,20 +295,20 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         outlet.body(body);
     }
 
-    void data(ByteBuf octets, boolean end) {
-        while (octets.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
-            writeData(octets.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
+    void data(ByteBuf content, boolean end) {
+        while (content.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
+            writeData(content.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
         }
-        writeData(octets, end);
+        writeData(content, end);
     }
 
-    private void writeData(ByteBuf octets, boolean end) {
-        if (octets.isReadable() || end) {
+    private void writeData(ByteBuf content, boolean end) {
+        if (content.isReadable() || end) {
             ByteBuf header = outlet.newMeta();
-            FrameWriter.writeDataHeader(header, octets.readableBytes(), end);
+            FrameWriter.writeDataHeader(header, content.readableBytes(), end);
             outlet.meta(header);
         }
-        outlet.body(octets);
+        outlet.body(content);
         host.http2().flushSoon();
     }
 

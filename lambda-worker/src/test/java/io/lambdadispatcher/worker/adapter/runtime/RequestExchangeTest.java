@@ -150,8 +150,8 @@ class RequestExchangeTest {
         List<String> seen = new ArrayList<>();
         WholeUpload upload = new WholeUpload(-1, 100, budget, new WholeUpload.Taker() {
             @Override
-            public void onWhole(byte[] octets) {
-                seen.add("whole " + octets.length);
+            public void onWhole(byte[] content) {
+                seen.add("whole " + content.length);
             }
 
             @Override

@@ -86,10 +86,10 @@ class RuntimeHandlerTest {
 
         String statusLine() throws Exception {
             ByteArrayOutputStream line = new ByteArrayOutputStream();
-            for (int octet = socket.getInputStream().read();
-                    octet != '\n' && octet >= 0;
-                    octet = socket.getInputStream().read()) {
-                line.write(octet);
+            for (int single = socket.getInputStream().read();
+                    single != '\n' && single >= 0;
+                    single = socket.getInputStream().read()) {
+                line.write(single);
             }
             return line.toString(StandardCharsets.ISO_8859_1).trim();
         }
@@ -305,9 +305,9 @@ class RuntimeHandlerTest {
                 assertThat(head.headers().get("set-cookie")).hasToString("a=b");
                 assertThat(head.headers().contains("content-length")).isFalse();
                 // Before the next is written.
-                assertThat(stream.take(Data.class).octets()).asString().isEqualTo("one");
+                assertThat(stream.take(Data.class).content()).asString().isEqualTo("one");
                 wire.chunk("two");
-                assertThat(stream.take(Data.class).octets()).asString().isEqualTo("two");
+                assertThat(stream.take(Data.class).content()).asString().isEqualTo("two");
                 wire.end("");
                 assertThat(stream.take(Data.class).end()).isTrue();
                 assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
@@ -725,7 +725,7 @@ class RuntimeHandlerTest {
             StringBuilder chunks = new StringBuilder();
             head.chars()
                     .forEach(
-                            octet -> chunks.append("1\r\n").append((char) octet).append("\r\n"));
+                            single -> chunks.append("1\r\n").append((char) single).append("\r\n"));
             try (Wire wire = new Wire(runtime)) {
                 wire.post("invocation/" + id + "/response", INTEGRATION)
                         .raw(chunks.toString())

@@ -44,12 +44,12 @@ class H2cRelayTest {
         return new Harness(new WebHandler(app.config())::handle);
     }
 
-    private static byte[] octets(String text) {
+    private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
     private static ByteBuf buffer(String text) {
-        return ByteBufAllocator.DEFAULT.buffer().writeBytes(octets(text));
+        return ByteBufAllocator.DEFAULT.buffer().writeBytes(bytes(text));
     }
 
     private static void head(ChannelHandlerContext to, String status, boolean end) {
@@ -99,8 +99,8 @@ class H2cRelayTest {
             assertThat(head.headers().get("x-te")).hasToString("trailers");
             assertThat(head.headers().get("x-authority")).hasToString("example");
             for (int i = 0; i < 5; i++) {
-                stream.data(octets("message " + i), false);
-                assertThat(stream.take(ScriptedStream.Data.class).octets()).isEqualTo(octets("message " + i));
+                stream.data(bytes("message " + i), false);
+                assertThat(stream.take(ScriptedStream.Data.class).content()).isEqualTo(bytes("message " + i));
             }
             stream.trailers(new DefaultHttp2Headers().add("x-check", "7"));
             Http2Headers trailers = stream.take(ScriptedStream.Trailers.class).headers();
@@ -126,7 +126,7 @@ class H2cRelayTest {
                 stream.take(ScriptedStream.Head.class);
             }
             for (ScriptedStream stream : streams) {
-                stream.data(octets("x"), true);
+                stream.data(bytes("x"), true);
                 stream.take(ScriptedStream.Data.class);
                 stream.take(ScriptedStream.Trailers.class);
             }
@@ -392,10 +392,10 @@ class H2cRelayTest {
             stream.request(get("/ws").method("CONNECT").set(":protocol", "websocket"), 0, false);
             assertThat(stream.take(ScriptedStream.Head.class).headers().status())
                     .hasToString("200");
-            stream.data(octets("frame"), false);
-            assertThat(stream.take(ScriptedStream.Data.class).octets()).isEqualTo(octets("frame"));
-            stream.data(octets("last"), true);
-            assertThat(stream.take(ScriptedStream.Data.class).octets()).isEqualTo(octets("last"));
+            stream.data(bytes("frame"), false);
+            assertThat(stream.take(ScriptedStream.Data.class).content()).isEqualTo(bytes("frame"));
+            stream.data(bytes("last"), true);
+            assertThat(stream.take(ScriptedStream.Data.class).content()).isEqualTo(bytes("last"));
         }
     }
 

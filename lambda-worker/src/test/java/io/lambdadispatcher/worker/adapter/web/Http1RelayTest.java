@@ -24,7 +24,7 @@ class Http1RelayTest {
     /** With a promise for which a connection may carry a POST, too, that has been idle for longer than a moment. */
     private static final String KEPT = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok";
 
-    private static byte[] octets(String text) {
+    private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
@@ -115,8 +115,8 @@ class Http1RelayTest {
             it[0] = app;
             ScriptedStream stream = harness.stream();
             stream.request(post("/").add("content-length", "6"), 0, false);
-            stream.data(octets("abc"), false);
-            stream.data(octets("def"), true);
+            stream.data(bytes("abc"), false);
+            stream.data(bytes("def"), true);
             assertThat(app.takeHeard()).endsWith("content-length: 6\r\n\r\nabcdef");
             assertThat(stream.gather().text()).isEqualTo("ok");
         }
@@ -135,8 +135,8 @@ class Http1RelayTest {
             it[0] = app;
             ScriptedStream stream = harness.stream();
             stream.request(post("/").add("te", "trailers"), 0, false);
-            stream.data(octets("abc"), false);
-            stream.data(octets("0123456789abcdef"), false);
+            stream.data(bytes("abc"), false);
+            stream.data(bytes("0123456789abcdef"), false);
             stream.trailers(new DefaultHttp2Headers().add("x-check", "7"));
             assertThat(app.takeHeard())
                     .contains("transfer-encoding: chunked\r\n")
@@ -347,11 +347,11 @@ class Http1RelayTest {
             it[0] = app;
             ScriptedStream stream = harness.stream();
             stream.request(post("/").add("content-length", "3"), 0, false);
-            stream.data(octets("abcGET /evil HTTP/1.1\r\n\r\n"), true);
+            stream.data(bytes("abcGET /evil HTTP/1.1\r\n\r\n"), true);
             assertThat(stream.gather().status()).isEqualTo("400");
             assertThat(app.takeHeard()).isEmpty();
             stream.request(post("/").add("content-length", "9"), 0, false);
-            stream.data(octets("abc"), true);
+            stream.data(bytes("abc"), true);
             assertThat(stream.gather().status()).isEqualTo("400");
         }
     }
@@ -376,7 +376,7 @@ class Http1RelayTest {
             assertThat(hints.headers().get("link")).hasToString("</a>");
             assertThat(stream.take(ScriptedStream.Interim.class).headers().status())
                     .hasToString("100");
-            stream.data(octets("abc"), true);
+            stream.data(bytes("abc"), true);
             assertThat(app.takeHeard()).isEqualTo("abc");
             assertThat(stream.gather().text()).isEqualTo("ok");
         }

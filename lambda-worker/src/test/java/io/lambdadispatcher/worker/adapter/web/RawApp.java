@@ -52,11 +52,11 @@ final class RawApp implements AutoCloseable {
         }
 
         String read(int bytes) throws IOException {
-            byte[] octets = in.readNBytes(bytes);
-            if (octets.length < bytes) {
-                throw new EOFException("got " + octets.length + " bytes, expected " + bytes);
+            byte[] data = in.readNBytes(bytes);
+            if (data.length < bytes) {
+                throw new EOFException("got " + data.length + " bytes, expected " + bytes);
             }
-            return new String(octets, StandardCharsets.ISO_8859_1);
+            return new String(data, StandardCharsets.ISO_8859_1);
         }
 
         void write(String text) throws IOException {

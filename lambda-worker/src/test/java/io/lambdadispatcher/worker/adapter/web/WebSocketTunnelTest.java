@@ -28,7 +28,7 @@ class WebSocketTunnelTest {
                 .add("sec-websocket-protocol", "chat");
     }
 
-    private static byte[] octets(String text) {
+    private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
@@ -65,7 +65,7 @@ class WebSocketTunnelTest {
                     .contains("connection: Upgrade\r\n", "upgrade: websocket\r\n")
                     .contains("sec-websocket-version: 13\r\n", "sec-websocket-protocol: chat\r\n")
                     .doesNotContain("transfer-encoding", ":protocol");
-            stream.data(octets("ping"), false);
+            stream.data(bytes("ping"), false);
             assertThat(app.takeHeard()).isEqualTo("ping");
             Gathered answer = stream.gather();
             assertThat(answer.status()).isEqualTo("200");
@@ -92,7 +92,7 @@ class WebSocketTunnelTest {
             it[0] = app;
             ScriptedStream stream = harness.stream();
             stream.request(connect(), 0, false);
-            stream.data(octets("last words"), true);
+            stream.data(bytes("last words"), true);
             assertThat(app.takeHeard()).isEqualTo("last words");
             assertThat(stream.gather().text()).isEqualTo("bye");
         }

@@ -21,7 +21,7 @@ class EventExchangeTest {
     private final EventExchange exchange = new EventExchange(
             channel.eventLoop(), new DefaultHttp2Headers(), new byte[] {'b', 'o', 'd', 'y'}, Duration.ofMinutes(1));
 
-    private static ByteBuf octets(String text) {
+    private static ByteBuf bytes(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
     }
 
@@ -56,9 +56,9 @@ class EventExchangeTest {
     @Test
     void should_put_the_parts_of_a_response_together() {
         exchange.head(200);
-        exchange.write(octets("one, "));
-        exchange.write(octets("two, "));
-        exchange.write(octets("three"));
+        exchange.write(bytes("one, "));
+        exchange.write(bytes("two, "));
+        exchange.write(bytes("three"));
         exchange.end();
 
         assertThat(exchange.answer())
@@ -68,8 +68,8 @@ class EventExchangeTest {
 
     @Test
     void should_refuse_and_release_what_is_out_of_order() {
-        ByteBuf early = octets("early");
-        ByteBuf twice = octets("twice");
+        ByteBuf early = bytes("early");
+        ByteBuf twice = bytes("twice");
 
         assertThatThrownBy(() -> exchange.write(early)).hasMessage("the response has no headers yet");
         exchange.head(200);
@@ -81,7 +81,7 @@ class EventExchangeTest {
     @Test
     void should_tell_the_handler_when_it_is_cancelled_and_drop_what_that_still_says() {
         List<FailureReason> heard = new ArrayList<>();
-        ByteBuf late = octets("late");
+        ByteBuf late = bytes("late");
         exchange.onCancel(heard::add);
 
         exchange.cancel(FailureReason.TIMEOUT);

@@ -150,16 +150,16 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     @Override
     public void channelRead(ChannelHandlerContext reading, Object message) {
         RequestSink to = request;
-        if (to == null || state != State.OPEN && state != State.WORKER_ENDED || !(message instanceof ByteBuf octets)) {
+        if (to == null || state != State.OPEN && state != State.WORKER_ENDED || !(message instanceof ByteBuf content)) {
             ReferenceCountUtil.release(message);
             return;
         }
-        received += octets.readableBytes();
-        requestUntaken += octets.readableBytes();
+        received += content.readableBytes();
+        requestUntaken += content.readableBytes();
         if (requestUntaken > context.account().windowBytes(windowBytes)) {
             ctx().channel().config().setAutoRead(false);
         }
-        to.data(octets, false);
+        to.data(content, false);
     }
 
     @Override

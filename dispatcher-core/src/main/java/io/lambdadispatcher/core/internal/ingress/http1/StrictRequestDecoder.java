@@ -149,26 +149,26 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         boolean firstLine = !lineSeen;
         boolean lineEmpty = true;
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
-            byte octet = in.getByte(i);
-            if (octet == ' ' && (lineStart || !seen) || octet == '\t' && lineStart || firstLine && isControl(octet)) {
+            byte next = in.getByte(i);
+            if (next == ' ' && (lineStart || !seen) || next == '\t' && lineStart || firstLine && isControl(next)) {
                 return true;
             }
-            if (octet == '\n' && lineEmpty && seen) {
+            if (next == '\n' && lineEmpty && seen) {
                 return false;
             }
-            seen |= octet > ' ';
-            lineStart = octet == '\n' && seen;
+            seen |= next > ' ';
+            lineStart = next == '\n' && seen;
             if (lineStart) {
                 firstLine = false;
                 headLines++;
             }
-            lineEmpty = octet == '\n' || lineEmpty && octet == '\r';
+            lineEmpty = next == '\n' || lineEmpty && next == '\r';
         }
         return false;
     }
 
-    private static boolean isControl(byte octet) {
-        return octet >= 0 && octet < ' ' && octet != '\r' && octet != '\n';
+    private static boolean isControl(byte next) {
+        return next >= 0 && next < ' ' && next != '\r' && next != '\n';
     }
 
     @Override

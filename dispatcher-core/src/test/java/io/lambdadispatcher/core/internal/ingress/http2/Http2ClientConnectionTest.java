@@ -99,8 +99,8 @@ class Http2ClientConnectionTest {
             flush();
         }
 
-        void take(int octets) {
-            room += octets;
+        void take(int count) {
+            room += count;
             flush();
         }
     }
