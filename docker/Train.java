@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs the program of an image once, while the image is built, so that the classes it loads are kept in a cache (JEP 514): the next start
- * reads them from there.
+ * Runs the program of an image once, while the image is built, so that the classes it loads are
+ * kept in a cache (JEP 514): the next start reads them from there.
  */
 public final class Train {
     private static final String HOME = "/opt/lambda-dispatcher";

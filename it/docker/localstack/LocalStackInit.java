@@ -20,9 +20,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The program that LocalStack starts in a function's container, for tests without its own: it serves the Lambda Runtime API to the
- * function's bootstrap, takes invokes from LocalStack on port 9563, and calls it back with logs and results. Timeouts kill the runtime; the
- * next invoke starts it again. Extensions, telemetry and X-Ray are left out.
+ * The program that LocalStack starts in a function's container, for tests without its own: it
+ * serves the Lambda Runtime API to the function's bootstrap, takes invokes from LocalStack on port
+ * 9563, and calls it back with logs and results. Timeouts kill the runtime; the next invoke starts
+ * it again. Extensions, telemetry and X-Ray are left out.
  */
 public final class LocalStackInit {
     private static final int INVOKE_PORT = 9563;
@@ -303,7 +304,9 @@ public final class LocalStackInit {
         return value == null || value.isEmpty() ? otherwise : value;
     }
 
-    /** As much JSON as LocalStack sends: one object of strings. No library is on this class path. */
+    /**
+     * As much JSON as LocalStack sends: one object of strings. No library is on this class path.
+     */
     private static final class FlatJson {
         private final String json;
         private int at;

@@ -15,9 +15,9 @@ import javax.imageio.ImageWriter;
 import javax.imageio.stream.MemoryCacheImageOutputStream;
 
 /**
- * Draws the demo's image: a JPEG of exactly 168,161 bytes, the size that published benchmarks of comparable systems
- * use. The quality is the highest that fits, and comment segments fill the rest. The build runs this program with the
- * path of the file to write.
+ * Draws the demo's image: a JPEG of exactly 168,161 bytes, the size that published benchmarks of
+ * comparable systems use. The quality is the highest that fits, and comment segments fill the rest.
+ * The build runs this program with the path of the file to write.
  */
 public final class SillyTestImage {
     private static final int SIZE_BYTES = 168_161;

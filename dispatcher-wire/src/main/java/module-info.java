@@ -1,4 +1,7 @@
-/** The formats on the wire, for the other modules of Lambda Dispatcher. Programs use none of its types. */
+/**
+ * The formats on the wire, for the other modules of Lambda Dispatcher. Programs use none of its
+ * types.
+ */
 module io.lambdadispatcher.wire {
     requires transitive io.netty.buffer;
     requires transitive io.netty.codec;

@@ -25,9 +25,10 @@ import org.openjdk.jmh.runner.options.ProfilerConfig;
 import org.openjdk.jmh.runner.options.TimeValue;
 
 /**
- * JMH's command line, with other defaults: two forks, five iterations of a second each to warm up and to measure, threads
- * like those of Netty's event loops, and always the GC profiler. Results are written as JSON beside the jar. The option
- * {@code -into FILE} also adds them to a file of the same commit, JDK and CPU, which is created if it is missing.
+ * JMH's command line, with other defaults: two forks, five iterations of a second each to warm up
+ * and to measure, threads like those of Netty's event loops, and always the GC profiler. Results
+ * are written as JSON beside the jar. The option {@code -into FILE} also adds them to a file of the
+ * same commit, JDK and CPU, which is created if it is missing.
  */
 public final class BenchmarksMain {
     static final String[] JVM_ARGUMENTS = {

@@ -8,7 +8,10 @@ import java.nio.file.Path;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** What results depend on besides the code that they measure. Anything that cannot be found out is {@code unknown}. */
+/**
+ * What results depend on besides the code that they measure. Anything that cannot be found out is
+ * {@code unknown}.
+ */
 final class Machine {
     private static final String UNKNOWN = "unknown";
 

@@ -21,7 +21,10 @@ import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What JMH has measured, without what only JMH needs: a file of it is compact, and two of them are easily compared. Immutable. */
+/**
+ * What JMH has measured, without what only JMH needs: a file of it is compact, and two of them are
+ * easily compared. Immutable.
+ */
 record Results(Meta meta, List<Measurement> results) {
     private static final JsonMapper JSON = new JsonMapper();
     private static final Pattern PACKAGE = Pattern.compile("^io\\.lambdadispatcher\\.(bench|core\\.internal)\\.");
@@ -80,7 +83,8 @@ record Results(Meta meta, List<Measurement> results) {
      * @param effort forks × iterations × time
      * @param error half of the 99.9 % confidence interval; {@code null} = too few samples
      * @param allocatedBytes per operation, by all threads of the JVM
-     * @param megabytesPerSecond of body, counted once where it goes both ways; {@code null} = there is none
+     * @param megabytesPerSecond of body, counted once where it goes both ways; {@code null} = there
+     *     is none
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record Measurement(

@@ -245,8 +245,9 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Returns whether every function can serve requests, and no close has begun. A function whose workers are launched here can if at least
-     * {@code minWorkers} are ready, one whose workers launch themselves if at least one is, and one with {@link Builder#direct} always.
+     * Returns whether every function can serve requests, and no close has begun. A function whose
+     * workers are launched here can if at least {@code minWorkers} are ready, one whose workers
+     * launch themselves if at least one is, and one with {@link Builder#direct} always.
      */
     public boolean isReady() {
         return closing.get() == null && engine.pools().keySet().stream().allMatch(this::isReady);
@@ -273,14 +274,18 @@ public final class Dispatcher implements AutoCloseable {
         return guard.snapshot();
     }
 
-    /** Returns a snapshot of each function whose workers are launched here. It is at most a second old. */
+    /**
+     * Returns a snapshot of each function whose workers are launched here. It is at most a second
+     * old.
+     */
     public List<CapacitySnapshot> capacity() {
         return supervisors.values().stream().map(LaunchSupervisor::snapshot).toList();
     }
 
     /**
-     * Returns what must not be forgotten of each function whose workers are launched here when the dispatcher restarts. It is at
-     * most a second old, and remains available after {@link #close}. See {@link Builder#launchHistory}.
+     * Returns what must not be forgotten of each function whose workers are launched here when the
+     * dispatcher restarts. It is at most a second old, and remains available after {@link #close}.
+     * See {@link Builder#launchHistory}.
      */
     public List<LaunchHistory> launchHistory() {
         return supervisors.values().stream().map(LaunchSupervisor::history).toList();
@@ -330,8 +335,8 @@ public final class Dispatcher implements AutoCloseable {
      * </ol>
      * Further calls return the same stage.
      *
-     * @param grace time for requests and workers, 0 to 366 days. Launchers and invokers take their own
-     *     time after it
+     * @param grace time for requests and workers, 0 to 366 days. Launchers and invokers take their
+     *     own time after it
      * @return completes when everything is closed, never exceptionally. What a launcher or an
      *     invoker throws is logged
      */
@@ -356,7 +361,10 @@ public final class Dispatcher implements AutoCloseable {
         return done;
     }
 
-    /** Done before clients are told to go: who dials again is refused then. On a port that was still to be closed it would be taken, and reset. */
+    /**
+     * Done before clients are told to go: who dials again is refused then. On a port that was still
+     * to be closed it would be taken, and reset.
+     */
     private CompletableFuture<Void> closePublicPorts() {
         return CompletableFuture.allOf(
                 publicPorts.stream().map(Dispatcher::closed).toArray(CompletableFuture<?>[]::new));
@@ -490,8 +498,9 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
-         * Sets the secret that the keys of all functions are derived from, at least 16 bytes. A key signs the launch tokens of its
-         * function. Workers that launch themselves need the secret or their function's key. Default: random.
+         * Sets the secret that the keys of all functions are derived from, at least 16 bytes. A key
+         * signs the launch tokens of its function. Workers that launch themselves need the secret
+         * or their function's key. Default: random.
          */
         public Builder secret(byte[] bytes) {
             secret = bytes.clone();
@@ -504,8 +513,8 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
-         * Sets the secret of one function, at least 16 bytes. Workers that hold it cannot take the requests of other functions.
-         * Default: that of {@link #secret(byte[])}.
+         * Sets the secret of one function, at least 16 bytes. Workers that hold it cannot take the
+         * requests of other functions. Default: that of {@link #secret(byte[])}.
          */
         public Builder secret(String function, byte[] bytes) {
             secrets.put(function, bytes.clone());

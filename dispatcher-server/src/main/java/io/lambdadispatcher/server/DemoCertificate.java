@@ -13,7 +13,8 @@ import java.time.Instant;
 import java.util.Set;
 
 /**
- * A certificate for localhost that nobody else trusts, in a temporary directory that only its owner can read. Good for a week.
+ * A certificate for localhost that nobody else trusts, in a temporary directory that only its owner
+ * can read. Good for a week.
  *
  * @param directory holds nothing else
  */
@@ -51,7 +52,9 @@ record DemoCertificate(Path directory, Path certificate, Path key) implements Au
         Files.writeString(file, pem, StandardOpenOption.WRITE);
     }
 
-    /** File systems without such permissions have temporary directories of their own for each user. */
+    /**
+     * File systems without such permissions have temporary directories of their own for each user.
+     */
     private static FileAttribute<?>[] ownerOnly(String permissions) {
         Set<String> views = Path.of("").getFileSystem().supportedFileAttributeViews();
         return views.contains("posix")

@@ -19,7 +19,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** Everything on this machine: a dispatcher, its certificate, and workers with the demo handler as processes. */
+/**
+ * Everything on this machine: a dispatcher, its certificate, and workers with the demo handler as
+ * processes.
+ */
 final class DemoCommand extends SettingsCommand {
     private static final String LOOPBACK = "127.0.0.1";
     private static final Map<Setting<?>, String> DEFAULTS = Map.ofEntries(
@@ -103,7 +106,9 @@ final class DemoCommand extends SettingsCommand {
         return stopped ? ExitCode.OK : ExitCode.FAILED;
     }
 
-    /** @return why it does not become ready, in one line; {@code null} = it is, or was told to end */
+    /**
+     * @return why it does not become ready, in one line; {@code null} = it is, or was told to end
+     */
     private static @Nullable String awaitReady(
             Server server, FailedLaunch failed, Termination requested, Duration limit) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
@@ -111,7 +116,8 @@ final class DemoCommand extends SettingsCommand {
         while (obstacle != null && !requested.await(20)) {
             String failure = failed.inOneLine();
             if (failure != null) {
-                // Another try would end as this one: nothing has changed, and somebody is looking on.
+                // Another try would end as this one: nothing has changed, and somebody is looking
+                // on.
                 return failure;
             }
             if (System.nanoTime() - deadline >= 0) {

@@ -19,7 +19,10 @@ final class DemoGreeting {
     private final @Nullable DemoCertificate certificate;
     private final @Nullable Path whatToTry;
 
-    /** @param whatToTry text shown instead of ours; {@code {url}} stands for the first address, {@code {authority}} for its host and port */
+    /**
+     * @param whatToTry text shown instead of ours; {@code {url}} stands for the first address,
+     *     {@code {authority}} for its host and port
+     */
     DemoGreeting(Server server, @Nullable DemoCertificate certificate, @Nullable Path whatToTry) {
         this.server = server;
         this.certificate = certificate;
@@ -67,7 +70,9 @@ final class DemoGreeting {
         return "curl -i --http2 " + trust(url) + url + "/headers";
     }
 
-    /** {@code -T -} sends what is typed as it is typed; {@code -N} shows what comes back at once. */
+    /**
+     * {@code -T -} sends what is typed as it is typed; {@code -N} shows what comes back at once.
+     */
     private String echo(String url) {
         return "(for i in 1 2 3; do echo line $i; sleep 1; done) | curl -sN -X POST -T - " + trust(url) + url + "/echo";
     }

@@ -52,7 +52,10 @@ final class DispatcherAssembly {
         this(configuration, DialBackAddress::find);
     }
 
-    /** @param ownAddress asked where workers are to be launched that are told no other; throws if there is none */
+    /**
+     * @param ownAddress asked where workers are to be launched that are told no other; throws if
+     *     there is none
+     */
     DispatcherAssembly(Configuration configuration, Supplier<DialBackAddress.Found> ownAddress) {
         this.configuration = configuration;
         this.ownAddress = ownAddress;

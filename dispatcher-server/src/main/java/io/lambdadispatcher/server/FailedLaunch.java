@@ -7,7 +7,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Remembers how the first worker failed, of those that are processes on this machine. Any thread. */
+/**
+ * Remembers how the first worker failed, of those that are processes on this machine. Any thread.
+ */
 final class FailedLaunch implements DispatcherObserver {
     private final Set<String> functions;
     private volatile @Nullable String first;

@@ -8,7 +8,10 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** {@code dispatcher serve | demo | check-config | worker-keys}. Exit codes: 0 as asked, 1 failed, 2 wrong flags or settings. */
+/**
+ * {@code dispatcher serve | demo | check-config | worker-keys}. Exit codes: 0 as asked, 1 failed, 2
+ * wrong flags or settings.
+ */
 public final class Main {
     private Main() {}
 

@@ -15,9 +15,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the function whose route says most about a request: an exact host before one with a star (the longer one first) before none, then a header
- * with a value before one without before none, then the longest path. Functions of the same route share its requests by weight. What it answers is
- * always a configured name, never a part of the request. Immutable; runs for every request, allocates nothing of its own.
+ * Chooses the function whose route says most about a request: an exact host before one with a star
+ * (the longer one first) before none, then a header with a value before one without before none,
+ * then the longest path. Functions of the same route share its requests by weight. What it answers
+ * is always a configured name, never a part of the request. Immutable; runs for every request,
+ * allocates nothing of its own.
  */
 final class RouteTable implements RequestRouter {
     private static final Comparator<Route> MOST_SPECIFIC_FIRST = Comparator.comparingInt(RouteTable::hostRank)
@@ -127,7 +129,10 @@ final class RouteTable implements RequestRouter {
                     && AsciiString.regionMatches(authority, true, start, host, 0, host.length());
         }
 
-        /** Where the port begins, or the dot that some write at the end of a host (RFC 3986 section 3.2.2). */
+        /**
+         * Where the port begins, or the dot that some write at the end of a host (RFC 3986 section
+         * 3.2.2).
+         */
         private static int hostEnd(CharSequence authority) {
             int end = authority.length();
             int digits = end;

@@ -32,7 +32,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A dispatcher with its admin port, metrics and access log. Started and stopped on the main thread. */
+/**
+ * A dispatcher with its admin port, metrics and access log. Started and stopped on the main thread.
+ */
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
     /** Over and above the grace period, for the dispatcher to cut what is left. */
@@ -225,7 +227,8 @@ final class Server {
     }
 
     /**
-     * Says that it is not ready, serves on for {@code shutdown.delay}, then closes everything within {@code shutdown.grace}.
+     * Says that it is not ready, serves on for {@code shutdown.delay}, then closes everything
+     * within {@code shutdown.grace}.
      *
      * @return whether all went well
      */

@@ -24,15 +24,20 @@ import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The file of {@code state.file}: launch rate, spending and kill switch of each function survive a restart in it. It is replaced as a
- * whole, by a temporary file that is renamed, so that a crash leaves the old content or the new one.
+ * The file of {@code state.file}: launch rate, spending and kill switch of each function survive a
+ * restart in it. It is replaced as a whole, by a temporary file that is renamed, so that a crash
+ * leaves the old content or the new one.
  *
- * <p><i>Threading:</i> a thread of its own writes it. {@link #read}, {@link #keep} and {@link #close} are called on the main thread.
+ * <p><i>Threading:</i> a thread of its own writes it. {@link #read}, {@link #keep} and {@link
+ * #close} are called on the main thread.
  */
 final class StateFile implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(StateFile.class);
     private static final long WRITE_EVERY_SECONDS = 5;
-    /** A member that is missing would be read as 0 or false, so that a damaged file would switch launching off. */
+    /**
+     * A member that is missing would be read as 0 or false, so that a damaged file would switch
+     * launching off.
+     */
     private static final ObjectMapper JSON = JsonMapper.builder()
             .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
             .build();

@@ -7,8 +7,9 @@ import org.slf4j.LoggerFactory;
 import sun.misc.Signal;
 
 /**
- * Somebody wants the program to end. The first SIGTERM or SIGINT asks for it, the second ends it at once. A shutdown hook could do neither:
- * the JVM ignores further signals then, and exits with 143 instead of 0.
+ * Somebody wants the program to end. The first SIGTERM or SIGINT asks for it, the second ends it at
+ * once. A shutdown hook could do neither: the JVM ignores further signals then, and exits with 143
+ * instead of 0.
  */
 final class Termination {
     private static final Logger log = LoggerFactory.getLogger(Termination.class);

@@ -8,7 +8,10 @@ import java.io.PrintWriter;
 import java.util.HexFormat;
 import java.util.Map;
 
-/** Prints what a self-launched worker may hold instead of a secret, one line for each function that has a secret. */
+/**
+ * Prints what a self-launched worker may hold instead of a secret, one line for each function that
+ * has a secret.
+ */
 final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {
         super(

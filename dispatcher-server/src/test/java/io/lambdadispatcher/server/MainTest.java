@@ -116,7 +116,10 @@ class MainTest {
         }
     }
 
-    /** Nobody ends it: it gives up by itself, long before a worker that does not come would be given up. */
+    /**
+     * Nobody ends it: it gives up by itself, long before a worker that does not come would be given
+     * up.
+     */
     @Test
     @Timeout(120)
     void should_end_a_demo_with_the_words_of_a_worker_that_cannot_start() {
@@ -193,7 +196,10 @@ class MainTest {
                         "--shutdown-grace=DURATION");
     }
 
-    /** Topics are for readers: flags of one do not depend on each other, and those of several go together. */
+    /**
+     * Topics are for readers: flags of one do not depend on each other, and those of several go
+     * together.
+     */
     @Test
     void should_take_flags_of_all_topics_in_any_order() {
         assertThat(run(

@@ -135,7 +135,10 @@ class RouteTableTest {
         assertThat(canaries).isBetween(1700, 2300);
     }
 
-    /** The client's side of "only what is configured is invoked": whatever it sends, the answer is null or one of these. */
+    /**
+     * The client's side of "only what is configured is invoked": whatever it sends, the answer is
+     * null or one of these.
+     */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A whole server on free ports of the loopback, with no worker: every request times out in the pending queue. */
+/**
+ * A whole server on free ports of the loopback, with no worker: every request times out in the
+ * pending queue.
+ */
 class ServerTest {
     private final HttpClient client = HttpClient.newHttpClient();
     private Server server;

@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Test;
 /** The pages for contributors that say which test proves what name tests that exist. */
 class AdaptersDocTest {
     private static final Path ROOT = Path.of("..");
-    /** {@code ClassTest} or {@code ClassIT$Nested.method_without_should}. An ellipsis may end the method. */
+    /**
+     * {@code ClassTest} or {@code ClassIT$Nested.method_without_should}. An ellipsis may end the
+     * method.
+     */
     private static final Pattern NAMED =
             Pattern.compile("`([A-Z][a-zA-Z0-9]*(?:Test|IT))(?:\\$\\w+)?(?:\\.(?:should_)?([a-zA-Z_0-9]+)(…)?)?`");
 

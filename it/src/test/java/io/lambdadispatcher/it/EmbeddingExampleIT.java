@@ -40,7 +40,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** What the README and docs/guides/embedding.md show. Text between marks is compared with the page. */
+/**
+ * What the README and docs/guides/embedding.md show. Text between marks is compared with the page.
+ */
 class EmbeddingExampleIT {
     private static final String SECRET = "sixteen bytes at least";
 

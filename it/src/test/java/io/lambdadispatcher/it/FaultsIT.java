@@ -46,7 +46,10 @@ class FaultsIT {
                 .statusCode();
     }
 
-    /** With one worker stream in all, a second request is served only if the first one has let go of it. */
+    /**
+     * With one worker stream in all, a second request is served only if the first one has let go of
+     * it.
+     */
     @ParameterizedTest
     @EnumSource(HttpClient.Version.class)
     void should_free_the_stream_when_the_client_goes_before_the_head(HttpClient.Version version) throws Exception {
@@ -117,7 +120,10 @@ class FaultsIT {
         }
     }
 
-    /** The first worker stands still, so that it does not answer however long the second takes to start. */
+    /**
+     * The first worker stands still, so that it does not answer however long the second takes to
+     * start.
+     */
     @Test
     void should_send_a_safe_request_to_another_worker_when_its_own_is_killed_before_the_head() throws Exception {
         try (Rig rig = Rig.start(
@@ -179,7 +185,8 @@ class FaultsIT {
             signal("STOP", frozen);
             long start = System.nanoTime();
             Rig.await("the frozen worker is out", () -> rig.pool().workers() == 0);
-            // Probed after 500 ms of silence, given up 1 s later; the rest is a slow machine's. TCP would take minutes.
+            // Probed after 500 ms of silence, given up 1 s later; the rest is a slow machine's. TCP
+            // would take minutes.
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_1_1, "/ping")).isEqualTo(200);
@@ -267,11 +274,17 @@ class FaultsIT {
         }
     }
 
-    /** Clients that send one request after the other; whatever is neither answered with 200 nor refused a connection is lost. */
+    /**
+     * Clients that send one request after the other; whatever is neither answered with 200 nor
+     * refused a connection is lost.
+     */
     private static final class Load implements AutoCloseable {
         private static final int CLIENTS = 8;
 
-        /** Before JDK 24 its client gave up all its streams when GOAWAY came, also those that GOAWAY said would be answered. */
+        /**
+         * Before JDK 24 its client gave up all its streams when GOAWAY came, also those that GOAWAY
+         * said would be answered.
+         */
         private static final boolean CLIENT_HEEDS_GOAWAY = Runtime.version().feature() >= 24;
 
         private final ExecutorService threads = Executors.newFixedThreadPool(CLIENTS);
@@ -323,7 +336,10 @@ class FaultsIT {
             Rig.await(more + " served", () -> served.get() >= before + more);
         }
 
-        /** Each client has a connection: one that waits to be accepted when a port is closed is reset, whatever has been sent on it. */
+        /**
+         * Each client has a connection: one that waits to be accepted when a port is closed is
+         * reset, whatever has been sent on it.
+         */
         void awaitEachServed() throws InterruptedException {
             assertThat(eachServed.await(60, TimeUnit.SECONDS)).isTrue();
         }

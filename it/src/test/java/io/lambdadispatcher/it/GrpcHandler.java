@@ -15,7 +15,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Runs in the workers of {@link GrpcHandlerIT}: speaks gRPC without any library, one method for each way in which a call can end. */
+/**
+ * Runs in the workers of {@link GrpcHandlerIT}: speaks gRPC without any library, one method for
+ * each way in which a call can end.
+ */
 public final class GrpcHandler implements Handler {
     private final Map<String, String> ends = new ConcurrentHashMap<>();
 

@@ -25,8 +25,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * The interoperability cases of grpc-java, its client in front of the dispatcher and its server beside the worker, which relays to it as to any application that
- * speaks h2c. Left out are the cases of compression that look into the transport, of credentials, and of census metrics.
+ * The interoperability cases of grpc-java, its client in front of the dispatcher and its server
+ * beside the worker, which relays to it as to any application that speaks h2c. Left out are the
+ * cases of compression that look into the transport, of credentials, and of census metrics.
  */
 @Timeout(300)
 class GrpcIT {

@@ -14,7 +14,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** HTTP/2 as h2spec understands RFC 9113, with its strict tests. Skipped if h2spec is not installed. */
+/**
+ * HTTP/2 as h2spec understands RFC 9113, with its strict tests. Skipped if h2spec is not installed.
+ */
 @Timeout(300)
 class H2specIT {
     private static final Path OF_GO = Path.of(System.getProperty("user.home"), "go", "bin", "h2spec");

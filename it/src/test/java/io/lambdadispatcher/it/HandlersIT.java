@@ -30,7 +30,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Lambda functions with AWS's event classes, unchanged, in worker processes behind a dispatcher. */
+/**
+ * Lambda functions with AWS's event classes, unchanged, in worker processes behind a dispatcher.
+ */
 @Timeout(400)
 class HandlersIT {
     private static final int MIB = 1 << 20;
@@ -130,7 +132,10 @@ class HandlersIT {
         }
     }
 
-    /** Over HTTP/1.1: the client of JDK 17 waits forever when HTTP/2 ends a request early without an error (RFC 9113 section 8.1). */
+    /**
+     * Over HTTP/1.1: the client of JDK 17 waits forever when HTTP/2 ends a request early without an
+     * error (RFC 9113 section 8.1).
+     */
     @Test
     void should_refuse_a_body_beyond_the_limit() throws Exception {
         try (Rig rig = Rig.start()) {

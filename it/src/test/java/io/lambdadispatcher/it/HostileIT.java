@@ -35,8 +35,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Clients that mean no good, byte by byte over real sockets: each gets a clear error or loses its connection, holds nothing afterwards, and a good
- * client is served right after.
+ * Clients that mean no good, byte by byte over real sockets: each gets a clear error or loses its
+ * connection, holds nothing afterwards, and a good client is served right after.
  */
 class HostileIT {
     private static final int HEAD_TIMEOUT_MILLIS = 2_000;
@@ -178,7 +178,10 @@ class HostileIT {
         assertThat(response.indexOf("pong")).isLessThan(response.indexOf("400 Bad Request"));
     }
 
-    /** A reader that takes nothing while a response waits loses its connection, and the worker stream with it is free. */
+    /**
+     * A reader that takes nothing while a response waits loses its connection, and the worker
+     * stream with it is free.
+     */
     @Test
     void should_cut_a_client_that_does_not_read() throws Exception {
         try (Socket socket = new Socket()) {
@@ -233,7 +236,9 @@ class HostileIT {
             out.write(all);
         }
 
-        /** GET {@code path}: static table entries for GET and http, literals for path and authority. */
+        /**
+         * GET {@code path}: static table entries for GET and http, literals for path and authority.
+         */
         void get(int stream, String path, int flags) throws IOException {
             ByteArrayOutputStream block = new ByteArrayOutputStream();
             block.write(0x82);
@@ -247,7 +252,11 @@ class HostileIT {
             frame(1, flags, stream, block.toByteArray());
         }
 
-        /** Reads until the dispatcher closes. @return the error code of its GOAWAY, -1 if there was none */
+        /**
+         * Reads until the dispatcher closes.
+         *
+         * @return the error code of its GOAWAY, -1 if there was none
+         */
         int goAway() throws IOException {
             DataInputStream in = new DataInputStream(socket.getInputStream());
             int code = -1;
@@ -401,7 +410,8 @@ class HostileIT {
     @Test
     void should_end_a_connection_that_pings_and_does_not_read() throws Exception {
         try (Http2 client = new Http2()) {
-            // Each burst is answered before the next one comes, until the answers fill both sockets' buffers.
+            // Each burst is answered before the next one comes, until the answers fill both
+            // sockets' buffers.
             byte[] pings = new byte[100 * 17];
             for (int i = 0; i < pings.length; i += 17) {
                 pings[i + 2] = 8;
@@ -417,7 +427,9 @@ class HostileIT {
         }
     }
 
-    /** Heads need no window: only the streams that count as open bound what a client makes us queue. */
+    /**
+     * Heads need no window: only the streams that count as open bound what a client makes us queue.
+     */
     @Test
     void should_end_a_connection_that_asks_for_heads_and_does_not_read() throws Exception {
         try (Http2 client = new Http2()) {
@@ -441,7 +453,10 @@ class HostileIT {
         }
     }
 
-    /** Its windows are wide, and its socket is full: nothing that is queued for it can leave, the reset of a stream no more than the rest. */
+    /**
+     * Its windows are wide, and its socket is full: nothing that is queued for it can leave, the
+     * reset of a stream no more than the rest.
+     */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void should_cut_an_http2_client_that_does_not_read(boolean tls) throws Exception {
@@ -461,7 +476,10 @@ class HostileIT {
         }
     }
 
-    /** How long a response has waited for a window is what counts, not that it waits when somebody looks. */
+    /**
+     * How long a response has waited for a window is what counts, not that it waits when somebody
+     * looks.
+     */
     @Test
     void should_leave_a_client_its_time_to_open_a_window() throws Exception {
         try (Http2 client = new Http2()) {

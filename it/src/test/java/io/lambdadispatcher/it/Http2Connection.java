@@ -33,7 +33,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A client's HTTP/2 connection, plain, with prior knowledge, that shows what other clients hide: settings, interim heads, trailers, codes of resets. */
+/**
+ * A client's HTTP/2 connection, plain, with prior knowledge, that shows what other clients hide:
+ * settings, interim heads, trailers, codes of resets.
+ */
 final class Http2Connection implements AutoCloseable {
     private static final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -96,7 +99,10 @@ final class Http2Connection implements AutoCloseable {
 
     /** One stream, with what has come on it. */
     static final class Stream extends SimpleChannelInboundHandler<Object> {
-        /** Parts of the body, more than any test reads: a flood that nobody reads must not fill the heap. */
+        /**
+         * Parts of the body, more than any test reads: a flood that nobody reads must not fill the
+         * heap.
+         */
         private static final int MOST_KEPT = 500;
 
         final BlockingQueue<Http2Headers> heads = new LinkedBlockingQueue<>();

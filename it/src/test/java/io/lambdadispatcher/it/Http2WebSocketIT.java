@@ -311,7 +311,10 @@ class Http2WebSocketIT {
         }
     }
 
-    /** Bytes that come back must be those that went; whatever else happens, every worker stream must be free in the end. */
+    /**
+     * Bytes that come back must be those that went; whatever else happens, every worker stream must
+     * be free in the end.
+     */
     @Test
     void should_come_to_rest_in_whatever_order_tunnels_end() throws Exception {
         long seed = System.nanoTime();

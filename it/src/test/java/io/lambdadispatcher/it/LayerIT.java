@@ -28,9 +28,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The Lambda layer as Lambda would start it: its launcher as an extension, beside an application that was started by somebody else. Lambda's
- * Runtime API and
- * Extensions API are a small server here.
+ * The Lambda layer as Lambda would start it: its launcher as an extension, beside an application
+ * that was started by somebody else. Lambda's Runtime API and Extensions API are a small server
+ * here.
  */
 @Timeout(300)
 class LayerIT {

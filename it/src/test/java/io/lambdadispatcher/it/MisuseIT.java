@@ -64,8 +64,9 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is told to a program that uses the API in a wrong way. Nothing hangs, nothing is silent, and requests beside it are answered.
- * docs/reference/wrong-uses.md shows the results; {@code -Ddocs.update=true} writes it again.
+ * What is told to a program that uses the API in a wrong way. Nothing hangs, nothing is silent, and
+ * requests beside it are answered. docs/reference/wrong-uses.md shows the results; {@code
+ * -Ddocs.update=true} writes it again.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
@@ -80,7 +81,10 @@ class MisuseIT {
     private @Nullable Dispatcher dispatcher;
     private @Nullable Worker worker;
 
-    /** Keeps what is logged at WARN and above, and failures of handlers, of which one in a second is a warning. */
+    /**
+     * Keeps what is logged at WARN and above, and failures of handlers, of which one in a second is
+     * a warning.
+     */
     private static final class Log extends AppenderBase<ILoggingEvent> {
         final Queue<String> lines = new ConcurrentLinkedQueue<>();
 

@@ -16,7 +16,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A handler that releases what it has given away costs a worker stream each time. However often it does, others on its connection are served. */
+/**
+ * A handler that releases what it has given away costs a worker stream each time. However often it
+ * does, others on its connection are served.
+ */
 @Timeout(120)
 class MisuseRateIT {
     private static final Duration TIME = Duration.ofSeconds(15);

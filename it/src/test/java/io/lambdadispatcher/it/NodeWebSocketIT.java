@@ -21,7 +21,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** WebSocket by {@code ws}, Node's usual library: as a client, and as an unmodified application beside the worker. Skipped where there is no Node or no registry. */
+/**
+ * WebSocket by {@code ws}, Node's usual library: as a client, and as an unmodified application
+ * beside the worker. Skipped where there is no Node or no registry.
+ */
 class NodeWebSocketIT {
     private static final String WS_VERSION = "8.23.0";
 
@@ -78,7 +81,10 @@ class NodeWebSocketIT {
         }
     }
 
-    /** Subprotocol and compression are agreed on between the two ends; how each client left reaches the application. */
+    /**
+     * Subprotocol and compression are agreed on between the two ends; how each client left reaches
+     * the application.
+     */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void should_talk_to_an_application(boolean tls) throws Exception {

@@ -25,7 +25,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a program's observer learns of requests, so that it can make spans and correlated log lines of them. */
+/**
+ * What a program's observer learns of requests, so that it can make spans and correlated log lines
+ * of them.
+ */
 @Timeout(60)
 class ObserverIT {
     private record Seen(

@@ -18,9 +18,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** More requests than the workers can serve, on two event loops: whoever came first is served first. */
+/**
+ * More requests than the workers can serve, on two event loops: whoever came first is served first.
+ */
 class OrderIT {
-    /** How much earlier a request may have come than one that was served before it: 100 ms, and as much again for a machine with other work. */
+    /**
+     * How much earlier a request may have come than one that was served before it: 100 ms, and as
+     * much again for a machine with other work.
+     */
     private static final long MAX_SKEW_MILLIS = 200;
 
     private static final long MEASURED_NANOS = TimeUnit.SECONDS.toNanos(3);
@@ -41,7 +46,10 @@ class OrderIT {
         }
     };
 
-    /** Connections are given to the event loops in turn, so the one with all even ones has nine times as many requests. */
+    /**
+     * Connections are given to the event loops in turn, so the one with all even ones has nine
+     * times as many requests.
+     */
     private static List<Socket> connect(Rig rig) throws IOException {
         List<Socket> open = new ArrayList<>();
         for (int i = 0; i < 72; i++) {
@@ -79,7 +87,10 @@ class OrderIT {
         return TimeUnit.NANOSECONDS.toMillis(skew);
     }
 
-    /** The least skew of up to three attempts, because a pause of the machine shifts the measured times. */
+    /**
+     * The least skew of up to three attempts, because a pause of the machine shifts the measured
+     * times.
+     */
     @Test
     void should_serve_in_the_order_of_arrival_whatever_the_event_loop() throws Exception {
         long least = Long.MAX_VALUE;

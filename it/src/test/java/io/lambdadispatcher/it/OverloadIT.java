@@ -30,8 +30,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Clients that make the dispatcher hold more than it has memory for, and a good client beside them: that one is served, no worker connection is lost, and what is held
- * stays below the limit.
+ * Clients that make the dispatcher hold more than it has memory for, and a good client beside them:
+ * that one is served, no worker connection is lost, and what is held stays below the limit.
  */
 class OverloadIT {
     private static final int LIMIT = 16 << 20;
@@ -143,7 +143,10 @@ class OverloadIT {
         assertThat(rig.dispatcher.clients().heldBytes()).isLessThan(2 * LIMIT);
     }
 
-    /** No worker takes them, and each connection may have 256 KiB of its body wait. Other functions keep some memory. */
+    /**
+     * No worker takes them, and each connection may have 256 KiB of its body wait. Other functions
+     * keep some memory.
+     */
     @Test
     void should_refuse_those_whose_bodies_fill_the_memory_of_a_function() throws Exception {
         for (int i = 0; i < 300; i++) {
@@ -153,13 +156,16 @@ class OverloadIT {
             attackers.forEach(OverloadIT::fill);
             return count(Protection.MEMORY_REFUSED) > 0;
         });
-        // What is read between two looks may raise the level for a moment, though never so far that connections are
-        // cut.
+        // What is read between two looks may raise the level for a moment, though never so far that
+        // connections are cut.
         Rig.await("other functions have memory", () -> rig.dispatcher.clients().level() == 0);
         verifyGoodClient();
     }
 
-    /** Each response waits in the queue of a socket that nobody reads: 256 KiB, which is the window of a worker stream. */
+    /**
+     * Each response waits in the queue of a socket that nobody reads: 256 KiB, which is the window
+     * of a worker stream.
+     */
     @Test
     void should_close_those_who_read_nothing() throws Exception {
         for (int i = 0; i < 150; i++) {

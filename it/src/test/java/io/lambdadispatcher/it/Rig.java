@@ -31,8 +31,9 @@ import javax.net.ssl.TrustManagerFactory;
 import org.awaitility.Awaitility;
 
 /**
- * A dispatcher in this JVM, on free ports, and workers in processes of their own. Waits are for slow machines, where a JVM or two may
- * need most of a minute to start, and where a garbage collection is not to be taken for a worker's death.
+ * A dispatcher in this JVM, on free ports, and workers in processes of their own. Waits are for
+ * slow machines, where a JVM or two may need most of a minute to start, and where a garbage
+ * collection is not to be taken for a worker's death.
  */
 final class Rig implements AutoCloseable {
     static final String SECRET = "a secret of the integration tests";
@@ -163,7 +164,10 @@ final class Rig implements AutoCloseable {
         }
     }
 
-    /** A port for a program that must be told one. Nothing else on this machine gets it by chance before that program listens. */
+    /**
+     * A port for a program that must be told one. Nothing else on this machine gets it by chance
+     * before that program listens.
+     */
     static int freePort() {
         for (int attempt = 0; attempt < 100; attempt++) {
             int port = FIRST_PORT + ThreadLocalRandom.current().nextInt(PORTS);
@@ -225,7 +229,10 @@ final class Rig implements AutoCloseable {
         Awaitility.await(what).atMost(most).pollInterval(Duration.ofMillis(10)).until(condition::getAsBoolean);
     }
 
-    /** Every worker stream is free again: whatever a client did, the exchange has ended in both directions. */
+    /**
+     * Every worker stream is free again: whatever a client did, the exchange has ended in both
+     * directions.
+     */
     void awaitAllFree() {
         await("all streams free", () -> pool().free() == pool().streams() && pool().pending() == 0);
     }

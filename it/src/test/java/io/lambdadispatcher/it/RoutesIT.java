@@ -110,7 +110,10 @@ class RoutesIT {
         rig.awaitAllFree();
     }
 
-    /** By hand, for the JDK's client reads an HTTP/1.1 response only when it has sent the whole request. */
+    /**
+     * By hand, for the JDK's client reads an HTTP/1.1 response only when it has sent the whole
+     * request.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"/echo", "/blocking-echo"})
     void should_echo_a_large_body_byte_for_byte_over_http1(String route) throws Exception {

@@ -7,8 +7,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * AWS's runtime clients for other languages, from their registries; a test that cannot have one is skipped and says why. {@code IT_RUNTIME_CLIENTS} names a
- * directory that has them already, or is to have them.
+ * AWS's runtime clients for other languages, from their registries; a test that cannot have one is
+ * skipped and says why. {@code IT_RUNTIME_CLIENTS} names a directory that has them already, or is
+ * to have them.
  */
 final class RuntimeClients {
     private static final Path DIRECTORY = Path.of(System.getenv()
@@ -21,7 +22,10 @@ final class RuntimeClients {
 
     private RuntimeClients() {}
 
-    /** The interpreter of an environment that has the client. Installed once, into the build's directory. */
+    /**
+     * The interpreter of an environment that has the client. Installed once, into the build's
+     * directory.
+     */
     static synchronized Path python() throws Exception {
         Path environment = DIRECTORY.resolve("python");
         Path python = environment.resolve("bin").resolve("python");
@@ -41,7 +45,10 @@ final class RuntimeClients {
         return "node";
     }
 
-    /** The client's script. Its native part takes minutes to build, so it is used where somebody has done that. */
+    /**
+     * The client's script. Its native part takes minutes to build, so it is used where somebody has
+     * done that.
+     */
     static Path nodeClient() throws Exception {
         node();
         Path prefix = DIRECTORY.resolve("node");
@@ -52,7 +59,10 @@ final class RuntimeClients {
         return client.resolve("index.mjs");
     }
 
-    /** A function on the client for {@code go} or {@code rust}, from {@code src/test/resources/runtime}. Not built here, for Rust's takes minutes. */
+    /**
+     * A function on the client for {@code go} or {@code rust}, from {@code
+     * src/test/resources/runtime}. Not built here, for Rust's takes minutes.
+     */
     static Path function(String language) {
         Path function = DIRECTORY.resolve(language).resolve("function");
         Assumptions.assumeTrue(

@@ -260,7 +260,9 @@ class RuntimeIT {
         return new ByteArrayInputStream(json.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** The client forks as many processes as it may hold requests; each waits for all the others. */
+    /**
+     * The client forks as many processes as it may hold requests; each waits for all the others.
+     */
     @Test
     void should_let_python_take_several_at_once_in_one_child(@TempDir Path meeting) throws Exception {
         startPython(1, Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "4", "MEETING", meeting.toString()));

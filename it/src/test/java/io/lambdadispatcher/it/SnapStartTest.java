@@ -33,7 +33,10 @@ import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 /** The hooks of a snapshot, called by the runtime client that Lambda calls them with. */
 @Timeout(60)
 class SnapStartTest {
-    /** As Lambda's managed runtimes for Java set it: where {@code org.crac} finds its implementation. */
+    /**
+     * As Lambda's managed runtimes for Java set it: where {@code org.crac} finds its
+     * implementation.
+     */
     private static final String IMPLEMENTATION = "org.crac.Core.Compat";
 
     private static final Set<Integer> connections = ConcurrentHashMap.newKeySet();
@@ -122,7 +125,10 @@ class SnapStartTest {
         assertThat(function).isNotNull();
     }
 
-    /** After the hooks the client clears the JVM's cache of names by native code, which it loads only where it runs a function. */
+    /**
+     * After the hooks the client clears the JVM's cache of names by native code, which it loads
+     * only where it runs a function.
+     */
     private static void checkpoint() throws CheckpointException {
         try {
             Core.getGlobalContext().beforeCheckpoint(null);

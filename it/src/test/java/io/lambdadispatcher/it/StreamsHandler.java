@@ -17,8 +17,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link StreamsIT}: {@code /events} is a stream of server-sent events that gets one with each request for {@code /tick}, {@code /listening} says how many there are, {@code /echo} sends
- * body and trailers back, {@code /blocking} streams until it is told that the worker goes.
+ * Runs in the workers of {@link StreamsIT}: {@code /events} is a stream of server-sent events that
+ * gets one with each request for {@code /tick}, {@code /listening} says how many there are, {@code
+ * /echo} sends body and trailers back, {@code /blocking} streams until it is told that the worker
+ * goes.
  */
 public final class StreamsHandler implements Handler {
     private final Set<Response> listening = ConcurrentHashMap.newKeySet();

@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is said in the middle of a message: events one by one, 100 (Continue), trailers, and that the worker must go. */
+/**
+ * What is said in the middle of a message: events one by one, 100 (Continue), trailers, and that
+ * the worker must go.
+ */
 @Timeout(240)
 class StreamsIT {
     private static final Map<String, String> STREAMS =
@@ -65,7 +68,10 @@ class StreamsIT {
                 .isEqualTo(204);
     }
 
-    /** The handler makes the next event only when the one before has been seen: whatever is held back anywhere stops the test. */
+    /**
+     * The handler makes the next event only when the one before has been seen: whatever is held
+     * back anywhere stops the test.
+     */
     private static void seeEachEventBeforeTheNext(BufferedReader lines) throws Exception {
         for (int i = 0; i < 5; i++) {
             tick();
@@ -247,7 +253,10 @@ class StreamsIT {
         }
     }
 
-    /** Before its grace is over, though clients are still there. (The JDK's HTTP/2 client gives all up at the first GOAWAY.) */
+    /**
+     * Before its grace is over, though clients are still there. (The JDK's HTTP/2 client gives all
+     * up at the first GOAWAY.)
+     */
     @Test
     void should_tell_long_streams_that_the_dispatcher_goes() throws Exception {
         String last = "event: drain\ndata: some\n\n";
@@ -264,7 +273,8 @@ class StreamsIT {
             assertThat(stream.status()).isEqualTo("200");
             HttpResponse<InputStream> events = other.client(HttpClient.Version.HTTP_1_1)
                     .send(HttpRequest.newBuilder(other.http("/events")).build(), BodyHandlers.ofInputStream());
-            // The half in which clients may go by themselves, and as much for the worker to be told.
+            // The half in which clients may go by themselves, and as much for the worker to be
+            // told.
             other.dispatcher.close(Duration.ofSeconds(10)).toCompletableFuture().get(60, TimeUnit.SECONDS);
             assertThat(stream.text(last.length())).isEqualTo(last);
             stream.awaitEnd();

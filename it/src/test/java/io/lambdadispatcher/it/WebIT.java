@@ -33,7 +33,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Web applications that know nothing of us: client, dispatcher, worker process, application process. */
+/**
+ * Web applications that know nothing of us: client, dispatcher, worker process, application
+ * process.
+ */
 class WebIT {
     private static final int LARGE_BYTES = 64 * 1024 * 1024;
 

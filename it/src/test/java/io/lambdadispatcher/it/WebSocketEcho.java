@@ -27,9 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame, {@code /raw} bytes, {@code /refuse} answers 403, {@code
- * /late} opens after 10 s, {@code /flood} sends without end, {@code /stuck} reads nothing, {@code /silent} does nothing at all, {@code /first} ends its direction first; anything else is a page
- * that says how often what was seen.
+ * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame,
+ * {@code /raw} bytes, {@code /refuse} answers 403, {@code /late} opens after 10 s, {@code /flood}
+ * sends without end, {@code /stuck} reads nothing, {@code /silent} does nothing at all, {@code
+ * /first} ends its direction first; anything else is a page that says how often what was seen.
  */
 public final class WebSocketEcho implements Handler {
     private static final int MAX_FRAME_BYTES = 4 * 1024 * 1024;

@@ -40,7 +40,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** WebSocket over HTTP/1.1 (RFC 6455), by the JDK's client and byte by byte, through a dispatcher and a worker process. */
+/**
+ * WebSocket over HTTP/1.1 (RFC 6455), by the JDK's client and byte by byte, through a dispatcher
+ * and a worker process.
+ */
 class WebSocketIT {
     static final Map<String, String> ECHO = Map.of("LAMBDA_DISPATCHER_HANDLER", WebSocketEcho.class.getName());
 
@@ -51,7 +54,9 @@ class WebSocketIT {
     private static Rig rig;
     private static HttpClient pages;
 
-    /** Gives a request 3 s, and an idle connection 2 s: for what is about times, and nothing else. */
+    /**
+     * Gives a request 3 s, and an idle connection 2 s: for what is about times, and nothing else.
+     */
     private static Rig impatient;
 
     @BeforeAll
@@ -431,7 +436,10 @@ class WebSocketIT {
         }
     }
 
-    /** Then the client goes, which nobody sees who does not read: it is the time that ends the tunnel. */
+    /**
+     * Then the client goes, which nobody sees who does not read: it is the time that ends the
+     * tunnel.
+     */
     @Test
     void should_stop_the_client_when_the_handler_does_not_read() throws Exception {
         CompletableFuture<ExchangeEnd> ended = new CompletableFuture<>();

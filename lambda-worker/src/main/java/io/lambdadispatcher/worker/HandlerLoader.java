@@ -14,17 +14,24 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the handler that environment variables choose: a class of the user's, a Lambda runtime or a web application. */
+/**
+ * Makes the handler that environment variables choose: a class of the user's, a Lambda runtime or a
+ * web application.
+ */
 final class HandlerLoader {
     /**
-     * Holds the name of a class with a public constructor without parameters, which is a {@link Handler}, a {@link BlockingHandler}, a {@link
-     * WebSocketHandler} or a Lambda function ({@link FunctionHandler}).
+     * Holds the name of a class with a public constructor without parameters, which is a {@link
+     * Handler}, a {@link BlockingHandler}, a {@link WebSocketHandler} or a Lambda function ({@link
+     * FunctionHandler}).
      */
     static final String VARIABLE = "LAMBDA_DISPATCHER_HANDLER";
 
     private HandlerLoader() {}
 
-    /** @throws IllegalArgumentException if no variable chooses one, if two do, or if the one chosen cannot be made */
+    /**
+     * @throws IllegalArgumentException if no variable chooses one, if two do, or if the one chosen
+     *     cannot be made
+     */
     static Handler choose(Map<String, String> variables) {
         List<String> set = choices(variables);
         if (set.isEmpty()) {
@@ -43,7 +50,10 @@ final class HandlerLoader {
         };
     }
 
-    /** As {@link #choose}, except that on Lambda a {@code PORT} alone chooses a web application, too. */
+    /**
+     * As {@link #choose}, except that on Lambda a {@code PORT} alone chooses a web application,
+     * too.
+     */
     static Handler chooseOnLambda(Map<String, String> variables) {
         boolean portAlone = choices(variables).isEmpty() && WebHandler.isPortGiven(variables);
         return portAlone ? WebHandler.of(variables) : choose(variables);
@@ -59,8 +69,10 @@ final class HandlerLoader {
     }
 
     /**
-     * @param value the name of a class, or of a class and a method as Lambda names them: {@code pkg.Class::method}
-     * @throws IllegalArgumentException names the variable, its value, what is wrong with it and what was expected
+     * @param value the name of a class, or of a class and a method as Lambda names them: {@code
+     *     pkg.Class::method}
+     * @throws IllegalArgumentException names the variable, its value, what is wrong with it and
+     *     what was expected
      */
     static Handler load(String value, Map<String, String> variables) {
         String name = value.strip();

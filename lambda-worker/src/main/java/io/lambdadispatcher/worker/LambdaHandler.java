@@ -57,12 +57,16 @@ public class LambdaHandler implements RequestStreamHandler {
     private static final String INITIALIZATION_TYPE = "AWS_LAMBDA_INITIALIZATION_TYPE";
     private static final String ON_DEMAND = "on-demand";
 
-    /** Lambda starts an initialisation that takes over 10 s again (AWS Lambda developer guide, execution environment lifecycle). */
+    /**
+     * Lambda starts an initialisation that takes over 10 s again (AWS Lambda developer guide,
+     * execution environment lifecycle).
+     */
     private static final long LONGEST_ON_DEMAND_MILLIS = 9_500;
 
     /**
-     * With SnapStart, with provisioned concurrency and on managed instances it may take 130 s, or the function's timeout if that is longer (same
-     * place). What is not ready by then would be half started in all copies of the snapshot.
+     * With SnapStart, with provisioned concurrency and on managed instances it may take 130 s, or
+     * the function's timeout if that is longer (same place). What is not ready by then would be
+     * half started in all copies of the snapshot.
      */
     private static final long LONGEST_AHEAD_MILLIS = 125_000;
 
@@ -212,7 +216,10 @@ public class LambdaHandler implements RequestStreamHandler {
         }
     }
 
-    /** An error of the invoke alone would not do: Lambda keeps the environment, and prefers it, and all further invokes would fail in it at once. */
+    /**
+     * An error of the invoke alone would not do: Lambda keeps the environment, and prefers it, and
+     * all further invokes would fail in it at once.
+     */
     private IOException startFailed(ExecutionException e) {
         String why = cannotStart(e);
         log.error("{}. The process exits, so that Lambda replaces this environment.", WorkerMain.oneLine(why));
@@ -221,7 +228,9 @@ public class LambdaHandler implements RequestStreamHandler {
         return new IOException(why, e.getCause());
     }
 
-    /** The payload's counts from the event; the invoke's own end holds, whatever the payload says. */
+    /**
+     * The payload's counts from the event; the invoke's own end holds, whatever the payload says.
+     */
     static WorkerConfig withDeadline(WorkerConfig config, Duration waited, int remainingMillis) {
         Duration left = Duration.ofMillis(remainingMillis);
         Duration own = config.deadline().isZero() ? left : config.deadline().minus(waited);

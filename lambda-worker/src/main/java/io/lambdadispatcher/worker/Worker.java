@@ -239,7 +239,10 @@ public final class Worker implements AutoCloseable {
         keepers.forEach(keeper -> keeper.drain(why, grace));
     }
 
-    /** The worker stays, but what came by that dispatcher must end. Each connection to it says so; the handler hears of it once. */
+    /**
+     * The worker stays, but what came by that dispatcher must end. Each connection to it says so;
+     * the handler hears of it once.
+     */
     private void onShutdown(Duration grace) {
         if (!draining && !shutdownTold) {
             shutdownTold = true;

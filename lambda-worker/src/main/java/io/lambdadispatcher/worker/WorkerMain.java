@@ -87,7 +87,10 @@ public final class WorkerMain {
         return text.replaceAll("\\s*\\R\\s*", " ");
     }
 
-    /** In the shutdown hook: the JVM waits for it, and ends with the signal's exit code unless we halt with ours. */
+    /**
+     * In the shutdown hook: the JVM waits for it, and ends with the signal's exit code unless we
+     * halt with ours.
+     */
     private void onSignal() {
         if (ended.getCount() == 0) {
             return;

@@ -205,7 +205,10 @@ class HandlerLoaderTest {
         }
     }
 
-    /** Makes {@link Told} again, of another version unless that is 0, in a world where one class is missing. */
+    /**
+     * Makes {@link Told} again, of another version unless that is 0, in a world where one class is
+     * missing.
+     */
     private static final class Altered extends ClassLoader {
         private final Class<?> missing;
         private final int version;

@@ -67,7 +67,10 @@ public final class Harness implements AutoCloseable {
         verifyNothingLeaked();
     }
 
-    /** A lost buffer is found when its memory has been collected and another is allocated: by this test, or by one soon after. */
+    /**
+     * A lost buffer is found when its memory has been collected and another is allocated: by this
+     * test, or by one soon after.
+     */
     private static void verifyNothingLeaked() {
         System.gc();
         UnpooledByteBufAllocator.DEFAULT.directBuffer(1).release();

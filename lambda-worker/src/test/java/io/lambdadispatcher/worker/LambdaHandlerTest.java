@@ -75,7 +75,9 @@ class LambdaHandlerTest {
         }
     }
 
-    /** A closed security group, or a wrong address: Lambda counts it among the function's errors. */
+    /**
+     * A closed security group, or a wrong address: Lambda counts it among the function's errors.
+     */
     @Test
     void should_fail_the_invoke_when_nobody_was_reached() {
         InputStream nowhere;

@@ -45,7 +45,10 @@ class RelayTest {
         Pipe.connect(request.body(), response);
     }
 
-    /** Ends as soon as the stream has served one more exchange, for what came before was harmless to it. */
+    /**
+     * Ends as soon as the stream has served one more exchange, for what came before was harmless to
+     * it.
+     */
     private static void assertServesTheNext(ScriptedStream stream) throws InterruptedException {
         assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
     }
@@ -161,7 +164,8 @@ class RelayTest {
             assertThat(stream.take(ScriptedStream.Head.class).end()).isFalse();
             stream.awaitBody(50_000);
             harness.dispatcher.links().get(0).roundTrip();
-            // Its window, what a response may hold, the peer's window, and a part on the way at each step.
+            // Its window, what a response may hold, the peer's window, and a part on the way at
+            // each step.
             long most = 512 * 1024 + 256 * 1024 + 64 * 1024 + 4L * chunk.length;
             assertThat((chunks - taken.getCount()) * chunk.length).isLessThan(most);
             stream.releaseWindow();
@@ -399,8 +403,9 @@ class RelayTest {
     }
 
     /**
-     * The listener is set on the event loop while what another thread has written is on its way there, 256 KiB together. When the first part
-     * arrives, less than the bound is on its way, and when the second does, the first has been sent: there is no other notice.
+     * The listener is set on the event loop while what another thread has written is on its way
+     * there, 256 KiB together. When the first part arrives, less than the bound is on its way, and
+     * when the second does, the first has been sent: there is no other notice.
      */
     @Test
     void should_not_lose_the_notice_that_what_hopped_has_been_taken() throws Exception {

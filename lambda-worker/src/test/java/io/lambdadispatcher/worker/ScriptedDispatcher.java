@@ -38,9 +38,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A dispatcher that does as the test says, on loopback. Its methods are called by the test's thread. */
+/**
+ * A dispatcher that does as the test says, on loopback. Its methods are called by the test's
+ * thread.
+ */
 public final class ScriptedDispatcher implements AutoCloseable {
-    /** For what must come, and would within milliseconds: a machine that has other things to do may take many times as long, not forever. */
+    /**
+     * For what must come, and would within milliseconds: a machine that has other things to do may
+     * take many times as long, not forever.
+     */
     public static final long WAIT_SECONDS = 60;
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -174,7 +180,10 @@ public final class ScriptedDispatcher implements AutoCloseable {
             }
         }
 
-        /** Returns when the worker has read all that was written before, and we all that it wrote before that. */
+        /**
+         * Returns when the worker has read all that was written before, and we all that it wrote
+         * before that.
+         */
         public void roundTrip() throws InterruptedException {
             CountDownLatch back = new CountDownLatch(1);
             ctx.executor().execute(() -> {

@@ -103,7 +103,9 @@ public final class ScriptedStream implements FrameReader.Listener {
         link.write(id, out);
     }
 
-    /** Head and body in one write: the worker has read both before anyone can answer the head alone. */
+    /**
+     * Head and body in one write: the worker has read both before anyone can answer the head alone.
+     */
     public void request(Http2Headers head, byte[] body, boolean end) {
         ByteBuf out = link.ctx.alloc().buffer();
         try {

@@ -114,7 +114,10 @@ class TunnelTest {
         }
     }
 
-    /** A reader that is late keeps its bytes, but not the window that the stream's next request needs. */
+    /**
+     * A reader that is late keeps its bytes, but not the window that the stream's next request
+     * needs.
+     */
     @Test
     void should_give_the_next_request_its_window_when_a_tunnel_is_read_late() throws Exception {
         BlockingQueue<Request> late = new LinkedBlockingQueue<>();

@@ -13,7 +13,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.infra.Blackhole;
 
-/** Base64 by itself. It shows that {@code DirectExchangeBenchmark} in dispatcher-core does not suffer from a slow codec. */
+/**
+ * Base64 by itself. It shows that {@code DirectExchangeBenchmark} in dispatcher-core does not
+ * suffer from a slow codec.
+ */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -32,8 +35,9 @@ public class CodecBenchmark {
     private byte[] base64 = {};
 
     /**
-     * Starts with many small bodies. HotSpot uses vector instructions for base64 only in callers that it has compiled, and
-     * callers with large bodies run too rarely to be compiled in the time of a benchmark.
+     * Starts with many small bodies. HotSpot uses vector instructions for base64 only in callers
+     * that it has compiled, and callers with large bodies run too rarely to be compiled in the time
+     * of a benchmark.
      */
     @Setup
     public void prepare(Blackhole hole) {

@@ -16,8 +16,9 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import java.net.InetSocketAddress;
 
 /**
- * The backend of a macro run: answers {@code /ping} with four bytes, {@code /public/silly-test-image.jpg} with 168,161 and {@code /echo} with
- * the request's body, while it arrives, over HTTP/2 by prior knowledge and over HTTP/1.1 on the same port of 127.0.0.1.
+ * The backend of a macro run: answers {@code /ping} with four bytes, {@code
+ * /public/silly-test-image.jpg} with 168,161 and {@code /echo} with the request's body, while it
+ * arrives, over HTTP/2 by prior knowledge and over HTTP/1.1 on the same port of 127.0.0.1.
  *
  * <p>One argument, the port. Runs until it is killed. Exit codes: 2 for a wrong argument.
  */

@@ -14,7 +14,10 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 
-/** Answers HTTP/1.1 requests; request bodies are sent back by {@code /echo}, and dropped elsewhere. On the connection's event loop. */
+/**
+ * Answers HTTP/1.1 requests; request bodies are sent back by {@code /echo}, and dropped elsewhere.
+ * On the connection's event loop.
+ */
 final class Http1Backend extends SimpleChannelInboundHandler<HttpObject> {
     private boolean echoing;
 

@@ -18,8 +18,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers HTTP/2 requests as soon as their head is there; request bodies are sent back by {@code /echo}, and dropped elsewhere. On the
- * connection's event loop.
+ * Answers HTTP/2 requests as soon as their head is there; request bodies are sent back by {@code
+ * /echo}, and dropped elsewhere. On the connection's event loop.
  */
 final class Http2Backend extends Http2Events {
     private @Nullable Http2ConnectionHandler http2;

@@ -8,7 +8,9 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import java.util.List;
 
-/** Looks at the first bytes of a connection, sets up HTTP/2 or HTTP/1.1, and leaves the pipeline. */
+/**
+ * Looks at the first bytes of a connection, sets up HTTP/2 or HTTP/1.1, and leaves the pipeline.
+ */
 final class ProtocolByPreface extends ByteToMessageDecoder {
     /** {@code PRI } as an int: no HTTP/1.1 method starts like this. */
     private static final int PREFACE_START = 0x50524920;

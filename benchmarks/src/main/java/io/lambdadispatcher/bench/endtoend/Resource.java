@@ -9,7 +9,10 @@ import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 
-/** An answer that is the same every time. The body is never released; {@link #body()} hands out counted views of it. */
+/**
+ * An answer that is the same every time. The body is never released; {@link #body()} hands out
+ * counted views of it.
+ */
 enum Resource {
     PING(200, "text/plain", "pong".getBytes(StandardCharsets.US_ASCII)),
     /** As many bytes as the demo's image. Their content makes no difference to a proxy. */

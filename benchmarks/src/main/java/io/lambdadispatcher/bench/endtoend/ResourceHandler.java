@@ -9,7 +9,10 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** Serves {@code /ping}, the image and {@code /echo} in a worker, as {@link BackendMain} does behind a proxy. */
+/**
+ * Serves {@code /ping}, the image and {@code /echo} in a worker, as {@link BackendMain} does behind
+ * a proxy.
+ */
 public final class ResourceHandler implements Handler {
     @Override
     public void handle(Request request, Response response) {

@@ -10,9 +10,10 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * Many workers in one process, each with connections and an event loop of its own. They serve {@link ResourceHandler}. The
- * environment configures them as it does one ({@link WorkerConfig#ofEnvironment}), the argument says how many. Prints {@code ready}
- * when all have been let in; ends when all have ended.
+ * Many workers in one process, each with connections and an event loop of its own. They serve
+ * {@link ResourceHandler}. The environment configures them as it does one ({@link
+ * WorkerConfig#ofEnvironment}), the argument says how many. Prints {@code ready} when all have been
+ * let in; ends when all have ended.
  *
  * <p>Exit codes: 1 when a worker was not let in, 2 for a wrong argument.
  */

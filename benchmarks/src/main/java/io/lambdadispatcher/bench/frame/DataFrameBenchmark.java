@@ -58,7 +58,10 @@ public class DataFrameBenchmark implements FrameReader.Listener {
         return seenBytes;
     }
 
-    /** What a slow network makes of it: a frame in two reads, so that half of it is passed on before the other half is there. */
+    /**
+     * What a slow network makes of it: a frame in two reads, so that half of it is passed on before
+     * the other half is there.
+     */
     @Benchmark
     public int readInTwoParts() throws WireException {
         int length = frame.writerIndex();

@@ -1,4 +1,7 @@
-/** Frames and heads by themselves: {@link io.lambdadispatcher.wire.worker.FrameReader}, {@link io.lambdadispatcher.wire.worker.FrameWriter}, HPACK. */
+/**
+ * Frames and heads by themselves: {@link io.lambdadispatcher.wire.worker.FrameReader}, {@link
+ * io.lambdadispatcher.wire.worker.FrameWriter}, HPACK.
+ */
 @NullMarked
 package io.lambdadispatcher.bench.frame;
 

@@ -37,7 +37,8 @@ final class AlbResponse {
             json.writeBooleanProperty("isBase64Encoded", base64);
             json.writeName("body");
             if (base64) {
-                // Base64 has nothing to escape, and the JDK's encoder is compiled to vector instructions.
+                // Base64 has nothing to escape, and the JDK's encoder is compiled to vector
+                // instructions.
                 byte[] encoded = Base64.getEncoder().encode(body);
                 json.writeRawUTF8String(encoded, 0, encoded.length);
             } else {

@@ -8,8 +8,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One execution environment: a thread that starts cold, makes the user's handler, and serves one invocation at a time with it. Made and
- * given work by its {@link LambdaFunction}; everything else happens on its thread.
+ * One execution environment: a thread that starts cold, makes the user's handler, and serves one
+ * invocation at a time with it. Made and given work by its {@link LambdaFunction}; everything else
+ * happens on its thread.
  */
 final class Environment implements Runnable {
     private final LambdaFunction function;

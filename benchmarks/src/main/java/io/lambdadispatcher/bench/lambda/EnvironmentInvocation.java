@@ -10,7 +10,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One invocation: its payload, its result, and what the function may ask about it. Its time runs from {@link #begin} on. */
+/**
+ * One invocation: its payload, its result, and what the function may ask about it. Its time runs
+ * from {@link #begin} on.
+ */
 final class EnvironmentInvocation implements Context {
     private static final Logger log = LoggerFactory.getLogger(EnvironmentInvocation.class);
 

@@ -13,8 +13,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 
 /**
- * Serves a load balancer's events, one at a time, with a handler made for workers: the user code of one invocation per request. JSON is read
- * and written as a stream; bodies are base64 unless they are text. On the environment's thread, which waits until the handler has answered.
+ * Serves a load balancer's events, one at a time, with a handler made for workers: the user code of
+ * one invocation per request. JSON is read and written as a stream; bodies are base64 unless they
+ * are text. On the environment's thread, which waits until the handler has answered.
  */
 public final class EventFunction implements RequestStreamHandler {
     private final Handler handler;
@@ -26,7 +27,10 @@ public final class EventFunction implements RequestStreamHandler {
         this.timers = timers;
     }
 
-    /** @throws IOException if the event is none of a load balancer's, or the handler broke its response off */
+    /**
+     * @throws IOException if the event is none of a load balancer's, or the handler broke its
+     *     response off
+     */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         GatheredExchange exchange = new GatheredExchange(

@@ -20,8 +20,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A complete request, and a response that is gathered until it is complete: one invocation of a handler that is made for
- * workers. It is never cancelled and never drains, and it has no back-pressure.
+ * A complete request, and a response that is gathered until it is complete: one invocation of a
+ * handler that is made for workers. It is never cancelled and never drains, and it has no
+ * back-pressure.
  */
 final class GatheredExchange implements Request, RequestBody, Response {
     /** @param body the receiver releases it */

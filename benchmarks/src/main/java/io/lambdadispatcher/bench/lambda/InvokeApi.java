@@ -21,8 +21,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Lambda's Invoke operation over HTTP/1.1, synchronous invocations and dry runs; {@code GET /counts} says what the functions have done. Signatures
- * are not looked at. On the connection's event loop; results come from environments.
+ * Lambda's Invoke operation over HTTP/1.1, synchronous invocations and dry runs; {@code GET
+ * /counts} says what the functions have done. Signatures are not looked at. On the connection's
+ * event loop; results come from environments.
  */
 @Sharable
 final class InvokeApi extends SimpleChannelInboundHandler<FullHttpRequest> {

@@ -8,7 +8,8 @@ import tools.jackson.core.io.JsonStringEncoder;
  * What an invocation has come to, as the Invoke API says it.
  *
  * @param status of HTTP
- * @param errorType of the API's own errors, such as {@code TooManyRequestsException}; empty where the function was invoked
+ * @param errorType of the API's own errors, such as {@code TooManyRequestsException}; empty where
+ *     the function was invoked
  * @param functionError {@code Unhandled} where the function failed; else empty
  * @param payload not to be changed
  */

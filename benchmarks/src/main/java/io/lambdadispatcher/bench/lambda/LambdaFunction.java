@@ -13,10 +13,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function and its execution environments. An invocation gets the environment that was used last, or a new one if all are busy, and is
- * throttled where there may be no more of them. Thread-safe; its lock is held for a moment only.
+ * A function and its execution environments. An invocation gets the environment that was used last,
+ * or a new one if all are busy, and is throttled where there may be no more of them. Thread-safe;
+ * its lock is held for a moment only.
  *
- * <p>An environment whose invocation takes too long is gone, as in AWS: the next one that needs it starts cold.
+ * <p>An environment whose invocation takes too long is gone, as in AWS: the next one that needs it
+ * starts cold.
  */
 final class LambdaFunction {
     /**
@@ -67,7 +69,10 @@ final class LambdaFunction {
         return name;
     }
 
-    /** @return completes, never exceptionally, on the environment's thread, or on the caller's where there is none */
+    /**
+     * @return completes, never exceptionally, on the environment's thread, or on the caller's where
+     *     there is none
+     */
     CompletableFuture<InvokeResult> invoke(byte[] payload) {
         if (payload.length > InvokeResult.LARGEST_PAYLOAD_BYTES) {
             return CompletableFuture.completedFuture(InvokeResult.tooLarge(payload.length));
@@ -119,7 +124,8 @@ final class LambdaFunction {
     }
 
     /**
-     * Free before the answer is on its way, or who waits for that would find the environment busy still.
+     * Free before the answer is on its way, or who waits for that would find the environment busy
+     * still.
      *
      * @return false if the environment was killed meanwhile
      */

@@ -19,10 +19,11 @@ import java.util.function.Supplier;
 /**
  * Lambda on the loopback, with functions that serve the published scenarios.
  *
- * <p>Settings are given as {@code name=value}: {@code port}; {@code cold-start-millis} and {@code s3-millis}, medians of simulated waits;
- * {@code database} and {@code certificate}, its address and the PEM file to trust. Everything else is a function, as
- * {@code name=worker,environments,timeoutMillis} or {@code name=event,environments,timeoutMillis}: one whose invocation is a worker that dials
- * back, or one that is invoked for each request.
+ * <p>Settings are given as {@code name=value}: {@code port}; {@code cold-start-millis} and {@code
+ * s3-millis}, medians of simulated waits; {@code database} and {@code certificate}, its address and
+ * the PEM file to trust. Everything else is a function, as {@code
+ * name=worker,environments,timeoutMillis} or {@code name=event,environments,timeoutMillis}: one
+ * whose invocation is a worker that dials back, or one that is invoked for each request.
  *
  * <p>Runs until it is killed. Exit codes: 2 for a wrong setting.
  */

@@ -14,7 +14,9 @@ import io.netty.util.collection.IntObjectHashMap;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** One client connection. Windows are so large that the client holds nothing back. Event loop only. */
+/**
+ * One client connection. Windows are so large that the client holds nothing back. Event loop only.
+ */
 final class LoadConnection extends Http2FrameAdapter {
     private static final int WINDOW_BYTES = (1 << 30) - 1;
 

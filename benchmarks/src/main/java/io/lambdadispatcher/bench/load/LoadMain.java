@@ -14,8 +14,9 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads orders from standard input, one in each line (see {@link LoadOrder#parse}), carries them out one after the other, and prints what it
- * finds as JSON, one object in each line: {@code window} while a load lasts, then {@code end}, or {@code failed} and why. One process for many
+ * Reads orders from standard input, one in each line (see {@link LoadOrder#parse}), carries them
+ * out one after the other, and prints what it finds as JSON, one object in each line: {@code
+ * window} while a load lasts, then {@code end}, or {@code failed} and why. One process for many
  * orders, because a JVM that has just started is slower than what it measures. Ends with its input.
  */
 public final class LoadMain {

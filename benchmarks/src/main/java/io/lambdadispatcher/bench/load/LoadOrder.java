@@ -35,8 +35,8 @@ record LoadOrder(
     }
 
     /**
-     * @param line {@code port=8080 rate=1000 warm=1 seconds=10 window=0 connections=10 streams=10 request=1:/ping:4}; {@code request} may be
-     *     repeated, times are in seconds
+     * @param line {@code port=8080 rate=1000 warm=1 seconds=10 window=0 connections=10 streams=10
+     *     request=1:/ping:4}; {@code request} may be repeated, times are in seconds
      * @throws IllegalArgumentException names what is wrong
      */
     static LoadOrder parse(String line) {

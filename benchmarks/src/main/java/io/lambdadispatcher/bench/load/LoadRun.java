@@ -18,11 +18,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more falls due; what is late is sent, what is in flight is waited for) →
- * ENDED. A connection that is lost counts what was in flight on it as failed and is made again. Event loop only, except for {@link #start}.
+ * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more falls due; what is late is
+ * sent, what is in flight is waited for) → ENDED. A connection that is lost counts what was in
+ * flight on it as failed and is made again. Event loop only, except for {@link #start}.
  */
 final class LoadRun implements LoadConnection.Listener {
-    /** How late a request may start because nobody looked: part of its latency, and small beside what is measured. */
+    /**
+     * How late a request may start because nobody looked: part of its latency, and small beside
+     * what is measured.
+     */
     private static final long TICK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);

@@ -3,7 +3,10 @@ package io.lambdadispatcher.bench.load;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** What has been found since the last report. Latencies in microseconds, kept to three digits. Not thread-safe. */
+/**
+ * What has been found since the last report. Latencies in microseconds, kept to three digits. Not
+ * thread-safe.
+ */
 final class LoadTally {
     private static final long MOST_MICROS = 600_000_000L;
     private static final double[] PERCENTILES = {50, 90, 99, 99.9};
@@ -12,7 +15,10 @@ final class LoadTally {
     private final Histogram fromStart = new Histogram(MOST_MICROS, 3);
     private long errors;
 
-    /** @param intendedNanos when it should have started, {@code startedNanos} when it did, both of {@link System#nanoTime} */
+    /**
+     * @param intendedNanos when it should have started, {@code startedNanos} when it did, both of
+     *     {@link System#nanoTime}
+     */
     void answered(long intendedNanos, long startedNanos, long nowNanos) {
         fromIntended.recordValue(micros(nowNanos - intendedNanos));
         fromStart.recordValue(micros(nowNanos - startedNanos));
@@ -26,7 +32,12 @@ final class LoadTally {
         return Math.min(MOST_MICROS, Math.max(0, nanos / 1000));
     }
 
-    /** One JSON object. @param event what the line is, {@code secondsSoFar} when it ends, {@code seconds} what it covers */
+    /**
+     * One JSON object.
+     *
+     * @param event what the line is, {@code secondsSoFar} when it ends, {@code seconds} what it
+     *     covers
+     */
     String report(String event, double secondsSoFar, double seconds) {
         return String.format(
                 Locale.ROOT,

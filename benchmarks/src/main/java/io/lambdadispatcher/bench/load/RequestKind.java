@@ -21,7 +21,8 @@ import java.nio.file.Path;
  */
 record RequestKind(int weight, Http2Headers head, ByteBuf body, int responseBytes) {
     /**
-     * @param text {@code weight:path:responseBytes} for a GET, followed by {@code :file} for a POST of that file
+     * @param text {@code weight:path:responseBytes} for a GET, followed by {@code :file} for a POST
+     *     of that file
      * @throws IllegalArgumentException if it is not of this form
      */
     static RequestKind parse(String text, String authority) {

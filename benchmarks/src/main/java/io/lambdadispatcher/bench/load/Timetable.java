@@ -24,7 +24,10 @@ final class Timetable {
         return round.get((int) (request % round.size()));
     }
 
-    /** Each kind as often as it weighs, and as evenly as can be: the one that is furthest behind its share comes next. */
+    /**
+     * Each kind as often as it weighs, and as evenly as can be: the one that is furthest behind its
+     * share comes next.
+     */
     private static List<Integer> spread(List<Integer> weights) {
         int total = weights.stream().mapToInt(Integer::intValue).sum();
         int[] credit = new int[weights.size()];

@@ -36,8 +36,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A dispatcher on one event loop, a worker on another whose handler answers with four bytes, and a client on a third: all in this JVM, over
- * loopback. The worker takes epoll where it loads, else NIO, whatever the others do.
+ * A dispatcher on one event loop, a worker on another whose handler answers with four bytes, and a
+ * client on a third: all in this JVM, over loopback. The worker takes epoll where it loads, else
+ * NIO, whatever the others do.
  */
 final class Loopback implements AutoCloseable {
     private static final String SECRET = "a secret of the benchmarks";
@@ -59,7 +60,8 @@ final class Loopback implements AutoCloseable {
                 .secret(SECRET)
                 .transport(sockets.transport())
                 .eventLoops(1)
-                // The client begins a request before its HTTP/2 codec has noticed the end of the one before.
+                // The client begins a request before its HTTP/2 codec has noticed the end of the
+                // one before.
                 .limits(HttpLimits.builder().maxConcurrentStreams(2 * STREAMS).build())
                 .start();
         worker = new Worker(workerConfig(certificate), handler()).start();

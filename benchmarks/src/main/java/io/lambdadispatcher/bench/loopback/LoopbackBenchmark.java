@@ -13,7 +13,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** A {@code GET /ping} from client to worker and back. Bytes allocated are those of client, dispatcher and worker together. */
+/**
+ * A {@code GET /ping} from client to worker and back. Bytes allocated are those of client,
+ * dispatcher and worker together.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -56,7 +59,10 @@ public class LoopbackBenchmark {
         loopback().client.run(REQUESTS, IN_FLIGHT);
     }
 
-    /** Its time is a request's latency: the thread that measures waits for {@value #REQUESTS_ALONE} of them, so as not to count its own waking. */
+    /**
+     * Its time is a request's latency: the thread that measures waits for {@value #REQUESTS_ALONE}
+     * of them, so as not to count its own waking.
+     */
     @Benchmark
     @OutputTimeUnit(TimeUnit.MICROSECONDS)
     @OperationsPerInvocation(REQUESTS_ALONE)

@@ -19,7 +19,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** One HTTP/2 connection that asks for the same thing again and again. {@link #run} from any thread but its own; all else on the event loop. */
+/**
+ * One HTTP/2 connection that asks for the same thing again and again. {@link #run} from any thread
+ * but its own; all else on the event loop.
+ */
 final class LoopbackClient extends Http2Events implements AutoCloseable {
     private static final AsciiString OK = AsciiString.cached("200");
     private static final int MOST_SECONDS = 60;
@@ -66,7 +69,10 @@ final class LoopbackClient extends Http2Events implements AutoCloseable {
         channel.closeFuture().addListener(closed -> fail("connection closed"));
     }
 
-    /** Returns when {@code requests} have been answered with 200; {@code inFlight} of them are in flight at any time. */
+    /**
+     * Returns when {@code requests} have been answered with 200; {@code inFlight} of them are in
+     * flight at any time.
+     */
     void run(int requests, int inFlight) throws Exception {
         CompletableFuture<Void> done = new CompletableFuture<>();
         channel.eventLoop().execute(() -> begin(requests, inFlight, done));

@@ -17,9 +17,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Latency of {@link WaitingFunction} with one and with a hundred requests in flight, first in the worker's process, then behind its Runtime API in AWS's
- * runtime client, unmodified; in turn, so that both have the same machine. Prints a table in Markdown. A hundred in flight wait for 100 ms each:
- * without a wait they would measure how many a machine serves, not what is added to each.
+ * Latency of {@link WaitingFunction} with one and with a hundred requests in flight, first in the
+ * worker's process, then behind its Runtime API in AWS's runtime client, unmodified; in turn, so
+ * that both have the same machine. Prints a table in Markdown. A hundred in flight wait for 100 ms
+ * each: without a wait they would measure how many a machine serves, not what is added to each.
  *
  * <p>Arguments: seconds of each measurement, rounds.
  */

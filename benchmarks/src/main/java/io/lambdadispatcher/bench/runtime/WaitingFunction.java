@@ -4,7 +4,10 @@ import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
 import java.util.Map;
 
-/** {@code /wait/100} waits for as many milliseconds, as for somebody else's work, and answers {@code ok}. */
+/**
+ * {@code /wait/100} waits for as many milliseconds, as for somebody else's work, and answers {@code
+ * ok}.
+ */
 public final class WaitingFunction implements RequestHandler<Map<String, Object>, Map<String, Object>> {
     private static final String PATH = "/wait/";
 

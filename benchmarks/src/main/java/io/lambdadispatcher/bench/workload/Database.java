@@ -27,8 +27,8 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
 /**
- * A handler's client of DynamoDB: the SDK's own, on connections that the worker keeps. Makes them, with a thread of their own, when it is first
- * asked. Thread-safe.
+ * A handler's client of DynamoDB: the SDK's own, on connections that the worker keeps. Makes them,
+ * with a thread of their own, when it is first asked. Thread-safe.
  */
 public final class Database {
     /** Below it the endpoint closes the connection after each answer. */
@@ -61,8 +61,10 @@ public final class Database {
     /**
      * One after the other.
      *
-     * @param keepAlive false: the endpoint closes the connection after each, so that the next has to make a new one
-     * @param between runs what puts the next: by then the connection of the last is back in its pool
+     * @param keepAlive false: the endpoint closes the connection after each, so that the next has
+     *     to make a new one
+     * @param between runs what puts the next: by then the connection of the last is back in its
+     *     pool
      * @return fails with the first that does
      */
     CompletionStage<Void> put(int times, boolean keepAlive, Executor between) {

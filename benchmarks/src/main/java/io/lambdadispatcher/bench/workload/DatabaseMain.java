@@ -29,11 +29,12 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
- * The database that handlers put items to: as much of DynamoDB's API as that needs, a service time, and the distance of another machine. HTTPS on
- * 127.0.0.1. What is posted below {@code /closed} closes the connection after the answer. Nothing is stored. One event loop.
+ * The database that handlers put items to: as much of DynamoDB's API as that needs, a service time,
+ * and the distance of another machine. HTTPS on 127.0.0.1. What is posted below {@code /closed}
+ * closes the connection after the answer. Nothing is stored. One event loop.
  *
- * <p>Arguments: port, PEM files of certificate and key, median of the service time and the round trip, both in milliseconds. Runs until it is
- * killed. Exit codes: 2 for wrong arguments.
+ * <p>Arguments: port, PEM files of certificate and key, median of the service time and the round
+ * trip, both in milliseconds. Runs until it is killed. Exit codes: 2 for wrong arguments.
  */
 public final class DatabaseMain {
     private static final int LARGEST_ITEM_BYTES = 400 * 1024;

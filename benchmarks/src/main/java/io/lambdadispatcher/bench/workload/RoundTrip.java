@@ -5,8 +5,10 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Plays the distance of a peer on the loopback: what it sends arrives a round trip late, what it is sent at once, which is the same to somebody
- * who waits for answers. The first bytes of a connection are later by one more, for the handshake of TCP. In order; on the channel's event loop.
+ * Plays the distance of a peer on the loopback: what it sends arrives a round trip late, what it is
+ * sent at once, which is the same to somebody who waits for answers. The first bytes of a
+ * connection are later by one more, for the handshake of TCP. In order; on the channel's event
+ * loop.
  */
 final class RoundTrip extends ChannelInboundHandlerAdapter {
     private final long nanos;

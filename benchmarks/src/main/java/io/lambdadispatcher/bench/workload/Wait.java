@@ -4,7 +4,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * A wait that stands for somebody else's work: lognormal, as times in service are. Immutable; any thread.
+ * A wait that stands for somebody else's work: lognormal, as times in service are. Immutable; any
+ * thread.
  *
  * @param medianMillis zero for none
  * @param sigma of the logarithm; zero for always the median

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>Pass the options to {@code Dispatcher.Builder.direct}. {@code docs/reference/direct-requests.md} describes direct
- * requests.
+ * <p>Pass the options to {@code Dispatcher.Builder.direct}. {@code
+ * docs/reference/direct-requests.md} describes direct requests.
  */
 public final class DirectOptions {
     private static final int MIB = 1024 * 1024;

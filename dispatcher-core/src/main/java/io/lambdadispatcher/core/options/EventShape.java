@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.options;
 
 /**
- * The JSON event that a function receives for a direct request. {@code docs/reference/direct-requests.md} describes
- * each shape.
+ * The JSON event that a function receives for a direct request. {@code
+ * docs/reference/direct-requests.md} describes each shape.
  */
 public enum EventShape {
     /**

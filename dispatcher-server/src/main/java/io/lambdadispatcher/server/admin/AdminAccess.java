@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Who may ask the admin port for what. Immutable.
  *
- * <p>The rules protect against pages in a browser on a machine that reaches this port. A page can send
- * requests with the port's address as their Host, and its own Origin. By DNS rebinding it can also
- * read answers, but then the Host is the page's name.
+ * <p>The rules protect against pages in a browser on a machine that reaches this port. A page can
+ * send requests with the port's address as their Host, and its own Origin. By DNS rebinding it can
+ * also read answers, but then the Host is the page's name.
  */
 public final class AdminAccess {
     private static final Pattern HOST = Pattern.compile("(\\[[^]]*]|[^:\\[]*)(:\\d{1,5})?");
@@ -34,7 +34,8 @@ public final class AdminAccess {
     private final byte @Nullable [] token;
 
     /**
-     * @param hosts names, in lower case, under which this port is asked besides {@code localhost} and IP addresses
+     * @param hosts names, in lower case, under which this port is asked besides {@code localhost}
+     *     and IP addresses
      * @param token needed for changes; {@code null} = changes are allowed from loopback addresses
      */
     public AdminAccess(Set<String> hosts, byte @Nullable [] token) {
@@ -68,7 +69,10 @@ public final class AdminAccess {
                 || host.startsWith("[") && NetUtil.isValidIpV6Address(host.substring(1, host.length() - 1));
     }
 
-    /** Returns the answer to a request that may not change anything; {@code null} = it may. Its Host is one of ours. */
+    /**
+     * Returns the answer to a request that may not change anything; {@code null} = it may. Its Host
+     * is one of ours.
+     */
     @Nullable
     FullHttpResponse refuseChange(HttpRequest request, SocketAddress remote) {
         String host = request.headers().get(HttpHeaderNames.HOST);

@@ -30,11 +30,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client of the admin port. Answers one request after the other, and reads nothing while an answer
- * is being made or written. Confined to the port's event loop.
+ * One client of the admin port. Answers one request after the other, and reads nothing while an
+ * answer is being made or written. Confined to the port's event loop.
  */
 final class AdminConnection extends ChannelInboundHandlerAdapter {
-    /** From the first byte of a request, or from the opening of the connection, to the request's end. */
+    /**
+     * From the first byte of a request, or from the opening of the connection, to the request's
+     * end.
+     */
     static final int REQUEST_SECONDS = 5;
     /** For the client to take an answer. */
     static final int ANSWER_SECONDS = 10;
@@ -49,7 +52,10 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     private final AdminPages pages;
     private final AdminAccess access;
     private final Consumer<Protection> protections;
-    /** What came in the same read as the request that is being answered. Netty's codec permits 128 requests. */
+    /**
+     * What came in the same read as the request that is being answered. Netty's codec permits 128
+     * requests.
+     */
     private final Deque<HttpObject> pipelined = new ArrayDeque<>();
 
     private @Nullable ChannelHandlerContext context;
@@ -218,7 +224,9 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         return refusal;
     }
 
-    /** Never within {@link #takeAll}, so that a train of requests does not become a tower of calls. */
+    /**
+     * Never within {@link #takeAll}, so that a train of requests does not become a tower of calls.
+     */
     private void write(FullHttpResponse made, boolean keepAlive) {
         context().executor().execute(() -> writeNow(made, keepAlive));
     }

@@ -11,7 +11,8 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * All connections of the admin port, with what they may use in sum. Confined to the port's event loop.
+ * All connections of the admin port, with what they may use in sum. Confined to the port's event
+ * loop.
  */
 final class AdminConnections extends ChannelInitializer<Channel> {
     static final int MAX_CONNECTIONS = 64;
@@ -78,7 +79,10 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         open.remove(connection);
     }
 
-    /** Returns whether an answer may be written: if so, {@link #wrote} follows; if not, its connection is closed. */
+    /**
+     * Returns whether an answer may be written: if so, {@link #wrote} follows; if not, its
+     * connection is closed.
+     */
     boolean mayWrite(int bytes) {
         if (unwrittenBytes > 0 && unwrittenBytes + bytes > MAX_UNWRITTEN_BYTES) {
             protections.accept(Protection.ADMIN_CONNECTION_LIMIT);

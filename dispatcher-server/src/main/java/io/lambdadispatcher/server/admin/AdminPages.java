@@ -26,9 +26,9 @@ import org.slf4j.LoggerFactory;
 /**
  * What the admin port serves, by path.
  *
- * <p>{@code /health} is answered on the port's event loop. {@code /ready} and {@code /launching} have
- * a thread of their own, because they take locks of the dispatcher. {@code /metrics} has another one,
- * because rendering takes 0.3 s with 500 functions.
+ * <p>{@code /health} is answered on the port's event loop. {@code /ready} and {@code /launching}
+ * have a thread of their own, because they take locks of the dispatcher. {@code /metrics} has
+ * another one, because rendering takes 0.3 s with 500 functions.
  */
 public final class AdminPages implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(AdminPages.class);
@@ -110,12 +110,17 @@ public final class AdminPages implements AutoCloseable {
                                 (request, remote) -> change(launching, request, remote)));
     }
 
-    /** Its queue is bounded by the number of connections, because each has one request in flight. */
+    /**
+     * Its queue is bounded by the number of connections, because each has one request in flight.
+     */
     private static ExecutorService thread(String name) {
         return Executors.newSingleThreadExecutor(new DefaultThreadFactory(name, true));
     }
 
-    /** Returns what answers a request for this URI, which may be a page that says that there is none. */
+    /**
+     * Returns what answers a request for this URI, which may be a page that says that there is
+     * none.
+     */
     Page find(String uri) {
         int question = uri.indexOf('?');
         return pages.getOrDefault(question < 0 ? uri : uri.substring(0, question), NONE);

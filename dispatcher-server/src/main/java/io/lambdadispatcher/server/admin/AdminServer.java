@@ -33,7 +33,8 @@ public final class AdminServer implements AutoCloseable {
      * Opens the port.
      *
      * @param pages closed with this server, also if the port cannot be bound
-     * @param protections counts refused requests and closed connections, on this server's event loop
+     * @param protections counts refused requests and closed connections, on this server's event
+     *     loop
      * @throws IOException if the port cannot be bound
      */
     public AdminServer(
@@ -67,7 +68,8 @@ public final class AdminServer implements AutoCloseable {
         // Before their event loop ends, or what has come of a request would never be released.
         loop.submit(connections::closeAll).awaitUninterruptibly();
         pages.close();
-        // Until then the JDK keeps the port open, because its socket is registered with the event loop's selector.
+        // Until then the JDK keeps the port open, because its socket is registered with the event
+        // loop's selector.
         loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly(CLOSE_SECONDS, TimeUnit.SECONDS);
     }
 }

@@ -51,7 +51,8 @@ public final class Launching {
     }
 
     /**
-     * @param query as it was written: {@code to=on} or {@code to=off}, and {@code function=NAME} unless all are meant
+     * @param query as it was written: {@code to=on} or {@code to=off}, and {@code function=NAME}
+     *     unless all are meant
      * @return what was wrong with it, in one line; {@code null} = it is done
      */
     @Nullable

@@ -7,8 +7,8 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Asks {@code /health} of the admin port on this machine, for images without another HTTP client. Exit code 0 = it is live. As little as can be
- * is loaded, for it is started every few seconds.
+ * Asks {@code /health} of the admin port on this machine, for images without another HTTP client.
+ * Exit code 0 = it is live. As little as can be is loaded, for it is started every few seconds.
  */
 public final class Probe {
     private static final int TIMEOUT_MILLIS = 2000;

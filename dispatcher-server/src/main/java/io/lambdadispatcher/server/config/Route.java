@@ -8,9 +8,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests are for a function. Immutable. Functions whose routes are equal except for the weight share the requests.
+ * Which requests are for a function. Immutable. Functions whose routes are equal except for the
+ * weight share the requests.
  *
- * @param host lower case, without a port; {@code *.example.org} = any name below {@code example.org}; {@code null} = any
+ * @param host lower case, without a port; {@code *.example.org} = any name below {@code
+ *     example.org}; {@code null} = any
  * @param header {@code null} = any
  * @param path whole segments; without a slash at its end, so that {@code /} is empty
  * @param weight of this function among those that share the route
@@ -30,7 +32,11 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
      * @param value of the field, exactly, or of one of several; {@code null} = whatever
      */
     public record Header(String name, @Nullable String value) {
-        /** {@code name} or {@code name: value}. @throws IllegalArgumentException for anything else */
+        /**
+         * {@code name} or {@code name: value}.
+         *
+         * @throws IllegalArgumentException for anything else
+         */
         static Header parse(String text) {
             int colon = text.indexOf(':');
             String name = (colon < 0 ? text : text.substring(0, colon)).toLowerCase(Locale.ROOT);
@@ -43,7 +49,10 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
             return new Header(name, value);
         }
 
-        /** Ingress removes these headers from every request before it is routed. For {@code host} there is {@link Route#host}. */
+        /**
+         * Ingress removes these headers from every request before it is routed. For {@code host}
+         * there is {@link Route#host}.
+         */
         private static boolean isNeverSeen(String name) {
             return HopByHop.contains(name)
                     || HttpHeaderNames.HOST.contentEquals(name)

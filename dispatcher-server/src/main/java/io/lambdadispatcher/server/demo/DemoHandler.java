@@ -13,7 +13,10 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
-/** The routes that benchmarks of comparable systems use, and some that fail on purpose. {@code /} lists them. */
+/**
+ * The routes that benchmarks of comparable systems use, and some that fail on purpose. {@code /}
+ * lists them.
+ */
 public final class DemoHandler implements Handler {
     static final int MOST_DELAY_MILLIS = 600_000;
 

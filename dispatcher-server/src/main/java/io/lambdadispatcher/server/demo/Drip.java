@@ -37,7 +37,8 @@ final class Drip {
             response.end();
             return;
         }
-        // For a client that does not read, the part is sent in a later turn, so that memory stays bounded.
+        // For a client that does not read, the part is sent in a later turn, so that memory stays
+        // bounded.
         if (response.isWritable()) {
             response.write(ByteBufUtil.writeUtf8(ByteBufAllocator.DEFAULT, text.apply(sent)));
             sent++;

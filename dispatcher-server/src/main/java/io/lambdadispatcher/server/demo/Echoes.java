@@ -71,7 +71,10 @@ final class Echoes {
         }.begin();
     }
 
-    /** Sends half of the body: after each part, half of the bytes received so far have been sent, rounded down. */
+    /**
+     * Sends half of the body: after each part, half of the bytes received so far have been sent,
+     * rounded down.
+     */
     static void half(Request request, Response response) {
         head(request, response, false);
         new Pipe(request.body(), response) {

@@ -17,7 +17,10 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** Answers in JSON what the handler was told. The first such request loads this class, and the JSON library with it. */
+/**
+ * Answers in JSON what the handler was told. The first such request loads this class, and the JSON
+ * library with it.
+ */
 final class Facts {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int USUAL_BYTES = 1024;

@@ -9,7 +9,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /read}: a file on the local disk, which each request reads again. It blocks, on any thread. */
+/**
+ * {@code /read}: a file on the local disk, which each request reads again. It blocks, on any
+ * thread.
+ */
 final class LocalFile implements BlockingHandler {
     /** Holds the path of the file. If it is not set, the file is the test image. */
     static final String VARIABLE = "DEMO_FILE";

@@ -1,4 +1,7 @@
-/** The handler of {@code ./dispatcher demo}: the routes that benchmarks of comparable systems use. It runs in the workers. */
+/**
+ * The handler of {@code ./dispatcher demo}: the routes that benchmarks of comparable systems use.
+ * It runs in the workers.
+ */
 @NullMarked
 package io.lambdadispatcher.server.demo;
 

@@ -4,7 +4,10 @@ import java.io.IOException;
 import java.io.Reader;
 import org.jspecify.annotations.Nullable;
 
-/** Reads lines of a bounded length: a worker that never ends a line must not fill our heap. Not thread-safe. */
+/**
+ * Reads lines of a bounded length: a worker that never ends a line must not fill our heap. Not
+ * thread-safe.
+ */
 final class LineReader {
     static final int MAX_LINE_CHARS = 8192;
 
@@ -14,7 +17,11 @@ final class LineReader {
         this.from = from;
     }
 
-    /** Control characters become spaces. @return {@code null} at the end; longer lines come in pieces */
+    /**
+     * Control characters become spaces.
+     *
+     * @return {@code null} at the end; longer lines come in pieces
+     */
     @Nullable
     String next() throws IOException {
         StringBuilder line = new StringBuilder();

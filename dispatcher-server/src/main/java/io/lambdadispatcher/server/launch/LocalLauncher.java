@@ -20,11 +20,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Runs workers as processes on this machine. They speak the same protocol as those on AWS Lambda. None outlives the dispatcher, even if
- * that is killed: each holds the read end of a pipe that breaks then. Thread-safe.
+ * Runs workers as processes on this machine. They speak the same protocol as those on AWS Lambda.
+ * None outlives the dispatcher, even if that is killed: each holds the read end of a pipe that
+ * breaks then. Thread-safe.
  */
 public final class LocalLauncher implements WorkerLauncher {
-    /** Ctrl-C in a terminal goes to all processes there; workers are to be drained by the dispatcher instead. */
+    /**
+     * Ctrl-C in a terminal goes to all processes there; workers are to be drained by the dispatcher
+     * instead.
+     */
     private static final List<String> SHIELD = List.of("/bin/sh", "-c", "trap '' INT; exec \"$0\" \"$@\"");
 
     private final LocalWorkers options;

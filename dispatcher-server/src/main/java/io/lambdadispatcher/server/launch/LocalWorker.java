@@ -16,12 +16,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One worker process, from before its start until after its end. {@code asked → running → gone}, or {@code asked → gone} if it cannot be
- * started or is not wanted any more. A failed one is reported with the last line it has printed. Any thread.
+ * One worker process, from before its start until after its end. {@code asked → running → gone}, or
+ * {@code asked → gone} if it cannot be started or is not wanted any more. A failed one is reported
+ * with the last line it has printed. Any thread.
  */
 final class LocalWorker implements LaunchedWorker {
     private static final Logger log = LoggerFactory.getLogger(LocalWorker.class);
-    /** A worker cannot use its configuration ({@code WorkerMain}); a shell cannot run, or cannot find, a program (POSIX, sh, 2.8.2). */
+    /**
+     * A worker cannot use its configuration ({@code WorkerMain}); a shell cannot run, or cannot
+     * find, a program (POSIX, sh, 2.8.2).
+     */
     private static final Set<Integer> REFUSALS = Set.of(2, 126, 127);
 
     /** Those above are of signals, which come between a process and its words. */
@@ -86,7 +90,10 @@ final class LocalWorker implements LaunchedWorker {
         started.onExit().thenAccept(this::onExit);
     }
 
-    /** Its standard input stays open: its end tells the worker that we are gone, however that happened. */
+    /**
+     * Its standard input stays open: its end tells the worker that we are gone, however that
+     * happened.
+     */
     private void logOutput(Process started) {
         try (BufferedReader lines = started.inputReader()) {
             LineReader reader = new LineReader(lines);
@@ -141,8 +148,8 @@ final class LocalWorker implements LaunchedWorker {
     public synchronized void kill() {
         unwanted = true;
         if (process != null) {
-            // Children first found, then killed last: without a parent they are not found, and without them the parent
-            // may go its own way.
+            // Children first found, then killed last: without a parent they are not found, and
+            // without them the parent may go its own way.
             List<ProcessHandle> children = process.descendants().toList();
             process.toHandle().destroyForcibly();
             children.forEach(ProcessHandle::destroyForcibly);

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param classPath of that JVM
  * @param environment variables added to our own
  * @param handlers handler classes by function
- * @param trust PEM file for the worker port's TLS; {@code null} = it is plain, or the system's authorities do
+ * @param trust PEM file for the worker port's TLS; {@code null} = it is plain, or the system's
+ *     authorities do
  */
 public record LocalWorkers(
         Path java,

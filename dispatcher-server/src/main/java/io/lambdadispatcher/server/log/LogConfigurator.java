@@ -10,8 +10,8 @@ import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.spi.ContextAwareBase;
 
 /**
- * Logs lines for people to standard error. Found by Logback as a service, in the dispatcher and in the local workers that share its class
- * path; steps aside for {@code -Dlogback.configurationFile}.
+ * Logs lines for people to standard error. Found by Logback as a service, in the dispatcher and in
+ * the local workers that share its class path; steps aside for {@code -Dlogback.configurationFile}.
  */
 public final class LogConfigurator extends ContextAwareBase implements Configurator {
     private static final String FOR_DISPATCHER = "%d{HH:mm:ss.SSS} %-5level %logger{0}: %msg%n%ex{6}";
@@ -37,7 +37,8 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);
         root.addAppender(console);
-        // On INFO, Netty writes a line for each frame that it ignores, as many as a peer likes to send.
+        // On INFO, Netty writes a line for each frame that it ignores, as many as a peer likes to
+        // send.
         context.getLogger("io.netty.handler.codec.http2").setLevel(Level.WARN);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }

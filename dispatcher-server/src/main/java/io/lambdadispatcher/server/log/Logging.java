@@ -16,7 +16,10 @@ import org.slf4j.LoggerFactory;
 public final class Logging {
     private Logging() {}
 
-    /** Of our own loggers; those of libraries stay at INFO, or go down to the same level if that is less. */
+    /**
+     * Of our own loggers; those of libraries stay at INFO, or go down to the same level if that is
+     * less.
+     */
     public static void setLevel(org.slf4j.event.Level level) {
         Level wanted = Level.valueOf(level.name());
         logger("io.lambdadispatcher").setLevel(wanted);

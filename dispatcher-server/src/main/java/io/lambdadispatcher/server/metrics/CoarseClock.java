@@ -6,8 +6,8 @@ import io.netty.util.concurrent.GlobalEventExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A clock for meters, right to a second: each recording asks it twice whether a window of a minute or so is over, which took longer than the
- * recording. Any thread.
+ * A clock for meters, right to a second: each recording asks it twice whether a window of a minute
+ * or so is over, which took longer than the recording. Any thread.
  */
 final class CoarseClock implements Clock, AutoCloseable {
     private final Future<?> ticks =

@@ -21,7 +21,10 @@ import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.function.BooleanSupplier;
 
-/** Everything that {@code /metrics} shows: ours, the JVM's and the Netty allocator's. Thread-safe after {@link #watch}. */
+/**
+ * Everything that {@code /metrics} shows: ours, the JVM's and the Netty allocator's. Thread-safe
+ * after {@link #watch}.
+ */
 public final class Metrics implements AutoCloseable {
     private final CoarseClock clock = new CoarseClock();
     private final PrometheusMeterRegistry registry =

@@ -1,4 +1,6 @@
-/** What {@code /metrics} shows: the dispatcher's metrics and the JVM's, in one Prometheus registry. */
+/**
+ * What {@code /metrics} shows: the dispatcher's metrics and the JVM's, in one Prometheus registry.
+ */
 @NullMarked
 package io.lambdadispatcher.server.metrics;
 

@@ -18,9 +18,11 @@ import org.jspecify.annotations.Nullable;
 public record TransportChoice(Transport transport, String reason) {
 
     /**
-     * {@code auto} prefers epoll: containers often forbid io_uring, and it was no faster for a proxy when we compared bare servers.
+     * {@code auto} prefers epoll: containers often forbid io_uring, and it was no faster for a
+     * proxy when we compared bare servers.
      *
-     * @throws IllegalArgumentException if a named transport does not load, with the cause in its message
+     * @throws IllegalArgumentException if a named transport does not load, with the cause in its
+     *     message
      */
     public static TransportChoice of(TransportKind kind) {
         return switch (kind) {

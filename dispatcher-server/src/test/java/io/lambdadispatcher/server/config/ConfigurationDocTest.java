@@ -12,7 +12,10 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** docs/reference/configuration.md says what the code does. {@code -Ddocs.update=true} writes its tables again. */
+/**
+ * docs/reference/configuration.md says what the code does. {@code -Ddocs.update=true} writes its
+ * tables again.
+ */
 class ConfigurationDocTest {
     private static final Path DOC = Path.of("..", "docs", "reference", "configuration.md");
     private static final String BEGIN = "<!-- tables of settings: written by ConfigurationDocTest -->\n\n";

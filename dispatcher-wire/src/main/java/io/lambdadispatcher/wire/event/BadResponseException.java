@@ -1,6 +1,9 @@
 package io.lambdadispatcher.wire.event;
 
-/** What a function returned is no HTTP response. The message may be shown to clients: it quotes names, no values. */
+/**
+ * What a function returned is no HTTP response. The message may be shown to clients: it quotes
+ * names, no values.
+ */
 public final class BadResponseException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -4,7 +4,10 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** How a request is written as a JSON event, and its response read. {@code docs/reference/direct-requests.md} has the rules of each. */
+/**
+ * How a request is written as a JSON event, and its response read. {@code
+ * docs/reference/direct-requests.md} has the rules of each.
+ */
 public enum EventFormat {
     /** An Application Load Balancer's, with one value for each header and query parameter. */
     ALB,
@@ -12,7 +15,10 @@ public enum EventFormat {
     ALB_MULTI_VALUE,
     /** API Gateway's HTTP API, payload format 2.0. */
     HTTP_API_V2,
-    /** API Gateway's REST API with Lambda proxy integration, which HTTP APIs call payload format 1.0. */
+    /**
+     * API Gateway's REST API with Lambda proxy integration, which HTTP APIs call payload format
+     * 1.0.
+     */
     REST_API,
     /** A Lambda function URL's: payload format 2.0 with a context of its own. */
     FUNCTION_URL;

@@ -1,6 +1,9 @@
 package io.lambdadispatcher.wire.event;
 
-/** An event has outgrown what a function can take. Without a stack trace: it is an answer, not a fault. */
+/**
+ * An event has outgrown what a function can take. Without a stack trace: it is an answer, not a
+ * fault.
+ */
 public final class EventTooLargeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

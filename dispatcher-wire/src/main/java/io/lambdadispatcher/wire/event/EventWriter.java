@@ -56,7 +56,8 @@ public abstract class EventWriter {
     /**
      * As the other {@code write}.
      *
-     * @param requestId what the event calls this request, in the shapes that name it; {@code null} = a new one
+     * @param requestId what the event calls this request, in the shapes that name it; {@code null}
+     *     = a new one
      */
     public final byte[] write(Http2Headers head, ByteBuf body, @Nullable String requestId, int limitBytes) {
         boolean base64 = body.isReadable() && !isText(head, body);
@@ -74,14 +75,18 @@ public abstract class EventWriter {
     /** Everything but {@code body} and {@code isBase64Encoded}. */
     abstract void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId);
 
-    /** May be a JSON string as it is, going by its type; {@code type} is lower case and without parameters, {@code null} if there is none. */
+    /**
+     * May be a JSON string as it is, going by its type; {@code type} is lower case and without
+     * parameters, {@code null} if there is none.
+     */
     abstract boolean isTextType(@Nullable String type);
 
     /** What stands for an empty body. */
     abstract void writeEmptyBody(JsonGenerator json);
 
     /**
-     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace bytes of it, and the function could not know.
+     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace bytes of it,
+     * and the function could not know.
      */
     private boolean isText(Http2Headers head, ByteBuf body) {
         CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
@@ -104,8 +109,8 @@ public abstract class EventWriter {
         } else {
             json.writeName("body");
             if (base64) {
-                // HotSpot has vector instructions for this one: 16 us for 168,161 bytes, where the generator's own
-                // takes 480.
+                // HotSpot has vector instructions for this one: 16 us for 168,161 bytes, where the
+                // generator's own takes 480.
                 byte[] encoded = Base64.getEncoder().encode(body.nioBuffer()).array();
                 json.writeRawUTF8String(encoded, 0, encoded.length);
             } else {
@@ -153,7 +158,10 @@ public abstract class EventWriter {
         json.writeEndObject();
     }
 
-    /** Header fields as AWS shows them: no pseudo-header fields but a {@code host}, and the port that the client came to. */
+    /**
+     * Header fields as AWS shows them: no pseudo-header fields but a {@code host}, and the port
+     * that the client came to.
+     */
     static Map<String, Values> fields(Http2Headers head) {
         Map<String, Values> fields = new LinkedHashMap<>();
         CharSequence authority = head.authority();
@@ -208,12 +216,17 @@ public abstract class EventWriter {
         return TIME.format(at);
     }
 
-    /** A new one tells requests apart, of all environments restored from one snapshot too: their SecureRandom is seeded again, other generators are not. */
+    /**
+     * A new one tells requests apart, of all environments restored from one snapshot too: their
+     * SecureRandom is seeded again, other generators are not.
+     */
     static String orNew(@Nullable String requestId) {
         return requestId == null ? UUID.randomUUID().toString() : requestId;
     }
 
-    /** Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours. */
+    /**
+     * Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours.
+     */
     static String sourceAddress(Http2Headers head) {
         CharSequence chain = head.get(X_FORWARDED_FOR);
         if (chain == null) {

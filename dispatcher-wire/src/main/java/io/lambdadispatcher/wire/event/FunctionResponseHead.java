@@ -17,8 +17,9 @@ import java.util.Map;
 
 /**
  * Makes a head of the headers that a function has returned. What belongs to a connection is dropped
- * (RFC 9110 section 7.6.1). The {@code content-length} is replaced, because JSON frames the body. What no
- * HTTP message can hold is an error, because a part of it might be taken for a header of its own.
+ * (RFC 9110 section 7.6.1). The {@code content-length} is replaced, because JSON frames the body.
+ * What no HTTP message can hold is an error, because a part of it might be taken for a header of
+ * its own.
  */
 final class FunctionResponseHead {
     private final Http2Headers fields = new DefaultHttp2Headers(false);

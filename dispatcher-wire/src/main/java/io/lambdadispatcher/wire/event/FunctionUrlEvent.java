@@ -3,8 +3,9 @@ package io.lambdadispatcher.wire.event;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * The event of a function URL (<a href="https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads">AWS's description</a>):
- * format 2.0, and {@code null} for who calls, as without IAM.
+ * The event of a function URL (<a
+ * href="https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads">AWS's
+ * description</a>): format 2.0, and {@code null} for who calls, as without IAM.
  */
 final class FunctionUrlEvent extends HttpApiEvent {
     @Override

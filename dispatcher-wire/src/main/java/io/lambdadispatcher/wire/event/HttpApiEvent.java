@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * Payload format 2.0 of API Gateway's HTTP APIs
- * (<a href="https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html">AWS's description</a>):
- * values of one name are joined with commas, cookies have an array of their own.
+ * Payload format 2.0 of API Gateway's HTTP APIs (<a
+ * href="https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html">AWS's
+ * description</a>): values of one name are joined with commas, cookies have an array of their own.
  */
 class HttpApiEvent extends EventWriter {
     private static final String ROUTE = "$default";
@@ -82,7 +82,10 @@ class HttpApiEvent extends EventWriter {
         json.writeEndObject();
     }
 
-    /** AWS publishes no list for this shape; this is the load balancer's, and what is JSON or XML by its suffix (RFC 6839). */
+    /**
+     * AWS publishes no list for this shape; this is the load balancer's, and what is JSON or XML by
+     * its suffix (RFC 6839).
+     */
     @Override
     boolean isTextType(@Nullable String type) {
         return isTextByLoadBalancer(type) || type != null && (type.endsWith("+json") || type.endsWith("+xml"));

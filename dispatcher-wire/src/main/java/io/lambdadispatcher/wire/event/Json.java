@@ -59,9 +59,9 @@ public final class Json {
     }
 
     /**
-     * Reads which members an object has, with the values of those that are numbers or booleans. Others
-     * are {@code null}, so that a large event takes no memory. Empty if the text is another value or
-     * not JSON. What follows the object is not looked at.
+     * Reads which members an object has, with the values of those that are numbers or booleans.
+     * Others are {@code null}, so that a large event takes no memory. Empty if the text is another
+     * value or not JSON. What follows the object is not looked at.
      */
     public static Map<String, @Nullable Object> readTopLevel(byte[] text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {

@@ -13,8 +13,9 @@ import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Reads what a function returned. Immutable; any thread. A member that the shape does not know is passed over, as AWS does it: {@code headers}
- * of a target group with multi-value headers, {@code cookies} of one without.
+ * Reads what a function returned. Immutable; any thread. A member that the shape does not know is
+ * passed over, as AWS does it: {@code headers} of a target group with multi-value headers, {@code
+ * cookies} of one without.
  */
 public final class ResponseReader {
     /** Whoever has the whole payload in memory already has bounded it. */
@@ -195,7 +196,10 @@ public final class ResponseReader {
         return shape == EventFormat.HTTP_API_V2 || shape == EventFormat.FUNCTION_URL;
     }
 
-    /** Format 2.0 takes any other JSON for a body; an HTTP API a string's text, a function URL the string with its quotes. */
+    /**
+     * Format 2.0 takes any other JSON for a body; an HTTP API a string's text, a function URL the
+     * string with its quotes.
+     */
     private FunctionResponse inferred(byte[] payload, @Nullable String text, CharSequence method)
             throws BadResponseException {
         if (!isFormat2()) {
@@ -211,7 +215,10 @@ public final class ResponseReader {
     private static final class Members {
         final FunctionResponseHead head = new FunctionResponseHead();
 
-        /** {@code headers} of a REST API, which has {@code multiValueHeaders} as well, in {@link #head}. */
+        /**
+         * {@code headers} of a REST API, which has {@code multiValueHeaders} as well, in {@link
+         * #head}.
+         */
         @Nullable
         FunctionResponseHead singles;
 
@@ -222,7 +229,9 @@ public final class ResponseReader {
         @Nullable
         String body;
 
-        /** The first. It is none where there turns out to be no status: then members mean nothing. */
+        /**
+         * The first. It is none where there turns out to be no status: then members mean nothing.
+         */
         @Nullable
         BadResponseException problem;
 

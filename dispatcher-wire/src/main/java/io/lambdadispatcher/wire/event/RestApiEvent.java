@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * The event of a REST API's Lambda proxy integration
- * (<a href="https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html">AWS's description</a>), as with the
- * one resource <code>/{proxy+}</code>: every name with its last value, and with all of them.
+ * The event of a REST API's Lambda proxy integration (<a
+ * href="https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html">AWS's
+ * description</a>), as with the one resource <code>/{proxy+}</code>: every name with its last
+ * value, and with all of them.
  */
 final class RestApiEvent extends EventWriter {
     private static final String ACCOUNT = "anonymous";
@@ -36,8 +37,8 @@ final class RestApiEvent extends EventWriter {
             "userArn");
 
     /**
-     * A REST API shows names as clients write them. On the wire they have all been lower case since the dispatcher; code that was written for a REST API looks for
-     * these in AWS's spelling.
+     * A REST API shows names as clients write them. On the wire they have all been lower case since
+     * the dispatcher; code that was written for a REST API looks for these in AWS's spelling.
      */
     private static final Map<String, String> SPELLINGS = Stream.of(
                     "Accept",
@@ -136,7 +137,10 @@ final class RestApiEvent extends EventWriter {
         json.writeEndObject();
     }
 
-    /** A REST API takes every body for text but those of the types that it is told are binary; this is what one is mostly told. */
+    /**
+     * A REST API takes every body for text but those of the types that it is told are binary; this
+     * is what one is mostly told.
+     */
     @Override
     boolean isTextType(@Nullable String type) {
         return type == null

@@ -9,9 +9,10 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * The head of a response that a function streams: {@code {"statusCode": 200, "headers": {}, "multiValueHeaders": {}, "cookies": []}}, all of them
- * optional (<a href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html">AWS's description</a>). A {@code content-length} is kept: only
- * the function knows. Any thread.
+ * The head of a response that a function streams: {@code {"statusCode": 200, "headers": {},
+ * "multiValueHeaders": {}, "cookies": []}}, all of them optional (<a
+ * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html">AWS's description</a>).
+ * A {@code content-length} is kept: only the function knows. Any thread.
  */
 public final class StreamPrelude {
     private static final JsonFactory JSON = new JsonFactory();

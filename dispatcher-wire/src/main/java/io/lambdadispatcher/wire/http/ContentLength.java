@@ -4,9 +4,10 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * The length that a head declares for its body, and the count of what has come of it (RFC 9110 section
- * 8.6). A body that is longer or shorter than declared ends at different places for different readers,
- * which is how requests are smuggled. One ledger counts one body after the other; event loop only.
+ * The length that a head declares for its body, and the count of what has come of it (RFC 9110
+ * section 8.6). A body that is longer or shorter than declared ends at different places for
+ * different readers, which is how requests are smuggled. One ledger counts one body after the
+ * other; event loop only.
  */
 public final class ContentLength {
     /** There is no {@code content-length}. */
@@ -43,8 +44,9 @@ public final class ContentLength {
     }
 
     /**
-     * Reads the length that a head declares. RFC 9110 section 8.6 allows a recipient to accept the same
-     * number twice or to refuse it. It is refused, because the next reader may see it differently.
+     * Reads the length that a head declares. RFC 9110 section 8.6 allows a recipient to accept the
+     * same number twice or to refuse it. It is refused, because the next reader may see it
+     * differently.
      *
      * @return {@link #UNKNOWN} or {@link #MALFORMED} if there is no such length
      */
@@ -77,8 +79,9 @@ public final class ContentLength {
     }
 
     /**
-     * Expects a final response's body. A response to HEAD and a 304 may declare the length of a body that
-     * they do not have. A 204 declares nothing (see {@link HopByHop#removeFromResponse}), a 205 only 0.
+     * Expects a final response's body. A response to HEAD and a 304 may declare the length of a
+     * body that they do not have. A 204 declares nothing (see {@link HopByHop#removeFromResponse}),
+     * a 205 only 0.
      *
      * @return false if the head's length is malformed
      */

@@ -4,9 +4,11 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses field names and values that HTTP/2 forbids (RFC 9113 section 8.2.1). What HPACK finds in its tables are the very objects of the head
- * before, and a peer's heads are much alike: a field that is identical to the one which stood in the same place need not be read again. Large ones are
- * not remembered, for that would keep them as long as the connection. One for each HPACK decoder; confined to its event loop.
+ * Refuses field names and values that HTTP/2 forbids (RFC 9113 section 8.2.1). What HPACK finds in
+ * its tables are the very objects of the head before, and a peer's heads are much alike: a field
+ * that is identical to the one which stood in the same place need not be read again. Large ones are
+ * not remembered, for that would keep them as long as the connection. One for each HPACK decoder;
+ * confined to its event loop.
  */
 final class FieldValidator {
     /** Belongs to nobody. */
@@ -14,7 +16,10 @@ final class FieldValidator {
 
     private static final int REMEMBERED_SLOTS = 64;
 
-    /** Name and value: times fields, what an idle connection can hold here. HPACK's tables hold little that is larger (RFC 7541 section 4). */
+    /**
+     * Name and value: times fields, what an idle connection can hold here. HPACK's tables hold
+     * little that is larger (RFC 7541 section 4).
+     */
     private static final int MOST_REMEMBERED_CHARS = 512;
 
     private final @Nullable CharSequence[] valid;
@@ -29,7 +34,8 @@ final class FieldValidator {
 
     /**
      * @param slot where in the head the name goes; even
-     * @throws IllegalArgumentException or, undeclared, {@code Http2Exception} for a field that may not be
+     * @throws IllegalArgumentException or, undeclared, {@code Http2Exception} for a field that may
+     *     not be
      */
     void verify(int slot, CharSequence name, CharSequence value) {
         if (valid.length == 0) {

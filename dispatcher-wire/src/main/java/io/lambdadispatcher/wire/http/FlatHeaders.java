@@ -17,14 +17,16 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A head as one array: name, value, name, value. A head has about ten fields, is looked at a few times and then written, which takes no hash
- * table, and no object for a field. Otherwise as {@code DefaultHttp2Headers}: names are lower case and compared as they are, pseudo-header
- * fields come first, the order of other fields is kept. Not thread-safe.
+ * A head as one array: name, value, name, value. A head has about ten fields, is looked at a few
+ * times and then written, which takes no hash table, and no object for a field. Otherwise as {@code
+ * DefaultHttp2Headers}: names are lower case and compared as they are, pseudo-header fields come
+ * first, the order of other fields is kept. Not thread-safe.
  */
 public final class FlatHeaders extends TypedFields {
     /**
      * The largest head that the worker protocol carries, in bytes as RFC 9113 section 6.5.2 counts
-     * SETTINGS_MAX_HEADER_LIST_SIZE: names, values and {@link #HEADER_OVERHEAD_BYTES} for each header.
+     * SETTINGS_MAX_HEADER_LIST_SIZE: names, values and {@link #HEADER_OVERHEAD_BYTES} for each
+     * header.
      */
     public static final int MAX_LIST_BYTES = 256 * 1024;
 
@@ -80,7 +82,9 @@ public final class FlatHeaders extends TypedFields {
         return this;
     }
 
-    /** Adds a field that is known to be valid, and no pseudo-header field, without looking at it. */
+    /**
+     * Adds a field that is known to be valid, and no pseudo-header field, without looking at it.
+     */
     public void addValid(CharSequence name, CharSequence value) {
         put(name, value, false);
     }
@@ -95,7 +99,10 @@ public final class FlatHeaders extends TypedFields {
         end += 2;
     }
 
-    /** The head has been decoded and leaves its decoder's event loop, perhaps; what is added from now on is checked nevertheless. */
+    /**
+     * The head has been decoded and leaves its decoder's event loop, perhaps; what is added from
+     * now on is checked nevertheless.
+     */
     void onDecoded() {
         validator = FieldValidator.WITHOUT_MEMORY;
     }
@@ -381,7 +388,9 @@ public final class FlatHeaders extends TypedFields {
         return get(PseudoHeaderName.STATUS.value());
     }
 
-    /** Equal are heads of any class that have the same values, in the same order, under each name. */
+    /**
+     * Equal are heads of any class that have the same values, in the same order, under each name.
+     */
     @Override
     public boolean equals(@Nullable Object other) {
         if (!(other instanceof Http2Headers headers) || headers.size() != size()) {

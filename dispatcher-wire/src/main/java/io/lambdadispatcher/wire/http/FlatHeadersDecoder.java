@@ -7,7 +7,10 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
-/** Netty's HPACK decoder (RFC 7541), whose heads are {@link FlatHeaders} of valid fields. Confined to an event loop. */
+/**
+ * Netty's HPACK decoder (RFC 7541), whose heads are {@link FlatHeaders} of valid fields. Confined
+ * to an event loop.
+ */
 public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     private static final AsciiString NO_NUMBER = AsciiString.cached("malformed");
 
@@ -16,9 +19,10 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     private final boolean verifiesLength;
 
     /**
-     * A decoder for the HEADERS of an HTTP/2 connection. Netty refuses a malformed {@code content-length}, but merges
-     * repeated ones. Any that is malformed here becomes one that Netty refuses, too: as an error of the stream only, and
-     * after it has opened the stream, so that the stream's DATA may follow.
+     * A decoder for the HEADERS of an HTTP/2 connection. Netty refuses a malformed {@code
+     * content-length}, but merges repeated ones. Any that is malformed here becomes one that Netty
+     * refuses, too: as an error of the stream only, and after it has opened the stream, so that the
+     * stream's DATA may follow.
      *
      * @param maxListBytes of a head as RFC 9113 section 10.5.1 counts
      * @param spareFields room for what the caller adds to a head
@@ -33,7 +37,10 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
         this.verifiesLength = verifiesLength;
     }
 
-    /** A decoder for heads that travel in frames of their own, whose reader verifies {@code content-length}. */
+    /**
+     * A decoder for heads that travel in frames of their own, whose reader verifies {@code
+     * content-length}.
+     */
     public static FlatHeadersDecoder ofBlocks(long maxListBytes, int spareFields) {
         return new FlatHeadersDecoder(maxListBytes, spareFields, false);
     }

@@ -5,7 +5,10 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
-/** What the dispatcher has to know of gRPC over HTTP/2: that both sides of a call may pause for long. */
+/**
+ * What the dispatcher has to know of gRPC over HTTP/2: that both sides of a call may pause for
+ * long.
+ */
 public final class Grpc {
     private static final AsciiString CONTENT_TYPE = AsciiString.cached("application/grpc");
 

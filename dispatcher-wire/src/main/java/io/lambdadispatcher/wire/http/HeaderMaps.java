@@ -10,7 +10,10 @@ import java.util.Map;
 public final class HeaderMaps {
     private HeaderMaps() {}
 
-    /** Returns all values by name, without pseudo-headers, in the order in which the names appear first. Not modifiable. */
+    /**
+     * Returns all values by name, without pseudo-headers, in the order in which the names appear
+     * first. Not modifiable.
+     */
     public static Map<String, List<String>> of(Http2Headers headers) {
         Map<String, List<String>> map = new LinkedHashMap<>();
         for (CharSequence name : headers.names()) {

@@ -3,8 +3,8 @@ package io.lambdadispatcher.wire.http;
 import io.netty.util.AsciiString;
 
 /**
- * Which characters the parts of a head may have, whoever checked them before (RFC 9110 section 5.6.2 and
- * 5.5, RFC 9112 section 3.2, RFC 9113 sections 8.2.1 and 8.3.1). Any thread.
+ * Which characters the parts of a head may have, whoever checked them before (RFC 9110 section
+ * 5.6.2 and 5.5, RFC 9112 section 3.2, RFC 9113 sections 8.2.1 and 8.3.1). Any thread.
  */
 public final class HeaderSyntax {
     private static final int MAX_PRINTED_CHARS = 40;
@@ -44,8 +44,8 @@ public final class HeaderSyntax {
     }
 
     /**
-     * A header value: no control characters except the tab, nothing above one byte, no leading blank. It
-     * may be empty.
+     * A header value: no control characters except the tab, nothing above one byte, no leading
+     * blank. It may be empty.
      */
     public static boolean isValue(CharSequence text) {
         for (int i = 0; i < text.length(); i++) {
@@ -72,12 +72,17 @@ public final class HeaderSyntax {
         return true;
     }
 
-    /** Host and port (RFC 3986 section 3.2) without user information. Only the characters are checked. */
+    /**
+     * Host and port (RFC 3986 section 3.2) without user information. Only the characters are
+     * checked.
+     */
     public static boolean isAuthority(CharSequence authority) {
         return consistsOf(AUTHORITY, authority);
     }
 
-    /** Without spaces and tabs at both ends, which are no part of a value (RFC 9110 section 5.5). */
+    /**
+     * Without spaces and tabs at both ends, which are no part of a value (RFC 9110 section 5.5).
+     */
     public static String withoutOuterBlanks(String value) {
         int start = 0;
         int end = value.length();
@@ -95,8 +100,8 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Whether an application may take {@code name} for {@code known}: the names are equal except for case
-     * and {@code _} for {@code -}, which CGI and its heirs cannot tell apart.
+     * Whether an application may take {@code name} for {@code known}: the names are equal except
+     * for case and {@code _} for {@code -}, which CGI and its heirs cannot tell apart.
      *
      * @param known in lower case
      */
@@ -105,7 +110,8 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Whether an application may take the beginning of {@code name} for {@code prefix}, as in {@link #passesFor}.
+     * Whether an application may take the beginning of {@code name} for {@code prefix}, as in
+     * {@link #passesFor}.
      *
      * @param prefix in lower case
      */
@@ -122,7 +128,10 @@ public final class HeaderSyntax {
         return true;
     }
 
-    /** The start of a text from outside, in quotes, without anything that a terminal or a log acts upon. */
+    /**
+     * The start of a text from outside, in quotes, without anything that a terminal or a log acts
+     * upon.
+     */
     public static String printable(CharSequence text) {
         String start = text.length() > MAX_PRINTED_CHARS ? text.subSequence(0, MAX_PRINTED_CHARS) + "..." : "" + text;
         return "'" + start.replaceAll("[^ -~]", "?") + "'";

@@ -11,25 +11,28 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The headers that belong to one connection and not to the message, so that no intermediary passes them
- * on (RFC 9110 section 7.6.1). Names are lower case. Any thread.
+ * The headers that belong to one connection and not to the message, so that no intermediary passes
+ * them on (RFC 9110 section 7.6.1). Names are lower case. Any thread.
  *
  * <ul>
- *   <li>{@code connection} and every header that it nominates, {@code keep-alive},
- *       {@code proxy-connection}, {@code transfer-encoding} and {@code upgrade}: RFC 9110 section 7.6.1
+ *   <li>{@code connection} and every header that it nominates, {@code keep-alive}, {@code
+ *       proxy-connection}, {@code transfer-encoding} and {@code upgrade}: RFC 9110 section 7.6.1
  *       and RFC 9113 section 8.2.2 name them.
- *   <li>{@code te} belongs to the connection, too. A request keeps it if its value is {@code trailers},
- *       because every path passes trailers on. A response has no use for it.
+ *   <li>{@code te} belongs to the connection, too. A request keeps it if its value is {@code
+ *       trailers}, because every path passes trailers on. A response has no use for it.
  *   <li>{@code http2-settings} is part of an upgrade (RFC 7540 section 3.2.1).
- *   <li>{@code proxy-authenticate} and {@code proxy-authorization} are between a client and the next
- *       proxy only (RFC 9110 sections 11.7.1 and 11.7.2). A proxy may relay them to a proxy that it
- *       shares credentials with. Behind this one there is an application, which must not learn the
- *       credentials of a proxy nor ask for them.
- *   <li>{@code trailer} is <em>not</em> among them: it describes the message (RFC 9110 section 6.6.2).
+ *   <li>{@code proxy-authenticate} and {@code proxy-authorization} are between a client and the
+ *       next proxy only (RFC 9110 sections 11.7.1 and 11.7.2). A proxy may relay them to a proxy
+ *       that it shares credentials with. Behind this one there is an application, which must not
+ *       learn the credentials of a proxy nor ask for them.
+ *   <li>{@code trailer} is <em>not</em> among them: it describes the message (RFC 9110 section
+ *       6.6.2).
  * </ul>
  */
 public final class HopByHop {
-    /** Headers that begin so are between a worker and its application. A client must not set them. */
+    /**
+     * Headers that begin so are between a worker and its application. A client must not set them.
+     */
     public static final AsciiString OWN_PREFIX = AsciiString.cached("lambda-dispatcher-");
 
     private static final NameSet NAMES = NameSet.of(
@@ -52,8 +55,8 @@ public final class HopByHop {
     }
 
     /**
-     * Whether a request loses this header. It also loses names that an application may take for one of these, such as
-     * {@code transfer_encoding}.
+     * Whether a request loses this header. It also loses names that an application may take for one
+     * of these, such as {@code transfer_encoding}.
      */
     public static boolean isDroppedFromRequest(CharSequence name, CharSequence value) {
         return NAMES.containsLike(name)
@@ -66,8 +69,9 @@ public final class HopByHop {
     }
 
     /**
-     * Returns one bit for the first letter of each header that a request may lose, and of {@code others}, for a quick test
-     * with {@link #firstLetter}. Letters that share a bit with a digit or a colon do no harm.
+     * Returns one bit for the first letter of each header that a request may lose, and of {@code
+     * others}, for a quick test with {@link #firstLetter}. Letters that share a bit with a digit or
+     * a colon do no harm.
      */
     public static long firstLetters(CharSequence... others) {
         long letters = NAMES.firstLetters() | firstLetter(HttpHeaderNames.TE) | firstLetter(OWN_PREFIX);
@@ -95,8 +99,8 @@ public final class HopByHop {
     }
 
     /**
-     * Removes what a response must not pass on, with what its {@code connection} nominates. An interim
-     * response and a 204 lose their {@code content-length} (RFC 9110 section 8.6).
+     * Removes what a response must not pass on, with what its {@code connection} nominates. An
+     * interim response and a 204 lose their {@code content-length} (RFC 9110 section 8.6).
      */
     public static void removeFromResponse(Http2Headers head) {
         List<CharSequence> dropped = null;
@@ -116,7 +120,9 @@ public final class HopByHop {
                         && !StatusCode.mayHaveLength(StatusCode.parse(head.status()));
     }
 
-    /** Removes these headers. If {@code connection} is among them, removes what it nominates, too. */
+    /**
+     * Removes these headers. If {@code connection} is among them, removes what it nominates, too.
+     */
     public static void removeAll(Http2Headers head, @Nullable List<CharSequence> names) {
         if (names == null) {
             return;
@@ -130,8 +136,8 @@ public final class HopByHop {
     }
 
     /**
-     * Removes the headers that {@code connection} nominates. {@code te} stays: it must be nominated, and
-     * {@code te: trailers} is passed on.
+     * Removes the headers that {@code connection} nominates. {@code te} stays: it must be
+     * nominated, and {@code te: trailers} is passed on.
      *
      * @param connection the values of {@code connection}
      */

@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A fixed set of lower-case header names. A lookup compares only names of the same length and allocates
- * nothing. Immutable; any thread.
+ * A fixed set of lower-case header names. A lookup compares only names of the same length and
+ * allocates nothing. Immutable; any thread.
  */
 final class NameSet {
     private final AsciiString[][] byLength;
@@ -35,7 +35,10 @@ final class NameSet {
                 .reduce(0, (some, other) -> some | other);
     }
 
-    /** Whether an application may take {@code name} for one of the set: see {@link HeaderSyntax#passesFor}. */
+    /**
+     * Whether an application may take {@code name} for one of the set: see {@link
+     * HeaderSyntax#passesFor}.
+     */
     boolean containsLike(CharSequence name) {
         int length = name.length();
         if (length >= byLength.length) {

@@ -5,9 +5,10 @@ import io.netty.util.AsciiString;
 import java.util.Map;
 
 /**
- * Validates the headers and trailers that an application wants to send, when it says so: whoever made the mistake is told, by name, and
- * no peer has to. Names may have capital letters, which HTTP/2 forbids and HTTP/1.1 ignores (RFC 9113 section 8.2.1): they are sent in
- * lower case. Any thread.
+ * Validates the headers and trailers that an application wants to send, when it says so: whoever
+ * made the mistake is told, by name, and no peer has to. Names may have capital letters, which
+ * HTTP/2 forbids and HTTP/1.1 ignores (RFC 9113 section 8.2.1): they are sent in lower case. Any
+ * thread.
  */
 public final class OutgoingHeaders {
     private static final String NAME_RULE = "letters, digits and !#$%&'*+-.^_`|~";
@@ -18,7 +19,8 @@ public final class OutgoingHeaders {
     private OutgoingHeaders() {}
 
     /**
-     * Returns the head of a response as it can be sent: {@code head} itself, or a copy with names in lower case. The status is not looked at.
+     * Returns the head of a response as it can be sent: {@code head} itself, or a copy with names
+     * in lower case. The status is not looked at.
      *
      * @throws IllegalArgumentException if a name or a value cannot be sent
      */
@@ -27,7 +29,8 @@ public final class OutgoingHeaders {
     }
 
     /**
-     * Returns trailers as they can be sent: {@code trailers} itself, or a copy with names in lower case.
+     * Returns trailers as they can be sent: {@code trailers} itself, or a copy with names in lower
+     * case.
      *
      * @throws IllegalArgumentException if a name or a value cannot be sent
      */
@@ -61,7 +64,10 @@ public final class OutgoingHeaders {
         return lowerCase;
     }
 
-    /** @throws IllegalArgumentException if no message can have a header of this name; capital letters are allowed */
+    /**
+     * @throws IllegalArgumentException if no message can have a header of this name; capital
+     *     letters are allowed
+     */
     public static void verifyName(CharSequence name) {
         if (!HeaderSyntax.isToken(name)) {
             throw new IllegalArgumentException(

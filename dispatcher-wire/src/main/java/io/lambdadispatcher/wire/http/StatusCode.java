@@ -15,8 +15,8 @@ public final class StatusCode {
     private StatusCode() {}
 
     /**
-     * Reads exactly three ASCII digits, 100 to 999. Codes above 599 are outside of RFC 9110's range, but
-     * applications use them, so they are passed on.
+     * Reads exactly three ASCII digits, 100 to 999. Codes above 599 are outside of RFC 9110's
+     * range, but applications use them, so they are passed on.
      *
      * @return {@link #INVALID} for anything else, {@code null} included
      */

@@ -8,9 +8,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which names may be in trailers. A recipient may merge trailers into the headers, and must not be misled
- * by that: nothing in trailers frames, routes, modifies, authenticates or describes a message whose
- * headers have already been acted upon (RFC 9110 section 6.5.1). Names are lower case. Any thread.
+ * Which names may be in trailers. A recipient may merge trailers into the headers, and must not be
+ * misled by that: nothing in trailers frames, routes, modifies, authenticates or describes a
+ * message whose headers have already been acted upon (RFC 9110 section 6.5.1). Names are lower
+ * case. Any thread.
  */
 public final class Trailers {
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
@@ -52,7 +53,9 @@ public final class Trailers {
 
     private Trailers() {}
 
-    /** Whether trailers lose this name. Pseudo-headers and hop-by-hop headers are forbidden, too. */
+    /**
+     * Whether trailers lose this name. Pseudo-headers and hop-by-hop headers are forbidden, too.
+     */
     public static boolean isForbidden(CharSequence name) {
         return name.charAt(0) == ':'
                 || FORBIDDEN.contains(name)

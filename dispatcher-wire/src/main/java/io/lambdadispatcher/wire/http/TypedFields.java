@@ -5,7 +5,10 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The methods of {@link Http2Headers} that take or give numbers and such: all of them by way of text. */
+/**
+ * The methods of {@link Http2Headers} that take or give numbers and such: all of them by way of
+ * text.
+ */
 abstract class TypedFields implements Http2Headers {
     private static final CharSequenceValueConverter TEXT = CharSequenceValueConverter.INSTANCE;
 

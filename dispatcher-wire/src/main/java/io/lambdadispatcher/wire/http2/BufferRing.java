@@ -6,12 +6,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * First in, first out, without an object per entry. Owns the buffers in it.
  *
- * <p>Bodies may come from application code, which may release or change a buffer after it has given it away. A guarded ring holds each
- * body twice and notes its length, so that {@link #isIntact} tells before a byte of it is written, and so that the buffer's memory is not somebody
- * else's by then.
+ * <p>Bodies may come from application code, which may release or change a buffer after it has given
+ * it away. A guarded ring holds each body twice and notes its length, so that {@link #isIntact}
+ * tells before a byte of it is written, and so that the buffer's memory is not somebody else's by
+ * then.
  */
 final class BufferRing {
-    /** The mark of a buffer that we made. A body's mark is twice its bytes, plus {@link #HELD} if it is held twice. */
+    /**
+     * The mark of a buffer that we made. A body's mark is twice its bytes, plus {@link #HELD} if it
+     * is held twice.
+     */
     private static final int META = -1;
 
     private static final int HELD = 1;
@@ -71,7 +75,9 @@ final class BufferRing {
         return first != null && first.readableBytes() <= maxBytes;
     }
 
-    /** Whether the next {@code bytes} to be taken are those that were added, as far as can be seen. */
+    /**
+     * Whether the next {@code bytes} to be taken are those that were added, as far as can be seen.
+     */
     boolean isIntact(int bytes) {
         int[] own = marks;
         if (own == null || !guarded) {
@@ -95,7 +101,8 @@ final class BufferRing {
     }
 
     /**
-     * At most {@code maxBytes} of the first entry, the caller's from now on: the entry itself or a retained slice of its front.
+     * At most {@code maxBytes} of the first entry, the caller's from now on: the entry itself or a
+     * retained slice of its front.
      *
      * @throws IllegalStateException if there is none
      */
@@ -123,7 +130,11 @@ final class BufferRing {
         count--;
     }
 
-    /** Releases the broken ones among them as far as they can be. @return the bytes of bodies that were added and not taken */
+    /**
+     * Releases the broken ones among them as far as they can be.
+     *
+     * @return the bytes of bodies that were added and not taken
+     */
     int releaseAll() {
         int bodyBytes = 0;
         while (count > 0) {

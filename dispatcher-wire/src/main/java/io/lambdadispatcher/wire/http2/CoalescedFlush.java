@@ -7,8 +7,9 @@ import io.netty.util.concurrent.FastThreadLocal;
 import java.util.ArrayDeque;
 
 /**
- * One flush for all that is written to a channel in one turn of its event loop: sockets are read first, then tasks run, and one task flushes all
- * channels that have asked. Confined to the channel's event loop; one per channel.
+ * One flush for all that is written to a channel in one turn of its event loop: sockets are read
+ * first, then tasks run, and one task flushes all channels that have asked. Confined to the
+ * channel's event loop; one per channel.
  */
 public final class CoalescedFlush {
     private final ChannelOutboundHandler handler;
@@ -16,7 +17,10 @@ public final class CoalescedFlush {
     private final LoopFlushes flushes;
     private boolean scheduled;
 
-    /** @param handler whose {@code flush} is called with its own {@code ctx}; for HTTP/2 this moves flow-controlled frames first */
+    /**
+     * @param handler whose {@code flush} is called with its own {@code ctx}; for HTTP/2 this moves
+     *     flow-controlled frames first
+     */
     public CoalescedFlush(ChannelOutboundHandler handler, ChannelHandlerContext ctx) {
         this.handler = handler;
         this.ctx = ctx;
@@ -40,7 +44,10 @@ public final class CoalescedFlush {
         }
     }
 
-    /** Those of one event loop, which therefore puts one task into its queue and not one for each channel. */
+    /**
+     * Those of one event loop, which therefore puts one task into its queue and not one for each
+     * channel.
+     */
     private static final class LoopFlushes implements Runnable {
         private static final FastThreadLocal<LoopFlushes> OF_THREAD = new FastThreadLocal<>();
 
@@ -70,8 +77,8 @@ public final class CoalescedFlush {
 
         @Override
         public void run() {
-            // What asks again meanwhile is for the next task: the loop looks at its sockets in between when this takes
-            // long.
+            // What asks again meanwhile is for the next task: the loop looks at its sockets in
+            // between when this takes long.
             for (int left = waiting.size(); left > 1; left--) {
                 waiting.remove().flush();
             }

@@ -15,8 +15,9 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Netty's connection handler with one flush for a turn of the event loop: Netty flushes each time a socket has been read; ours comes when
- * all sockets of the turn have been, with more to send. Event loop only.
+ * Netty's connection handler with one flush for a turn of the event loop: Netty flushes each time a
+ * socket has been read; ours comes when all sockets of the turn have been, with more to send. Event
+ * loop only.
  */
 public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     /** So long a peer has to take the GOAWAY that ends its connection. */
@@ -38,16 +39,23 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         return frames;
     }
 
-    /** For a head of {@code stream}: most are written at once, so that one promise, kept, does for all. */
+    /**
+     * For a head of {@code stream}: most are written at once, so that one promise, kept, does for
+     * all.
+     */
     public final ChannelPromise headPromise(Http2Stream stream) {
         ChannelHandlerContext c = ctx();
-        // Of trailers that wait behind DATA, only the promise tells Netty's encoder that they could not be written.
+        // Of trailers that wait behind DATA, only the promise tells Netty's encoder that they could
+        // not be written.
         boolean atOnce =
                 !frames.isCompleteWhenSent(c) && !encoder().flowController().hasFlowControlled(stream);
         return atOnce ? Objects.requireNonNull(written) : c.newPromise();
     }
 
-    /** Gives bytes back to the windows that they came through. A stream that has closed has given back all of its own. */
+    /**
+     * Gives bytes back to the windows that they came through. A stream that has closed has given
+     * back all of its own.
+     */
     public final void giveBack(Http2Stream stream, int bytes) {
         try {
             if (connection().local().flowController().consumeBytes(stream, bytes)) {
@@ -85,7 +93,8 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     /**
      * Begins to watch the peer: see {@link LivenessProbe}. Its PINGs carry 0.
      *
-     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been silent
+     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been
+     *     silent
      */
     public final void watch(long intervalMillis, long timeoutMillis, LongConsumer onSilent) {
         LivenessProbe probe = new LivenessProbe(intervalMillis, timeoutMillis, () -> ping(0), onSilent);
@@ -97,7 +106,9 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         return Objects.requireNonNull(ctx, "not in a pipeline");
     }
 
-    /** Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline. */
+    /**
+     * Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline.
+     */
     public final void flushSoon() {
         if (flush != null) {
             flush.request();
@@ -138,8 +149,8 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     }
 
     /**
-     * Ends a connection that has broken the rules even if its peer does not take our GOAWAY: nothing more is read from it, so that it cannot make
-     * us queue answers that nobody takes.
+     * Ends a connection that has broken the rules even if its peer does not take our GOAWAY:
+     * nothing more is read from it, so that it cannot make us queue answers that nobody takes.
      */
     @Override
     protected void onConnectionError(
@@ -163,7 +174,10 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         super.close(ctx, promise);
     }
 
-    /** A peer that resets the last stream has perhaps not taken all of those that had ended before {@link #close}. */
+    /**
+     * A peer that resets the last stream has perhaps not taken all of those that had ended before
+     * {@link #close}.
+     */
     @Override
     public void closeStream(Http2Stream stream, ChannelFuture future) {
         ChannelHandlerContext c = ctx;

@@ -6,30 +6,35 @@ import io.netty.handler.codec.http2.Http2RemoteFlowController.FlowControlled;
 import io.netty.handler.codec.http2.Http2Stream;
 
 /**
- * The outgoing DATA of one HTTP/2 stream (RFC 9113 section 6.1), written by reference. It differs from Netty's
- * {@code encoder.writeData} in three ways, all for throughput: there is no promise and no composite buffer per write; what is
- * queued together leaves in as few and as large DATA frames as window and peer allow; and the owner learns when body bytes have
- * left the queue, which is when they may be given back to the window they came through.
+ * The outgoing DATA of one HTTP/2 stream (RFC 9113 section 6.1), written by reference. It differs
+ * from Netty's {@code encoder.writeData} in three ways, all for throughput: there is no promise and
+ * no composite buffer per write; what is queued together leaves in as few and as large DATA frames
+ * as window and peer allow; and the owner learns when body bytes have left the queue, which is when
+ * they may be given back to the window they came through.
  *
- * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made) and <em>body</em> (somebody's bytes, of
- * which the owner hears). Nothing is flushed here: ask {@link CoalescingHttp2Handler#flushSoon}.
+ * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made)
+ * and <em>body</em> (somebody's bytes, of which the owner hears). Nothing is flushed here: ask
+ * {@link CoalescingHttp2Handler#flushSoon}.
  *
- * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed already. If the outlet is guarded, a body
- * that somebody releases or changes before it has left the queue costs this stream, and not the connection.
+ * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed
+ * already. If the outlet is guarded, a body that somebody releases or changes before it has left
+ * the queue costs this stream, and not the connection.
  */
 public final class DataOutlet implements FlowControlled {
 
     /** The owner. */
     public interface Listener {
         /**
-         * Bytes of body buffers have been handed to the transport, or dropped because the stream has ended. Called while a flush
-         * is in flight: must not write to the same outlet before it returns.
+         * Bytes of body buffers have been handed to the transport, or dropped because the stream
+         * has ended. Called while a flush is in flight: must not write to the same outlet before it
+         * returns.
          */
         void onTaken(int bodyBytes);
 
         /**
-         * A body that was queued has been released or changed by somebody else, and what was queued has been dropped: the owner has to
-         * reset the HTTP/2 stream. Called once, not from within a flush, and only if the outlet is guarded.
+         * A body that was queued has been released or changed by somebody else, and what was queued
+         * has been dropped: the owner has to reset the HTTP/2 stream. Called once, not from within
+         * a flush, and only if the outlet is guarded.
          */
         default void onMisused() {}
     }
@@ -56,7 +61,10 @@ public final class DataOutlet implements FlowControlled {
         this(connection, ctx, stream, listener, false);
     }
 
-    /** @param guarded bodies come from application code, and {@link #meta} between them: see {@link Listener#onMisused} */
+    /**
+     * @param guarded bodies come from application code, and {@link #meta} between them: see {@link
+     *     Listener#onMisused}
+     */
     public DataOutlet(
             CoalescingHttp2Handler connection,
             ChannelHandlerContext ctx,
@@ -71,7 +79,10 @@ public final class DataOutlet implements FlowControlled {
         this.listener = listener;
     }
 
-    /** An empty buffer, the caller's, that grows: for what goes to {@link #meta}, which costs least with one from here. */
+    /**
+     * An empty buffer, the caller's, that grows: for what goes to {@link #meta}, which costs least
+     * with one from here.
+     */
     public ByteBuf newMeta() {
         return frames.newMeta(ctx);
     }
@@ -99,7 +110,9 @@ public final class DataOutlet implements FlowControlled {
         return closed ? 0 : queuedBytes + stagedBytes;
     }
 
-    /** Nothing can leave with the next flush: a window is used up, or the channel is not writable. */
+    /**
+     * Nothing can leave with the next flush: a window is used up, or the channel is not writable.
+     */
     public boolean isBlocked() {
         return !connection.encoder().flowController().isWritable(stream);
     }
@@ -144,7 +157,10 @@ public final class DataOutlet implements FlowControlled {
         return queuedBytes;
     }
 
-    /** The flow controller offers the frame just added to the one already there: both are this outlet. */
+    /**
+     * The flow controller offers the frame just added to the one already there: both are this
+     * outlet.
+     */
     @Override
     public boolean merge(ChannelHandlerContext ignored, FlowControlled next) {
         if (next != this) {
@@ -158,7 +174,8 @@ public final class DataOutlet implements FlowControlled {
     @Override
     public void write(ChannelHandlerContext ignored, int allowedBytes) {
         if (closed || stream.isResetSent()) {
-            // The flow controller takes an exception as the cancellation of what is queued, and then calls error().
+            // The flow controller takes an exception as the cancellation of what is queued, and
+            // then calls error().
             throw OutletClosedException.INSTANCE;
         }
         int maxFrameBytes =
@@ -182,7 +199,10 @@ public final class DataOutlet implements FlowControlled {
         }
     }
 
-    /** For want of memory a frame may end within: what comes behind it would be taken for the rest, and nothing more may be sent. */
+    /**
+     * For want of memory a frame may end within: what comes behind it would be taken for the rest,
+     * and nothing more may be sent.
+     */
     private int writeWhole(int frameBytes) {
         try {
             return writeFrame(frameBytes);

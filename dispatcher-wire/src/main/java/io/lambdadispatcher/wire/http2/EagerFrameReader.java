@@ -11,12 +11,15 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersDecoder;
 
 /**
- * Reads HTTP/2 frames like Netty's reader, but passes a DATA payload on as it arrives instead of waiting for the whole frame: nothing of
- * a body is gathered or copied, and a large frame costs no memory. The parts are given to
- * {@link Http2FrameListener#onDataRead} one by one, END_STREAM with the last; flow control counts bytes, so parts add up to the frame.
- * All other frames, and DATA with padding, go to Netty's reader one whole frame at a time, except for heads that come in one frame.
+ * Reads HTTP/2 frames like Netty's reader, but passes a DATA payload on as it arrives instead of
+ * waiting for the whole frame: nothing of a body is gathered or copied, and a large frame costs no
+ * memory. The parts are given to {@link Http2FrameListener#onDataRead} one by one, END_STREAM with
+ * the last; flow control counts bytes, so parts add up to the frame. All other frames, and DATA
+ * with padding, go to Netty's reader one whole frame at a time, except for heads that come in one
+ * frame.
  *
- * <p>Event loop only. A part is the input itself, of which only the part is readable during the call: who keeps it takes a retained slice.
+ * <p>Event loop only. A part is the input itself, of which only the part is readable during the
+ * call: who keeps it takes a retained slice.
  */
 public final class EagerFrameReader implements Http2FrameReader {
     private static final int HEADER_BYTES = 9;
@@ -66,7 +69,8 @@ public final class EagerFrameReader implements Http2FrameReader {
             failed = !Http2Exception.isStreamError(e);
             throw e;
         } catch (RuntimeException e) {
-            // Netty ends the connection for it: no more requests of it may come, nor be taken to have been done.
+            // Netty ends the connection for it: no more requests of it may come, nor be taken to
+            // have been done.
             failed = true;
             throw e;
         }
@@ -146,7 +150,10 @@ public final class EagerFrameReader implements Http2FrameReader {
         return true;
     }
 
-    /** A head in one frame without padding or priority, which is most of them: nothing is made but the head itself. */
+    /**
+     * A head in one frame without padding or priority, which is most of them: nothing is made but
+     * the head itself.
+     */
     private void readHead(
             ChannelHandlerContext ctx,
             ByteBuf input,
@@ -160,7 +167,8 @@ public final class EagerFrameReader implements Http2FrameReader {
         finished++;
         Http2Headers head;
         try {
-            // The decoder reads to the end of what is readable: a slice would do, and cost an object.
+            // The decoder reads to the end of what is readable: a slice would do, and cost an
+            // object.
             head = heads.decodeHeaders(streamId, input.skipBytes(HEADER_BYTES).writerIndex(end));
         } finally {
             input.setIndex(end, inputEnd);
@@ -178,17 +186,26 @@ public final class EagerFrameReader implements Http2FrameReader {
         return readingHead;
     }
 
-    /** Returns the highest stream id of the heads before this frame, whether those streams were opened or not; 0 if there are none. */
+    /**
+     * Returns the highest stream id of the heads before this frame, whether those streams were
+     * opened or not; 0 if there are none.
+     */
     public int newestHeadId() {
         return newestHeadId;
     }
 
-    /** Returns how many bytes of an incomplete header block are held, besides those of an incomplete frame. */
+    /**
+     * Returns how many bytes of an incomplete header block are held, besides those of an incomplete
+     * frame.
+     */
     public int headerBlockBytes() {
         return headerBlockBytes;
     }
 
-    /** Header blocks, parts of DATA, and other frames so far: does not move while one and the same is {@link #isUnfinished}. */
+    /**
+     * Header blocks, parts of DATA, and other frames so far: does not move while one and the same
+     * is {@link #isUnfinished}.
+     */
     public long finished() {
         return finished;
     }

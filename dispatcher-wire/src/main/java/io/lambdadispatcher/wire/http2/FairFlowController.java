@@ -12,17 +12,25 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The windows that a peer gives us (RFC 9113 section 5.2), and whose turn it is to write: streams with something to send and a window for it stand
- * in a queue, and each writes a share of what connection window and channel allow. Priorities are not heeded (section 5.3 of RFC 9113 has
- * retired them). A stream costs one small object, where Netty's controller and distributor make five.
+ * The windows that a peer gives us (RFC 9113 section 5.2), and whose turn it is to write: streams
+ * with something to send and a window for it stand in a queue, and each writes a share of what
+ * connection window and channel allow. Priorities are not heeded (section 5.3 of RFC 9113 has
+ * retired them). A stream costs one small object, where Netty's controller and distributor make
+ * five.
  *
  * <p>Event loop only, as {@link Http2RemoteFlowController} asks. Nothing is flushed here.
  */
 public final class FairFlowController implements Http2RemoteFlowController {
-    /** The least that a stream may write in its turn, windows permitting: few large DATA frames rather than many small ones. */
+    /**
+     * The least that a stream may write in its turn, windows permitting: few large DATA frames
+     * rather than many small ones.
+     */
     private static final int MIN_TURN_BYTES = 64 * 1024;
 
-    /** Of a channel that has room at all, so much is always used: its buffer is allowed to overflow by that. */
+    /**
+     * Of a channel that has room at all, so much is always used: its buffer is allowed to overflow
+     * by that.
+     */
     private static final int MIN_CHANNEL_BYTES = 32 * 1024;
 
     private final Http2Connection connection;
@@ -148,14 +156,18 @@ public final class FairFlowController implements Http2RemoteFlowController {
             return allowedBytes - left;
         }
 
-        /** Nothing more can be written: what waits hears of it, after the write that may be in flight. */
+        /**
+         * Nothing more can be written: what waits hears of it, after the write that may be in
+         * flight.
+         */
         void cancel(Http2Error error, @Nullable Throwable cause) {
             cancelled = true;
             if (writing) {
                 return;
             }
             if (hasTurn) {
-                // Before it those may stand who wait for the connection's window for as long as the peer likes.
+                // Before it those may stand who wait for the connection's window for as long as the
+                // peer likes.
                 turns.remove(this);
                 hasTurn = false;
             }
@@ -184,7 +196,9 @@ public final class FairFlowController implements Http2RemoteFlowController {
         return stream.getProperty(key);
     }
 
-    /** RFC 9113 section 6.9.1: more than 2^31 - 1 is an error of the stream, or of the connection. */
+    /**
+     * RFC 9113 section 6.9.1: more than 2^31 - 1 is an error of the stream, or of the connection.
+     */
     private static int sum(Http2Stream stream, int window, int delta) throws Http2Exception {
         if (delta > 0 && Integer.MAX_VALUE - delta < window) {
             throw Http2Exception.streamError(
@@ -208,7 +222,10 @@ public final class FairFlowController implements Http2RemoteFlowController {
         return flow(stream).first != null;
     }
 
-    /** Each stream in turn, until there is nothing to write or nothing may be written. Does nothing within itself. */
+    /**
+     * Each stream in turn, until there is nothing to write or nothing may be written. Does nothing
+     * within itself.
+     */
     @Override
     public void writePendingBytes() {
         if (distributing || ctx == null) {
@@ -266,8 +283,8 @@ public final class FairFlowController implements Http2RemoteFlowController {
     }
 
     /**
-     * RFC 9113 section 6.9.2: open streams' windows change by the difference, and may become negative; one that becomes too large is an error of the
-     * connection.
+     * RFC 9113 section 6.9.2: open streams' windows change by the difference, and may become
+     * negative; one that becomes too large is an error of the connection.
      */
     @Override
     public void initialWindowSize(int newWindow) throws Http2Exception {

@@ -17,18 +17,23 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the HTTP/2 frames of one connection (RFC 9113 section 4.1). Small ones are put one behind the other into one buffer, the
- * <em>chunk</em>, which goes to the channel when it is full, when a large body comes, and with each flush: a buffer of its own costs a frame of a few
- * bytes more than all else that is done for it. Frames leave in the order in which they were written.
+ * Writes the HTTP/2 frames of one connection (RFC 9113 section 4.1). Small ones are put one behind
+ * the other into one buffer, the <em>chunk</em>, which goes to the channel when it is full, when a
+ * large body comes, and with each flush: a buffer of its own costs a frame of a few bytes more than
+ * all else that is done for it. Frames leave in the order in which they were written.
  *
- * <p>A frame counts as written when it is in the chunk, so most promises are complete at once; a failing channel fails the whole connection
- * anyway. While the channel is not writable, and after {@link #completeWhenSent}, those that end a stream complete when the bytes are with
- * the socket: what a peer that reads nothing can make us queue is bounded by the streams it may have open.
+ * <p>A frame counts as written when it is in the chunk, so most promises are complete at once; a
+ * failing channel fails the whole connection anyway. While the channel is not writable, and after
+ * {@link #completeWhenSent}, those that end a stream complete when the bytes are with the socket:
+ * what a peer that reads nothing can make us queue is bounded by the streams it may have open.
  *
  * <p>Event loop only. Owns what is in the chunk, until {@link #handOver} or {@link #close}.
  */
 public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
-    /** A body part up to this size is copied into the chunk: one more buffer in a gathering write takes longer than that copy. */
+    /**
+     * A body part up to this size is copied into the chunk: one more buffer in a gathering write
+     * takes longer than that copy.
+     */
     static final int COPY_BREAK_BYTES = 512;
 
     private static final int META_BYTES = 256;
@@ -45,7 +50,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     private @Nullable ByteBuf chunk;
     private int chunkBytes = MIN_CHUNK_BYTES;
 
-    // Buffers that have been copied from, for the next heads: allocating one takes longer than filling it.
+    // Buffers that have been copied from, for the next heads: allocating one takes longer than
+    // filling it.
     private final ArrayDeque<ByteBuf> spares = new ArrayDeque<>(4);
     private boolean closing;
     private boolean closed;
@@ -59,7 +65,10 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         this.heads = heads;
     }
 
-    /** From now on the end of a stream waits for the socket: the connection is about to be closed when its last stream has ended. */
+    /**
+     * From now on the end of a stream waits for the socket: the connection is about to be closed
+     * when its last stream has ended.
+     */
     void completeWhenSent() {
         closing = true;
     }
@@ -84,13 +93,17 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         ByteBuf taken = chunk;
         chunk = null;
         if (taken != null && taken.readableBytes() < chunkBytes / 4) {
-            // What a slow peer leaves in the socket's queue should not hold much more memory than it has bytes.
+            // What a slow peer leaves in the socket's queue should not hold much more memory than
+            // it has bytes.
             chunkBytes = Math.max(MIN_CHUNK_BYTES, chunkBytes / 2);
         }
         return taken;
     }
 
-    /** Where the next {@code bytes} bytes of this connection are appended, before anything else is called here. */
+    /**
+     * Where the next {@code bytes} bytes of this connection are appended, before anything else is
+     * called here.
+     */
     private ByteBuf room(ChannelHandlerContext ctx, int bytes) {
         ByteBuf current = chunk;
         if (current != null) {
@@ -346,7 +359,10 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         return super.writeFrame(ctx, frameType, streamId, flags, payload, promise);
     }
 
-    /** The connection is over: what has not been handed over is dropped, and so is what may still come. */
+    /**
+     * The connection is over: what has not been handed over is dropped, and so is what may still
+     * come.
+     */
     @Override
     public void close() {
         closed = true;

@@ -15,8 +15,9 @@ import io.netty.handler.codec.http2.Http2Settings;
 import java.util.function.Function;
 
 /**
- * Puts an HTTP/2 connection together, the same way for clients, workers and applications: fair flow control, frames gathered into large writes, DATA
- * passed on as it arrives. The handler made from the {@link Parts} sets its frame listener before the first frame can arrive.
+ * Puts an HTTP/2 connection together, the same way for clients, workers and applications: fair flow
+ * control, frames gathered into large writes, DATA passed on as it arrives. The handler made from
+ * the {@link Parts} sets its frame listener before the first frame can arrive.
  */
 public final class Http2Assembly<T extends CoalescingHttp2Handler>
         extends AbstractHttp2ConnectionHandlerBuilder<T, Http2Assembly<T>> {
@@ -50,7 +51,8 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * A server of peers that prove who they are, or lose the connection. It does not wait for streams when the channel is closed.
+     * A server of peers that prove who they are, or lose the connection. It does not wait for
+     * streams when the channel is closed.
      *
      * @param heads decodes the peer's heads
      */
@@ -60,8 +62,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * A server of strangers: checks that each head has its pseudo-headers, and limits empty DATA. The handler limits resets. When the
-     * channel is closed, it serves the streams that are open to their end.
+     * A server of strangers: checks that each head has its pseudo-headers, and limits empty DATA.
+     * The handler limits resets. When the channel is closed, it serves the streams that are open to
+     * their end.
      */
     public static <T extends CoalescingHttp2Handler> T publicServer(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
@@ -72,8 +75,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * For Netty a stream exists once it is open. The body of one that was refused, or whose head was malformed, may be on its
-     * way by then, and must not end the connection (RFC 9113 section 5.1, "closed").
+     * For Netty a stream exists once it is open. The body of one that was refused, or whose head
+     * was malformed, may be on its way by then, and must not end the connection (RFC 9113 section
+     * 5.1, "closed").
      */
     private T buildServer(boolean verifyPseudoHeaders) {
         Http2Connection connection = new DefaultHttp2Connection(true) {
@@ -87,8 +91,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * A client. The windows of its streams bound the memory. The window of the connection would only let one slow reader hold up the
-     * others, so it is refilled as data arrives. The client does not wait for streams when the channel is closed.
+     * A client. The windows of its streams bound the memory. The window of the connection would
+     * only let one slow reader hold up the others, so it is refilled as data arrives. The client
+     * does not wait for streams when the channel is closed.
      */
     public static <T extends CoalescingHttp2Handler> T client(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {

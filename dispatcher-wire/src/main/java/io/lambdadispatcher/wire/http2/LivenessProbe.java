@@ -8,10 +8,12 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an HTTP/2 PING (RFC 9113 section 6.7),
- * and when nothing has been read for the timeout after that, the peer is gone. Any byte counts as a sign of life. Where it is the event loop that was held up, by a
- * pause of the JVM or of the machine, what the peer has sent meanwhile is read first, and the peer, which may have been held up as well, has the time of the pause
- * again, but no more than the timeout. Sits before the HTTP/2 handler. Event loop only.
+ * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an
+ * HTTP/2 PING (RFC 9113 section 6.7), and when nothing has been read for the timeout after that,
+ * the peer is gone. Any byte counts as a sign of life. Where it is the event loop that was held up,
+ * by a pause of the JVM or of the machine, what the peer has sent meanwhile is read first, and the
+ * peer, which may have been held up as well, has the time of the pause again, but no more than the
+ * timeout. Sits before the HTTP/2 handler. Event loop only.
  */
 final class LivenessProbe extends ChannelInboundHandlerAdapter {
     /** Of the timeout. An event loop reads between two timers of which one sets the other. */
@@ -40,7 +42,8 @@ final class LivenessProbe extends ChannelInboundHandlerAdapter {
      * Begins to watch when it is added to a pipeline.
      *
      * @param ping sends a PING, and flushes
-     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been silent
+     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been
+     *     silent
      */
     LivenessProbe(long intervalMillis, long timeoutMillis, Runnable ping, LongConsumer onSilent) {
         this.intervalNanos = TimeUnit.MILLISECONDS.toNanos(intervalMillis);

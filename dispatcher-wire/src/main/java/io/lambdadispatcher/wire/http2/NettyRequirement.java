@@ -9,11 +9,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Says at startup if a program has brought together another Netty than this one needs. Without it, the program would learn it from a
- * {@link NoSuchMethodError} in the middle of a request. Any thread.
+ * Says at startup if a program has brought together another Netty than this one needs. Without it,
+ * the program would learn it from a {@link NoSuchMethodError} in the middle of a request. Any
+ * thread.
  */
 public final class NettyRequirement {
-    /** The first whose decoder checks pseudo-headers, which {@link Http2Assembly#publicServer} relies on. */
+    /**
+     * The first whose decoder checks pseudo-headers, which {@link Http2Assembly#publicServer}
+     * relies on.
+     */
     private static final int FIRST_PATCH = 16;
 
     private static final Pattern LINE = Pattern.compile("4\\.2\\.(\\d{1,6})\\..*");
@@ -23,7 +27,8 @@ public final class NettyRequirement {
     /**
      * Looks at the versions that Netty's jars name.
      *
-     * @throws IllegalStateException if one of them is not 4.2.16 or a newer 4.2; the message names it, and where it was found
+     * @throws IllegalStateException if one of them is not 4.2.16 or a newer 4.2; the message names
+     *     it, and where it was found
      */
     public static void verify() {
         Map<String, String> versions = new TreeMap<>();

@@ -11,9 +11,10 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} bytes of HMAC-SHA-256, keyed with
- * SHA-256 of the launch token, over the sender's role ('W' or 'D'), the message's 64-bit number on this stream and direction (from
- * 0), the frame's type code (8 bits) and the fields. A message cannot be forged, changed, repeated, left out or sent back. Confined to the
+ * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} bytes of
+ * HMAC-SHA-256, keyed with SHA-256 of the launch token, over the sender's role ('W' or 'D'), the
+ * message's 64-bit number on this stream and direction (from 0), the frame's type code (8 bits) and
+ * the fields. A message cannot be forged, changed, repeated, left out or sent back. Confined to the
  * control stream's event loop; one for each end of each control stream.
  */
 public final class ControlCodec {

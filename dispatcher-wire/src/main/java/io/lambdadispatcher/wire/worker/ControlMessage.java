@@ -6,9 +6,10 @@ import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What dispatcher and worker say to each other about the worker itself, on the control stream of each worker connection. Every
- * payload ends with a MAC that {@link ControlCodec} adds and checks. Receivers skip bytes between the fields they know and the MAC,
- * so that a later version may add fields at the end. Layouts are drawn in {@code docs/reference/protocol.md}.
+ * What dispatcher and worker say to each other about the worker itself, on the control stream of
+ * each worker connection. Every payload ends with a MAC that {@link ControlCodec} adds and checks.
+ * Receivers skip bytes between the fields they know and the MAC, so that a later version may add
+ * fields at the end. Layouts are drawn in {@code docs/reference/protocol.md}.
  */
 public sealed interface ControlMessage {
     /** What an byte of length can say. */
@@ -63,7 +64,9 @@ public sealed interface ControlMessage {
         }
     }
 
-    /** Requests may, or may for now not, be sent on this connection; false at first. 8 bits, 1 or 0. */
+    /**
+     * Requests may, or may for now not, be sent on this connection; false at first. 8 bits, 1 or 0.
+     */
     record Readiness(boolean ready) implements ControlMessage {
         @Override
         public FrameType type() {
@@ -79,7 +82,8 @@ public sealed interface ControlMessage {
     /**
      * How the worker fares, every few seconds.
      *
-     * @param cpuPermille of one core used since the last report, 16 bits (more than 1000 with several cores)
+     * @param cpuPermille of one core used since the last report, 16 bits (more than 1000 with
+     *     several cores)
      * @param memoryPermille of the heap in use, 16 bits
      * @param loopLagMicros the longest an event loop was late since the last report, 32 bits
      */
@@ -113,7 +117,11 @@ public sealed interface ControlMessage {
         }
     }
 
-    /** The last message; the sender closes the connection after it. @param text why, for logs; at most 255 bytes */
+    /**
+     * The last message; the sender closes the connection after it.
+     *
+     * @param text why, for logs; at most 255 bytes
+     */
     record Goodbye(String text) implements ControlMessage {
         @Override
         public FrameType type() {

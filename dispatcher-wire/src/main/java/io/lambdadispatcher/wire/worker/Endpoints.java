@@ -13,7 +13,10 @@ public final class Endpoints {
     /** The media type of both bodies of both. */
     public static final AsciiString MEDIA_TYPE = AsciiString.cached("application/vnd.lambda-dispatcher.v1");
 
-    /** {@code authorization: Bearer <launch token>} opens the control stream; the worker streams of that connection need none. */
+    /**
+     * {@code authorization: Bearer <launch token>} opens the control stream; the worker streams of
+     * that connection need none.
+     */
     public static final String BEARER = "Bearer ";
 
     private Endpoints() {}

@@ -4,7 +4,10 @@ package io.lambdadispatcher.wire.worker;
 public enum ErrorCode {
     /** An unknown code; receivers treat codes they do not know as this one. */
     INTERNAL(1),
-    /** Neither handler nor any other user code has seen the request: it may be sent elsewhere whatever its method. */
+    /**
+     * Neither handler nor any other user code has seen the request: it may be sent elsewhere
+     * whatever its method.
+     */
     REFUSED(2),
     /** The client has gone, or has reset its stream. */
     CANCELLED(3),
@@ -16,7 +19,10 @@ public enum ErrorCode {
     BAD_MESSAGE(6),
     /** The worker is going away before the response could end. */
     GOING_AWAY(7),
-    /** The receiver has all of the request that it wants; the response is unharmed (cf. RFC 9113 section 8.1, NO_ERROR). */
+    /**
+     * The receiver has all of the request that it wants; the response is unharmed (cf. RFC 9113
+     * section 8.1, NO_ERROR).
+     */
     NOT_NEEDED(8);
 
     private static final ErrorCode[] VALUES = values();

@@ -13,7 +13,8 @@ package io.lambdadispatcher.wire.worker;
  * +---------------------------------------------------------------+
  * </pre>
  *
- * All numbers are unsigned and in network order. One flag exists, {@link #FLAG_END}; the other three bits are zero.
+ * All numbers are unsigned and in network order. One flag exists, {@link #FLAG_END}; the other
+ * three bits are zero.
  */
 public final class FrameLayout {
     /** Bytes of the fixed header. */
@@ -27,10 +28,16 @@ public final class FrameLayout {
     /** Largest payload a header can name, 16 MiB - 1. */
     public static final int MAX_PAYLOAD_BYTES = LENGTH_MASK;
 
-    /** On REQUEST_HEAD, RESPONSE_HEAD and DATA: the message ends with this frame. TRAILERS and RESET end it without the flag. */
+    /**
+     * On REQUEST_HEAD, RESPONSE_HEAD and DATA: the message ends with this frame. TRAILERS and RESET
+     * end it without the flag.
+     */
     public static final int FLAG_END = 0x1;
 
-    /** REQUEST_HEAD: milliseconds the dispatcher still waits for the whole response, before the HPACK block. */
+    /**
+     * REQUEST_HEAD: milliseconds the dispatcher still waits for the whole response, before the
+     * HPACK block.
+     */
     public static final int TIMEOUT_BYTES = 4;
 
     /** RESET and CANCEL: the error code. */

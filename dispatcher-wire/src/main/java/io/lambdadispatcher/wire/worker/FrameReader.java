@@ -8,10 +8,12 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 
 /**
- * Cuts the bytes of one worker stream or control stream into frames. Confined to the stream's event loop.
+ * Cuts the bytes of one worker stream or control stream into frames. Confined to the stream's event
+ * loop.
  *
- * <p>DATA is never gathered: what has arrived of a payload is passed on as a retained slice of the input at once. Every other payload
- * is passed whole; it is gathered (copied) only where it arrives in pieces. An error is final: the reader accepts nothing after it.
+ * <p>DATA is never gathered: what has arrived of a payload is passed on as a retained slice of the
+ * input at once. Every other payload is passed whole; it is gathered (copied) only where it arrives
+ * in pieces. An error is final: the reader accepts nothing after it.
  */
 public final class FrameReader {
 
@@ -28,7 +30,8 @@ public final class FrameReader {
         /**
          * Any other frame, whole.
          *
-         * @param payload readable are exactly the frame's bytes; valid during the call only and not to be released
+         * @param payload readable are exactly the frame's bytes; valid during the call only and not
+         *     to be released
          * @param end the frame's {@link FrameLayout#FLAG_END}
          * @param offset bytes of the stream before this frame, for error messages
          */
@@ -74,8 +77,9 @@ public final class FrameReader {
     /**
      * Reads all of {@code in}; the caller keeps it.
      *
-     * @return the bytes that were not passed to {@link Listener#onData}, i.e. those the receiver's flow-control window gets back now.
-     *     The rest is the listener's to give back once it has been taken onwards.
+     * @return the bytes that were not passed to {@link Listener#onData}, i.e. those the receiver's
+     *     flow-control window gets back now. The rest is the listener's to give back once it has
+     *     been taken onwards.
      * @throws WireException once, then {@link IllegalStateException} for every further call
      */
     public int read(ByteBuf in) throws WireException {
@@ -111,8 +115,8 @@ public final class FrameReader {
     }
 
     /**
-     * Releases what was gathered of a partial frame. May be called at any time, also twice or by the listener, which then gets nothing
-     * more; nothing can be read afterwards.
+     * Releases what was gathered of a partial frame. May be called at any time, also twice or by
+     * the listener, which then gets nothing more; nothing can be read afterwards.
      */
     public void close() {
         state = State.FAILED;
@@ -219,7 +223,8 @@ public final class FrameReader {
             return;
         }
         if (!gathered.isReadable()) {
-            // Grows with what arrives, not to the announced length: an announcement costs the sender nothing.
+            // Grows with what arrives, not to the announced length: an announcement costs the
+            // sender nothing.
             gathered = allocator.buffer(Math.min(payloadLeft, Math.max(bytes, 256)), payloadLeft);
         }
         gathered.writeBytes(in, bytes);

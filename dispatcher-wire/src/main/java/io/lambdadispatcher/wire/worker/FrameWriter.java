@@ -7,8 +7,9 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Appends frames to a buffer that the caller owns. Heads go through the stream's {@link HeadEncoder}; a DATA frame is its header
- * here and then the payload itself, handed to the transport by reference.
+ * Appends frames to a buffer that the caller owns. Heads go through the stream's {@link
+ * HeadEncoder}; a DATA frame is its header here and then the payload itself, handed to the
+ * transport by reference.
  */
 public final class FrameWriter {
     private FrameWriter() {}
@@ -34,7 +35,9 @@ public final class FrameWriter {
         writeBlock(out, start(out), FrameType.TRAILERS, encoder, trailers, false);
     }
 
-    /** The header of a DATA frame; the payload's {@code payloadBytes} bytes follow it on the stream. */
+    /**
+     * The header of a DATA frame; the payload's {@code payloadBytes} bytes follow it on the stream.
+     */
     public static void writeDataHeader(ByteBuf out, int payloadBytes, boolean end) {
         out.writeInt(FrameLayout.header(FrameType.DATA, end, payloadBytes));
     }

@@ -15,7 +15,8 @@ public final class HeadDecoder {
      * Decodes all of {@code block}, which stays the caller's. The result holds no reference to it.
      *
      * @param offset of the frame, for the error
-     * @throws WireException if the block is not HPACK, is too large when decoded, or holds field names or values that HTTP/2 forbids
+     * @throws WireException if the block is not HPACK, is too large when decoded, or holds field
+     *     names or values that HTTP/2 forbids
      */
     public FlatHeaders decode(ByteBuf block, long offset) throws WireException {
         try {

@@ -12,19 +12,23 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Permission for one worker to dial in: {@code v1.<function>.<worker id>.<expiry>.<signature>}, names in base64url, expiry in epoch
- * seconds, signature HMAC-SHA-256 in base64url over all that precedes its dot. A launcher mints it for a worker; a worker that was
- * started by somebody else mints its own. Immutable; any thread.
+ * Permission for one worker to dial in: {@code v1.<function>.<worker id>.<expiry>.<signature>},
+ * names in base64url, expiry in epoch seconds, signature HMAC-SHA-256 in base64url over all that
+ * precedes its dot. A launcher mints it for a worker; a worker that was started by somebody else
+ * mints its own. Immutable; any thread.
  *
- * <p>Each function has its own key, which is derived from a secret with {@link #key}. Whoever holds the key of one function cannot
- * mint tokens for another.
+ * <p>Each function has its own key, which is derived from a secret with {@link #key}. Whoever holds
+ * the key of one function cannot mint tokens for another.
  *
  * @param function the pool the worker belongs to
  * @param workerId unique among the workers of all time; a token is good for one worker
  * @param expiry the worker must have said hello by then
  */
 public record LaunchToken(String function, String workerId, Instant expiry) {
-    /** Secrets and keys must not be guessable: HMAC-SHA-256 gains nothing from more than 64 bytes, and 16 is the least we take. */
+    /**
+     * Secrets and keys must not be guessable: HMAC-SHA-256 gains nothing from more than 64 bytes,
+     * and 16 is the least we take.
+     */
     public static final int MIN_SECRET_BYTES = 16;
 
     private static final String PREFIX = "v1";
@@ -36,7 +40,8 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
     }
 
     /**
-     * Derives the key of a function: HMAC-SHA-256 of {@code function} followed by the function's name in UTF-8, keyed with the secret.
+     * Derives the key of a function: HMAC-SHA-256 of {@code function} followed by the function's
+     * name in UTF-8, keyed with the secret.
      *
      * @throws IllegalArgumentException if the secret is shorter than {@link #MIN_SECRET_BYTES}
      */
@@ -57,7 +62,8 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
     /**
      * Checks the signature in constant time, then the expiry.
      *
-     * @param keyOf returns the key of the function that the token names, whether or not there is such a function
+     * @param keyOf returns the key of the function that the token names, whether or not there is
+     *     such a function
      * @throws WireException {@link Reason#BAD_TOKEN}; its message never holds the token
      */
     public static LaunchToken verify(String token, Function<String, byte[]> keyOf, Instant now) throws WireException {

@@ -3,8 +3,9 @@ package io.lambdadispatcher.wire.worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The peer sent bytes that this protocol does not allow. The stream they came on cannot be read any further (frame boundaries or
- * HPACK state are lost); the worker connection and its other streams are unharmed.
+ * The peer sent bytes that this protocol does not allow. The stream they came on cannot be read any
+ * further (frame boundaries or HPACK state are lost); the worker connection and its other streams
+ * are unharmed.
  */
 public final class WireException extends Exception {
     private static final long serialVersionUID = 1L;

@@ -1,13 +1,19 @@
 package io.lambdadispatcher.wire.worker;
 
-/** Every limit of the protocol in one place. A receiver may be stricter by configuration where a constructor takes a limit. */
+/**
+ * Every limit of the protocol in one place. A receiver may be stricter by configuration where a
+ * constructor takes a limit.
+ */
 public final class WireLimits {
     public static final int PROTOCOL_VERSION = 1;
 
     /** Encoded size of a head, interim or trailer block; what the decoder may buffer per stream. */
     public static final int MAX_HEAD_BLOCK_BYTES = 256 * 1024;
 
-    /** HPACK dynamic table of each direction of a worker stream, RFC 7541's default; fixed, there is nothing to negotiate it. */
+    /**
+     * HPACK dynamic table of each direction of a worker stream, RFC 7541's default; fixed, there is
+     * nothing to negotiate it.
+     */
     public static final int HPACK_TABLE_BYTES = 4096;
 
     /** UTF-8 text of a RESET. */

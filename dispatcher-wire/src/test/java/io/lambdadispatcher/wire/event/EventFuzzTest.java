@@ -16,14 +16,17 @@ import java.util.Locale;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 
-/** Requests as events and back, and whatever a function answers. {@code JAZZER_FUZZ=1} looks for more input. */
+/**
+ * Requests as events and back, and whatever a function answers. {@code JAZZER_FUZZ=1} looks for
+ * more input.
+ */
 class EventFuzzTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LIMIT = 1 << 20;
 
     /**
-     * The input is a request: the path's line, header lines, an empty line, the body. What a client's
-     * connection would refuse is left out.
+     * The input is a request: the path's line, header lines, an empty line, the body. What a
+     * client's connection would refuse is left out.
      */
     @FuzzTest(maxDuration = "20m")
     void should_write_any_request_as_an_event(byte[] input) {

@@ -89,7 +89,10 @@ class EventHttpRulesTest {
         verify(rule.asFinal(), ":status", json(rule.text(), ""));
     }
 
-    /** JSON frames the body. Its length takes the place of any other, so that nothing has to be refused. */
+    /**
+     * JSON frames the body. Its length takes the place of any other, so that nothing has to be
+     * refused.
+     */
     @ParameterizedTest
     @MethodSource("lengths")
     void should_replace_the_content_length(Length rule) throws Exception {

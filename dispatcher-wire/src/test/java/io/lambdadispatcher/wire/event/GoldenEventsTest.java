@@ -17,7 +17,10 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** The request of {@code events/README.md} in each shape, against a file laid out as AWS's description of it. */
+/**
+ * The request of {@code events/README.md} in each shape, against a file laid out as AWS's
+ * description of it.
+ */
 class GoldenEventsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("dd/MMM/yyyy:HH:mm:ss Z", Locale.ENGLISH);

@@ -35,7 +35,10 @@ class FlatHeadersDecoderTest {
         }
     }
 
-    /** Also when good fields were in the same places before: what is remembered is the field, not the place. */
+    /**
+     * Also when good fields were in the same places before: what is remembered is the field, not
+     * the place.
+     */
     @ParameterizedTest
     @CsvSource({
         "Upper, value",

@@ -272,7 +272,10 @@ class CoalescingHttp2HandlerTest {
         served.finish();
     }
 
-    /** Streams that count as ended would let a peer who reads nothing open others, and us queue their heads, forever. */
+    /**
+     * Streams that count as ended would let a peer who reads nothing open others, and us queue
+     * their heads, forever.
+     */
     @Test
     void should_count_streams_whose_end_a_full_channel_holds() throws Exception {
         Served served = new Served();

@@ -48,7 +48,10 @@ class EagerFrameReaderTest {
         read(Unpooled.wrappedBuffer(bytes));
     }
 
-    /** As ByteToMessageDecoder does it: what was not read is there the next time, before what has come. */
+    /**
+     * As ByteToMessageDecoder does it: what was not read is there the next time, before what has
+     * come.
+     */
     private void read(ByteBuf bytes) throws Http2Exception {
         cumulation.writeBytes(bytes);
         reader.readFrame(channel.pipeline().firstContext(), cumulation, seen);

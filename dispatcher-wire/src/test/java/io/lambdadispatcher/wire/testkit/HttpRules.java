@@ -8,15 +8,18 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The rules of HTTP as a table. Each path that messages take through a dispatcher or a worker has a test
- * named {@code …HttpRulesTest} that feeds it this table and expects these verdicts.
+ * The rules of HTTP as a table. Each path that messages take through a dispatcher or a worker has a
+ * test named {@code …HttpRulesTest} that feeds it this table and expects these verdicts.
  */
 public final class HttpRules {
     /** What becomes of a header, or of the message that has it. */
     public enum Verdict {
         PASSED,
         DROPPED,
-        /** The message is refused: a 4xx, a 502, an exception or a reset stream, and nothing is passed on. */
+        /**
+         * The message is refused: a 4xx, a 502, an exception or a reset stream, and nothing is
+         * passed on.
+         */
         REFUSED
     }
 
@@ -27,8 +30,9 @@ public final class HttpRules {
      */
     public record Header(String name, String value, boolean nominated, Verdict inRequest, Verdict inResponse) {
         /**
-         * HTTP/2 has no connection-specific headers: RFC 9113 section 8.2.2 calls a message malformed that has
-         * one, and a {@code te} with another value than {@code trailers}. Other paths drop them.
+         * HTTP/2 has no connection-specific headers: RFC 9113 section 8.2.2 calls a message
+         * malformed that has one, and a {@code te} with another value than {@code trailers}. Other
+         * paths drop them.
          */
         public Verdict inHttp2(Verdict verdict) {
             boolean specific = switch (name) {
@@ -48,7 +52,10 @@ public final class HttpRules {
 
     /** Values of {@code content-length} for a body of {@link #BODY}. */
     public record Length(List<String> values, Verdict verdict) {
-        /** Well-formed, but not the length of the body. HTTP/1.1 frames the body by it, so that it cannot be wrong there. */
+        /**
+         * Well-formed, but not the length of the body. HTTP/1.1 frames the body by it, so that it
+         * cannot be wrong there.
+         */
         public boolean isMismatch() {
             return verdict == REFUSED && values.size() == 1 && values.get(0).matches("\\d{1,5}");
         }

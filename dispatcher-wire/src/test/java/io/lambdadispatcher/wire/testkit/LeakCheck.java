@@ -13,12 +13,13 @@ import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Fails a test class that has lost a buffer. Found by JUnit through {@code META-INF/services}; a module switches it on with
- * {@code junit.jupiter.extensions.autodetection.enabled}. Netty only tracks every buffer at the leak level <em>paranoid</em>, which the
- * build sets.
+ * Fails a test class that has lost a buffer. Found by JUnit through {@code META-INF/services}; a
+ * module switches it on with {@code junit.jupiter.extensions.autodetection.enabled}. Netty only
+ * tracks every buffer at the leak level <em>paranoid</em>, which the build sets.
  *
- * <p>JUnit creates the extension before it initialises a test class, so that Netty's buffers find this factory when they ask for
- * their detector. A buffer that a static field of a test keeps alive is not found.
+ * <p>JUnit creates the extension before it initialises a test class, so that Netty's buffers find
+ * this factory when they ask for their detector. A buffer that a static field of a test keeps alive
+ * is not found.
  */
 public final class LeakCheck implements AfterAllCallback {
     private static final int COLLECT_ATTEMPTS = 50;
@@ -43,9 +44,13 @@ public final class LeakCheck implements AfterAllCallback {
         }
     }
 
-    /** Collects garbage, then returns what was lost since the last call, one text for each place it was used at. */
+    /**
+     * Collects garbage, then returns what was lost since the last call, one text for each place it
+     * was used at.
+     */
     public static List<String> takeLeaks() throws InterruptedException {
-        // The second collection ends after all that the first has found was queued for the detectors.
+        // The second collection ends after all that the first has found was queued for the
+        // detectors.
         awaitCollection();
         awaitCollection();
         detectors.forEach(Detector::report);

@@ -8,8 +8,8 @@ import java.util.Random;
 import java.util.function.IntUnaryOperator;
 
 /**
- * The ways bytes may arrive: whole, one by one, and cut at random. A decoder must not care. What fails says how the bytes were cut,
- * with the seed. Any thread.
+ * The ways bytes may arrive: whole, one by one, and cut at random. A decoder must not care. What
+ * fails says how the bytes were cut, with the seed. Any thread.
  */
 public final class Splits {
 

@@ -14,7 +14,10 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a stream and writes down what it sees in the words of {@code vectors/README.md}. One for each stream read. */
+/**
+ * Reads a stream and writes down what it sees in the words of {@code vectors/README.md}. One for
+ * each stream read.
+ */
 final class EventLog implements FrameReader.Listener, AutoCloseable {
     private final List<String> events = new ArrayList<>();
     private final HeadDecoder decoder = new HeadDecoder();

@@ -9,7 +9,10 @@ import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Good streams, damaged at random: a reader may refuse them in one way only, and keeps account of every byte. */
+/**
+ * Good streams, damaged at random: a reader may refuse them in one way only, and keeps account of
+ * every byte.
+ */
 class MutationTest {
     private static final int STREAMS = 20_000;
     private static final long SEED = 20_261_121;

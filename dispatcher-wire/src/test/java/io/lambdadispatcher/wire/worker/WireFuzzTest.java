@@ -62,7 +62,10 @@ class WireFuzzTest {
         return lines;
     }
 
-    /** The first byte is the frame's type, and the others are its fields. MACs are left out: no fuzzer finds one. */
+    /**
+     * The first byte is the frame's type, and the others are its fields. MACs are left out: no
+     * fuzzer finds one.
+     */
     @FuzzTest(maxDuration = "20m")
     void should_survive_any_control_message(byte[] input) throws WireException {
         FrameType type = input.length == 0 ? null : FrameType.ofCode(input[0] & 0xFF);

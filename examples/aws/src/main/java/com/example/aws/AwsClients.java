@@ -10,8 +10,9 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 
 /**
- * The SDK's clients, on one shared pool of connections. The SDK finds region, credentials and endpoints ({@code
- * AWS_ENDPOINT_URL_S3}, {@code AWS_ENDPOINT_URL_DYNAMODB}) in the environment. The clients live as long as the process.
+ * The SDK's clients, on one shared pool of connections. The SDK finds region, credentials and
+ * endpoints ({@code AWS_ENDPOINT_URL_S3}, {@code AWS_ENDPOINT_URL_DYNAMODB}) in the environment.
+ * The clients live as long as the process.
  */
 final class AwsClients {
     /** Nothing here blocks, so results need no thread pool. */
@@ -30,8 +31,9 @@ final class AwsClients {
     }
 
     /**
-     * Returns the client, which the first call makes on a separate thread, because loading the SDK's classes would
-     * block an event loop for too long. What the first callers do next runs on that thread, too.
+     * Returns the client, which the first call makes on a separate thread, because loading the
+     * SDK's classes would block an event loop for too long. What the first callers do next runs on
+     * that thread, too.
      */
     static CompletableFuture<S3AsyncClient> s3() {
         return S3.CLIENT;

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Serves {@code /ping}, and the routes of {@link AwsRoutes}, which answer 503 if the environment is incomplete. The
- * answer says what is missing, so the example starts without AWS.
+ * Serves {@code /ping}, and the routes of {@link AwsRoutes}, which answer 503 if the environment is
+ * incomplete. The answer says what is missing, so the example starts without AWS.
  */
 public final class AwsHandler implements Handler {
     /** The environment variable that names the bucket. */

@@ -19,11 +19,13 @@ import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 /**
- * {@code /read-s3?key=} streams an object from a bucket. {@code /dynamodb-put?n=} puts {@code n} items into a table
- * (key: the string {@code id}), one after the other, and answers how long each put took.
+ * {@code /read-s3?key=} streams an object from a bucket. {@code /dynamodb-put?n=} puts {@code n}
+ * items into a table (key: the string {@code id}), one after the other, and answers how long each
+ * put took.
  *
- * <p>The answer is 404 if there is no such object, and 500 for any other failure of AWS, with the reason in the log.
- * Nothing here blocks, so one thread serves as many requests concurrently as the worker has streams.
+ * <p>The answer is 404 if there is no such object, and 500 for any other failure of AWS, with the
+ * reason in the log. Nothing here blocks, so one thread serves as many requests concurrently as the
+ * worker has streams.
  */
 final class AwsRoutes {
     private static final int MOST_PUTS = 1000;
@@ -94,7 +96,10 @@ final class AwsRoutes {
         return values == null ? null : values.get(0);
     }
 
-    /** @throws IllegalArgumentException if the parameter is not a number from 0 to {@link #MOST_PUTS} */
+    /**
+     * @throws IllegalArgumentException if the parameter is not a number from 0 to {@link
+     *     #MOST_PUTS}
+     */
     private static int count(@Nullable String n) {
         try {
             int count = n == null ? 1 : Integer.parseInt(n);

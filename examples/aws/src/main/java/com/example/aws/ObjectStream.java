@@ -17,9 +17,10 @@ import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 
 /**
- * Streams an object from S3 into a response, by reference, because the SDK never writes to a part's array again. The
- * next part is requested when the previous one has been written and the response is writable, so S3's connection
- * waits for a slow client. When the request is cancelled, reading stops.
+ * Streams an object from S3 into a response, by reference, because the SDK never writes to a part's
+ * array again. The next part is requested when the previous one has been written and the response
+ * is writable, so S3's connection waits for a slow client. When the request is cancelled, reading
+ * stops.
  *
  * <p>Made on the event loop of the request. The parts arrive on a thread of the SDK.
  */
@@ -59,7 +60,10 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
         askIfWritable();
     }
 
-    /** Called on both threads: whichever comes second, the cancellation or the subscription, sees the other. */
+    /**
+     * Called on both threads: whichever comes second, the cancellation or the subscription, sees
+     * the other.
+     */
     private void stopIfCancelled() {
         Subscription current = parts;
         if (current != null && request.cancellation() != null) {
@@ -67,7 +71,10 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
         }
     }
 
-    /** Called on both threads: the response may become writable just after the SDK's thread found that it is not. */
+    /**
+     * Called on both threads: the response may become writable just after the SDK's thread found
+     * that it is not.
+     */
     private void askIfWritable() {
         Subscription current = parts;
         if (current != null && response.isWritable() && awaiting.compareAndSet(false, true)) {

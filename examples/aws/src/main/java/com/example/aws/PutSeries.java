@@ -9,7 +9,10 @@ import java.util.concurrent.TimeUnit;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
-/** Puts items one after the other and measures each. Stops when the request is cancelled. One thread at a time. */
+/**
+ * Puts items one after the other and measures each. Stops when the request is cancelled. One thread
+ * at a time.
+ */
 final class PutSeries {
     private final DynamoDbAsyncClient dynamoDb;
     private final String table;

@@ -11,8 +11,9 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * The handler: {@code GET /} is the page, {@code /rooms/NAME?name=GUEST} a WebSocket in the room of that name. One instance serves all; rooms are
- * kept in memory, so all guests of a room must be on the same worker.
+ * The handler: {@code GET /} is the page, {@code /rooms/NAME?name=GUEST} a WebSocket in the room of
+ * that name. One instance serves all; rooms are kept in memory, so all guests of a room must be on
+ * the same worker.
  */
 public final class Chat implements Handler {
     private static final String ROOMS = "/rooms/";

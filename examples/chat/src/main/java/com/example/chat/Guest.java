@@ -27,7 +27,10 @@ final class Guest implements WebSocketListener {
         return name;
     }
 
-    /** A guest that does not read is asked to come back: what is not read would be kept in memory. Any thread. */
+    /**
+     * A guest that does not read is asked to come back: what is not read would be kept in memory.
+     * Any thread.
+     */
     void send(String json) {
         if (session.isWritable()) {
             session.sendText(json);

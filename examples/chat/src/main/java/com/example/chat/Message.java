@@ -8,7 +8,10 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** What the page is told, as JSON: {@code {"kind":"said","who":"Ann","text":"hello","at":"2026-11-21T12:00:00Z"}}. */
+/**
+ * What the page is told, as JSON: {@code
+ * {"kind":"said","who":"Ann","text":"hello","at":"2026-11-21T12:00:00Z"}}.
+ */
 record Message(Kind kind, String who, String text, Instant at) {
     private static final JsonFactory JSON = new JsonFactory();
 

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Who is in a room, and what was said last. Guests are on several event loops; a lock makes the order of messages the same for all of them. Sending does
- * not wait, so the lock is held for a moment only. Any thread.
+ * Who is in a room, and what was said last. Guests are on several event loops; a lock makes the
+ * order of messages the same for all of them. Sending does not wait, so the lock is held for a
+ * moment only. Any thread.
  */
 final class Room {
     static final int HISTORY = 50;

@@ -4,7 +4,10 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The rooms that there are. An empty one is kept, with what was said, until its place is needed. Any thread. */
+/**
+ * The rooms that there are. An empty one is kept, with what was said, until its place is needed.
+ * Any thread.
+ */
 final class Rooms {
     static final int MOST = 100;
 

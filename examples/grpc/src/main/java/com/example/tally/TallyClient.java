@@ -12,7 +12,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Calls each of the four kinds of method once, and prints what came back: {@code TallyClient HOST:PORT}, clear text. */
+/**
+ * Calls each of the four kinds of method once, and prints what came back: {@code TallyClient
+ * HOST:PORT}, clear text.
+ */
 public final class TallyClient {
     private static final int WATCHED = 3;
 

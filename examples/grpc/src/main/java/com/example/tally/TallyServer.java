@@ -5,7 +5,10 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
-/** Serves {@link TallyService} in clear text on loopback, on the port that the variable {@code PORT} names. */
+/**
+ * Serves {@link TallyService} in clear text on loopback, on the port that the variable {@code PORT}
+ * names.
+ */
 public final class TallyServer {
     private TallyServer() {}
 

@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Tells {@link Texture}s apart: naive Bayes with a normal distribution for each feature of each texture. It learns from images that are drawn when it is
- * first asked, always the same ones, which takes a moment. So it knows textures, not things: a photograph gets the labels of what it looks most like.
- * Immutable; any thread.
+ * Tells {@link Texture}s apart: naive Bayes with a normal distribution for each feature of each
+ * texture. It learns from images that are drawn when it is first asked, always the same ones, which
+ * takes a moment. So it knows textures, not things: a photograph gets the labels of what it looks
+ * most like. Immutable; any thread.
  */
 final class Classifier {
     private static final int IMAGES_OF_TEXTURE = 60;

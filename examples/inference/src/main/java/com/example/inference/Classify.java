@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** {@code POST /classify}: a PNG, JPEG, GIF or BMP up to 10 MB, answered by its five likeliest labels as JSON. Blocks. Any thread. */
+/**
+ * {@code POST /classify}: a PNG, JPEG, GIF or BMP up to 10 MB, answered by its five likeliest
+ * labels as JSON. Blocks. Any thread.
+ */
 final class Classify implements BlockingHandler {
     static final int LABELS = 5;
 

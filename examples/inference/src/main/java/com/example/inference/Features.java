@@ -4,13 +4,19 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What an inference is about: values by key, in any order, as {@code f00} to {@code f41}; what is not named is zero. */
+/**
+ * What an inference is about: values by key, in any order, as {@code f00} to {@code f41}; what is
+ * not named is zero.
+ */
 final class Features {
     private static final Map<String, Integer> PLACES = places();
 
     private Features() {}
 
-    /** @throws IllegalArgumentException if keys and values do not pair, or a key is none of the network's */
+    /**
+     * @throws IllegalArgumentException if keys and values do not pair, or a key is none of the
+     *     network's
+     */
     static float[] inputs(List<String> keys, List<Float> values) {
         if (keys.size() != values.size()) {
             throw new IllegalArgumentException(

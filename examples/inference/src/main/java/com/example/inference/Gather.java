@@ -10,7 +10,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.function.Consumer;
 
-/** A whole request body in memory, for handlers that cannot begin before its end. On the request's event loop. */
+/**
+ * A whole request body in memory, for handlers that cannot begin before its end. On the request's
+ * event loop.
+ */
 final class Gather implements BodyReader {
     private final ByteArrayOutputStream body = new ByteArrayOutputStream(1024);
     private final Response response;

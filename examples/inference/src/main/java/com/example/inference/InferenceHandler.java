@@ -11,8 +11,10 @@ import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The handler: {@code POST /inference/json} and {@code /inference/protobuf} answer with a probability, {@code POST /classify} with the five likeliest
- * labels of an image. The network takes less time than a change of threads, so it runs on the event loop; images are read on threads of their own.
+ * The handler: {@code POST /inference/json} and {@code /inference/protobuf} answer with a
+ * probability, {@code POST /classify} with the five likeliest labels of an image. The network takes
+ * less time than a change of threads, so it runs on the event loop; images are read on threads of
+ * their own.
  */
 public final class InferenceHandler implements Handler {
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");

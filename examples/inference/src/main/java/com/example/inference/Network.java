@@ -3,8 +3,9 @@ package com.example.inference;
 import java.util.Random;
 
 /**
- * A small dense network, 42-128-128-128-64-64-1: rectifiers, and a sigmoid at the end. Nobody has trained it: its weights are drawn from a
- * fixed seed, so that every process gives the same answers, which mean nothing but take as long as if they did. Immutable; any thread.
+ * A small dense network, 42-128-128-128-64-64-1: rectifiers, and a sigmoid at the end. Nobody has
+ * trained it: its weights are drawn from a fixed seed, so that every process gives the same
+ * answers, which mean nothing but take as long as if they did. Immutable; any thread.
  */
 final class Network {
     static final int INPUTS = 42;

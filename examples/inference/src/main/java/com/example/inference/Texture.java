@@ -4,7 +4,10 @@ import java.awt.image.BufferedImage;
 import java.util.Locale;
 import java.util.Random;
 
-/** What an image can be, and how to draw one: two colours, mixed by a pattern of random size and place, and some noise over it. */
+/**
+ * What an image can be, and how to draw one: two colours, mixed by a pattern of random size and
+ * place, and some noise over it.
+ */
 enum Texture {
     PLAIN {
         @Override

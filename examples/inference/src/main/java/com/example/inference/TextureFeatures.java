@@ -1,6 +1,9 @@
 package com.example.inference;
 
-/** What of a picture tells textures apart, whatever their colours: contrast, edges and their directions, repetition, how brightness is spread. */
+/**
+ * What of a picture tells textures apart, whatever their colours: contrast, edges and their
+ * directions, repetition, how brightness is spread.
+ */
 final class TextureFeatures {
     private static final int DIRECTIONS = 8;
     private static final int SHORTEST_LAG = 3;
@@ -91,7 +94,10 @@ final class TextureFeatures {
         add(likeness(1, 1));
     }
 
-    /** The picture against itself, moved in one direction: how unlike it becomes, and how alike again after that. */
+    /**
+     * The picture against itself, moved in one direction: how unlike it becomes, and how alike
+     * again after that.
+     */
     private void addRepetition(int dx, int dy) {
         double worst = 1;
         double bestAfter = -1;

@@ -1,4 +1,6 @@
-/** Inference in plain Java: a dense network behind JSON and protobuf, and a classifier of images. */
+/**
+ * Inference in plain Java: a dense network behind JSON and protobuf, and a classifier of images.
+ */
 @NullMarked
 package com.example.inference;
 

@@ -16,15 +16,13 @@ import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
 /**
  * What the end of a worker's invoke means.
  *
- * <table>
- * <caption>By result</caption>
- * <tr><td>200 without FunctionError</td><td>ENDED: the worker's summary</td></tr>
- * <tr><td>200 with FunctionError: it threw, exited or timed out</td><td>FAILED, with error type, message and the log's last line</td></tr>
- * <tr><td>429, whatever its reason; 502 EC2ThrottledException</td><td>THROTTLED</td></tr>
- * <tr><td>409: the function is being changed, or a snapshot is not ready</td><td>FAILED</td></tr>
- * <tr><td>other 4xx: no such function, no permission, bad request</td><td>REFUSED</td></tr>
- * <tr><td>5xx, no connection, no credentials</td><td>FAILED</td></tr>
- * </table>
+ * <table> <caption>By result</caption> <tr><td>200 without FunctionError</td><td>ENDED: the
+ * worker's summary</td></tr> <tr><td>200 with FunctionError: it threw, exited or timed
+ * out</td><td>FAILED, with error type, message and the log's last line</td></tr> <tr><td>429,
+ * whatever its reason; 502 EC2ThrottledException</td><td>THROTTLED</td></tr> <tr><td>409: the
+ * function is being changed, or a snapshot is not ready</td><td>FAILED</td></tr> <tr><td>other 4xx:
+ * no such function, no permission, bad request</td><td>REFUSED</td></tr> <tr><td>5xx, no
+ * connection, no credentials</td><td>FAILED</td></tr> </table>
  */
 final class InvokeOutcome {
     private static final int LONGEST_DETAIL = 400;

@@ -67,7 +67,8 @@ public final class LambdaLauncher implements WorkerLauncher {
     /** So that init-only invokes sent together land in different environments. */
     private static final int WARM_UP_HOLD_MILLIS = 500;
 
-    // A NAT gateway forgets a connection after 350 s of silence, and an invoke is silent for 15 minutes.
+    // A NAT gateway forgets a connection after 350 s of silence, and an invoke is silent for 15
+    // minutes.
     private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
     private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
 
@@ -75,7 +76,10 @@ public final class LambdaLauncher implements WorkerLauncher {
 
     private final Map<String, String> lambdas;
     private final @Nullable String fingerprint;
-    /** Signs and sends: milliseconds that an event loop with traffic does not have, and credentials may have to be fetched. */
+    /**
+     * Signs and sends: milliseconds that an event loop with traffic does not have, and credentials
+     * may have to be fetched.
+     */
     private final ExecutorService caller =
             Executors.newSingleThreadExecutor(new DefaultThreadFactory("lambda-caller", true));
 
@@ -241,8 +245,8 @@ public final class LambdaLauncher implements WorkerLauncher {
     }
 
     /**
-     * One invoke, from before it is sent until its result is known. Any thread, and no lock: to begin may take as long as credentials do,
-     * and an event loop that kills must not wait for it.
+     * One invoke, from before it is sent until its result is known. Any thread, and no lock: to
+     * begin may take as long as credentials do, and an event loop that kills must not wait for it.
      */
     static final class Invoke implements LaunchedWorker {
         final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
@@ -269,7 +273,10 @@ public final class LambdaLauncher implements WorkerLauncher {
             return exit.copy();
         }
 
-        /** Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the latest at its timeout. */
+        /**
+         * Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the
+         * latest at its timeout.
+         */
         @Override
         public void kill() {
             exit.complete(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));

@@ -40,7 +40,10 @@ final class FakeLambda implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + port);
     }
 
-    /** A port at which nobody listens, nor can: it is bound, where a port that is free may be somebody's the next moment. */
+    /**
+     * A port at which nobody listens, nor can: it is bound, where a port that is free may be
+     * somebody's the next moment.
+     */
     static Socket deaf() throws IOException {
         Socket socket = new Socket();
         socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));

@@ -36,7 +36,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 
-/** Against a Lambda on the loopback. That it runs at all shows that the SDK's HTTP client, made for Netty 4.1, works on 4.2. */
+/**
+ * Against a Lambda on the loopback. That it runs at all shows that the SDK's HTTP client, made for
+ * Netty 4.1, works on 4.2.
+ */
 @Timeout(120)
 class LambdaLauncherTest {
     private static final int MANY = 500;

@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * The latest snapshot of each function, taken again when it is half a second old: a registry that reads all gauges looks at the event loops
- * once, not once for each gauge. Any thread.
+ * The latest snapshot of each function, taken again when it is half a second old: a registry that
+ * reads all gauges looks at the event loops once, not once for each gauge. Any thread.
  */
 final class FunctionSnapshots<T> {
     private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

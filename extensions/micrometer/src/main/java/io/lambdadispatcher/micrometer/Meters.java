@@ -2,7 +2,10 @@ package io.lambdadispatcher.micrometer;
 
 import org.jspecify.annotations.Nullable;
 
-/** Every meter of ours. Prometheus writes the dots as underscores and adds the unit, and {@code _total} to counters. */
+/**
+ * Every meter of ours. Prometheus writes the dots as underscores and adds the unit, and {@code
+ * _total} to counters.
+ */
 enum Meters {
     REQUESTS("requests", null, "Completed requests, including failed ones"),
     FAILURES(

@@ -9,7 +9,10 @@ import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
-/** Starts the dispatcher of {@link LambdaDispatcherTest} when the first test asks for it. JUnit closes it with the class. */
+/**
+ * Starts the dispatcher of {@link LambdaDispatcherTest} when the first test asks for it. JUnit
+ * closes it with the class.
+ */
 final class DispatcherExtension implements ParameterResolver {
     private static final Namespace NAMESPACE = Namespace.create(DispatcherExtension.class);
 

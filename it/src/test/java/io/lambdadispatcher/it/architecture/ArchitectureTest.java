@@ -27,7 +27,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code docs/explanation/architecture.md} say what each package is for. */
+/**
+ * The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code
+ * docs/explanation/architecture.md} say what each package is for.
+ */
 class ArchitectureTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Path DRAWING = ROOT.resolve("docs/explanation/architecture.svg");
@@ -85,7 +88,10 @@ class ArchitectureTest {
         assertThat(intruders).isEmpty();
     }
 
-    /** Programs see types of their own artifact and of libraries, so that the formats on the wire can change. */
+    /**
+     * Programs see types of their own artifact and of libraries, so that the formats on the wire
+     * can change.
+     */
     @Test
     void should_show_no_type_of_the_wire_to_programs() throws IOException {
         Set<String> exported = exportedPackages();
@@ -276,7 +282,9 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /** An adapter is a handler like any other: it knows nothing of worker streams and connections. */
+    /**
+     * An adapter is a handler like any other: it knows nothing of worker streams and connections.
+     */
     @Test
     void should_keep_adapters_away_from_connections() {
         noClasses()

@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Draws the plan with the arrows that the code has. An arrow that follows from others is left out inside a module; between modules there is one arrow
- * for each pair. Lengths are pixels.
+ * Draws the plan with the arrows that the code has. An arrow that follows from others is left out
+ * inside a module; between modules there is one arrow for each pair. Lengths are pixels.
  */
 final class Drawing {
     private static final int CHIP_HEIGHT = 26;

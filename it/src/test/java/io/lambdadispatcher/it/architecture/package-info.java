@@ -1,4 +1,7 @@
-/** Tests of the plan that {@code docs/explanation/architecture.md} describes, over the bytecode of all modules. */
+/**
+ * Tests of the plan that {@code docs/explanation/architecture.md} describes, over the bytecode of
+ * all modules.
+ */
 @NullMarked
 package io.lambdadispatcher.it.architecture;
 

@@ -13,7 +13,10 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** Sends the body of a load balancer's or HTTP API's event back as it came. {@code /fail} throws, {@code /slow} outlives the function's timeout. */
+/**
+ * Sends the body of a load balancer's or HTTP API's event back as it came. {@code /fail} throws,
+ * {@code /slow} outlives the function's timeout.
+ */
 public final class EventEcho implements RequestStreamHandler {
     private static final JsonFactory JSON = new JsonFactory();
 

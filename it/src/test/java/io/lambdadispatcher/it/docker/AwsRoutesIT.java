@@ -36,7 +36,10 @@ import software.amazon.awssdk.services.s3.S3AsyncClient;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The function of examples/aws. Its S3 is in LocalStack, its DynamoDB is DynamoDB Local in this JVM. */
+/**
+ * The function of examples/aws. Its S3 is in LocalStack, its DynamoDB is DynamoDB Local in this
+ * JVM.
+ */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 @EnabledOnOs(value = OS.LINUX, architectures = "amd64", disabledReason = "DynamoDB Local's native library is for amd64")
 class AwsRoutesIT {
@@ -94,7 +97,10 @@ class AwsRoutesIT {
         }
     }
 
-    /** From within its container LocalStack, and so S3, is where LocalStack's own {@code AWS_ENDPOINT_URL} says. */
+    /**
+     * From within its container LocalStack, and so S3, is where LocalStack's own {@code
+     * AWS_ENDPOINT_URL} says.
+     */
     private static void createFunction() {
         cloud.createFunction(
                 FUNCTION,

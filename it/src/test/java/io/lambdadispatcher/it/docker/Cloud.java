@@ -111,7 +111,10 @@ final class Cloud implements AutoCloseable {
                 .toList();
     }
 
-    /** With the containers of its functions, which LocalStack, when killed, leaves behind: the tests that follow need the memory. */
+    /**
+     * With the containers of its functions, which LocalStack, when killed, leaves behind: the tests
+     * that follow need the memory.
+     */
     @Override
     public void close() {
         String named = localStack.getContainerName().replace('_', '-') + "-lambda-";

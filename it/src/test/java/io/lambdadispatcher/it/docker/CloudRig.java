@@ -101,7 +101,10 @@ final class CloudRig implements AutoCloseable {
     /** What came back for a request with a body. */
     record Echo(String statusLine, byte[] body) {}
 
-    /** By hand, because an echo answers while the request is still coming, and the JDK's HTTP/1.1 client reads only when it has sent everything. */
+    /**
+     * By hand, because an echo answers while the request is still coming, and the JDK's HTTP/1.1
+     * client reads only when it has sent everything.
+     */
     Echo post(String path, byte[] body) throws Exception {
         try (Socket socket = new Socket("127.0.0.1", uri(path).getPort())) {
             socket.setSoTimeout(120_000);

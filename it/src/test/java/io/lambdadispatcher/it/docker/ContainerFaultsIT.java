@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * What goes wrong between containers, under load: 12 clients that GET something that takes 100 ms from three workers. What became of every
- * request is counted.
+ * What goes wrong between containers, under load: 12 clients that GET something that takes 100 ms
+ * from three workers. What became of every request is counted.
  */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class ContainerFaultsIT {
@@ -29,7 +29,10 @@ class ContainerFaultsIT {
     private static Cloud cloud;
     private static int tests;
 
-    /** One for each test: LocalStack keeps containers for the next invoke of a function, dead ones too. */
+    /**
+     * One for each test: LocalStack keeps containers for the next invoke of a function, dead ones
+     * too.
+     */
     private final String name = "faults" + ProcessHandle.current().pid() + "x" + ++tests;
 
     private final Launches launches = new Launches();

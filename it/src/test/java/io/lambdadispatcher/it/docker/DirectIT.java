@@ -27,7 +27,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import software.amazon.awssdk.core.SdkBytes;
 
-/** The direct path against LocalStack: one invoke for each request, of a function that knows nothing of the dispatcher. */
+/**
+ * The direct path against LocalStack: one invoke for each request, of a function that knows nothing
+ * of the dispatcher.
+ */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class DirectIT {
     private static final String FUNCTION = "direct" + ProcessHandle.current().pid();

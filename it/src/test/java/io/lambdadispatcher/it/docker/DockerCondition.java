@@ -7,7 +7,10 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.testcontainers.DockerClientFactory;
 
-/** {@code IT_DOCKER} says {@code required}: fail without Docker; {@code off}: skip in any case; {@code auto} or unset: skip without Docker. */
+/**
+ * {@code IT_DOCKER} says {@code required}: fail without Docker; {@code off}: skip in any case;
+ * {@code auto} or unset: skip without Docker.
+ */
 final class DockerCondition implements ExecutionCondition {
     private static final List<String> WISHES = List.of("auto", "off", "required");
 
@@ -30,7 +33,8 @@ final class DockerCondition implements ExecutionCondition {
     }
 
     private static String obstacle(Image[] images) {
-        // Looked at first, for Testcontainers would pull an image for checks of its own, and try for minutes.
+        // Looked at first, for Testcontainers would pull an image for checks of its own, and try
+        // for minutes.
         if (!new java.io.File("/var/run/docker.sock").exists() && System.getenv("DOCKER_HOST") == null) {
             return "no Docker engine (no /var/run/docker.sock, no DOCKER_HOST)";
         }

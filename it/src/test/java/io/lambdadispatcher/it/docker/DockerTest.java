@@ -7,7 +7,10 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Runs where a Docker engine and the images are; elsewhere it is skipped and says why, or fails if {@code IT_DOCKER=required}. */
+/**
+ * Runs where a Docker engine and the images are; elsewhere it is skipped and says why, or fails if
+ * {@code IT_DOCKER=required}.
+ */
 @Tag("docker")
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -20,7 +20,10 @@ import software.amazon.awssdk.services.dynamodb.model.KeySchemaElement;
 import software.amazon.awssdk.services.dynamodb.model.KeyType;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 
-/** DynamoDB Local in this JVM, in memory, on a free port of all interfaces, so that function containers reach it. */
+/**
+ * DynamoDB Local in this JVM, in memory, on a free port of all interfaces, so that function
+ * containers reach it.
+ */
 final class DynamoDb implements AutoCloseable {
     private final LocalDynamoDBServerHandler handler;
     private final Server server = new Server(0);
@@ -28,8 +31,8 @@ final class DynamoDb implements AutoCloseable {
     private final DynamoDbAsyncClient client;
 
     private DynamoDb() throws Exception {
-        // Its own main class would do the same, but it cannot say which free port it took, and links a telemetry
-        // client.
+        // Its own main class would do the same, but it cannot say which free port it took, and
+        // links a telemetry client.
         handler = new LocalDynamoDBServerHandler(new LocalDynamoDBRequestHandler(0, true, null, true, false), null);
         server.setHandler(handler);
         server.getConnectors()[0].addBean(connections);

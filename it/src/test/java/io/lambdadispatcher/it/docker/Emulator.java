@@ -21,8 +21,8 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.MountableFile;
 
 /**
- * Lambda in small: a few containers of Lambda's runtime interface emulator, each one execution environment that takes one invoke at a time. A
- * launch takes a free one, or is throttled.
+ * Lambda in small: a few containers of Lambda's runtime interface emulator, each one execution
+ * environment that takes one invoke at a time. A launch takes a free one, or is throttled.
  */
 final class Emulator implements WorkerLauncher {
     private static final int PORT = 8080;

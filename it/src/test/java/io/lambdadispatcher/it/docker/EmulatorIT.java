@@ -21,7 +21,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.testcontainers.containers.GenericContainer;
 
-/** Workers behind Lambda's own runtime interface emulator and AWS's Java runtime client, with Lambda's timeouts, memory and processor. */
+/**
+ * Workers behind Lambda's own runtime interface emulator and AWS's Java runtime client, with
+ * Lambda's timeouts, memory and processor.
+ */
 @DockerTest(Image.EMULATOR)
 class EmulatorIT {
     private static final Logger log = LoggerFactory.getLogger(EmulatorIT.class);

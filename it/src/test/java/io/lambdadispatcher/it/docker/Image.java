@@ -3,7 +3,10 @@ package io.lambdadispatcher.it.docker;
 import java.util.Locale;
 import org.testcontainers.utility.DockerImageName;
 
-/** Images by their role; where images can be pulled, the system property {@code it.<role>.image} names another. */
+/**
+ * Images by their role; where images can be pulled, the system property {@code it.<role>.image}
+ * names another.
+ */
 enum Image {
     LOCALSTACK("local/localstack:4.14.0"),
     /** What LocalStack runs functions in. */

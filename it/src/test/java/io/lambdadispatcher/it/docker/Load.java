@@ -15,7 +15,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 
-/** Clients that each send one request after the other, until they are stopped, and count what became of each. */
+/**
+ * Clients that each send one request after the other, until they are stopped, and count what became
+ * of each.
+ */
 final class Load implements AutoCloseable {
     private final HttpClient client = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)

@@ -25,7 +25,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Workers that LocalStack runs as Lambda functions, each in its own container, invoked through the AWS SDK. */
+/**
+ * Workers that LocalStack runs as Lambda functions, each in its own container, invoked through the
+ * AWS SDK.
+ */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class LocalStackIT {
     private static Cloud cloud;

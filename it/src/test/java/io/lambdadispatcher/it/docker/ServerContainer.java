@@ -32,7 +32,10 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_HANDLER", DemoHandler.class.getName());
     }
 
-    /** {@code workers} of a function in the cloud; functions find the dispatcher by its address on Docker's network. */
+    /**
+     * {@code workers} of a function in the cloud; functions find the dispatcher by its address on
+     * Docker's network.
+     */
     static ServerContainer withLambda(Cloud cloud, String function, int workers) {
         return new ServerContainer()
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_NAME", function)

@@ -38,7 +38,8 @@ class ServerImageIT {
         ServerContainer server = ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "6s");
         try (server) {
             server.start();
-            // As behind a load balancer: it stops sending when /ready says so, and what it has sent is answered.
+            // As behind a load balancer: it stops sending when /ready says so, and what it has sent
+            // is answered.
             URI uri = server.uri("/delay?delay=100");
             Load load = new Load(10, () -> uri);
             Thread balancer = new Thread(() -> {

@@ -67,9 +67,8 @@ class TwoDispatchersIT {
             assertThat(workersReady(second)).isEqualTo(2);
             assertThat(Cloud.containersOf(function)).hasSize(4);
 
-            // Clients that all go on to the other dispatcher when one has not answered, as a load balancer does: what
-            // is lost is at most what each had
-            // in flight.
+            // Clients that all go on to the other dispatcher when one has not answered, as a load
+            // balancer does: what is lost is at most what each had in flight.
             AtomicInteger turn = new AtomicInteger();
             URI one = first.uri("/delay?delay=50");
             URI other = second.uri("/delay?delay=50");

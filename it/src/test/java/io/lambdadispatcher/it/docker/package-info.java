@@ -1,2 +1,5 @@
-/** Tests against real parts in containers: LocalStack, Lambda's runtime emulator, the product's own images. */
+/**
+ * Tests against real parts in containers: LocalStack, Lambda's runtime emulator, the product's own
+ * images.
+ */
 package io.lambdadispatcher.it.docker;

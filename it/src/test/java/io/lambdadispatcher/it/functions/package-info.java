@@ -1,4 +1,7 @@
-/** Lambda functions as their users write them, with AWS's event classes and nothing of ours; {@code HandlersIT} runs them in worker processes. */
+/**
+ * Lambda functions as their users write them, with AWS's event classes and nothing of ours; {@code
+ * HandlersIT} runs them in worker processes.
+ */
 @NullMarked
 package io.lambdadispatcher.it.functions;
 

@@ -14,7 +14,10 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The JDK's HTTP server, on the port that {@code PORT} names. The routes are those of {@code app.js}. */
+/**
+ * The JDK's HTTP server, on the port that {@code PORT} names. The routes are those of {@code
+ * app.js}.
+ */
 public final class JdkApp {
     private static final int PART_BYTES = 16 * 1024;
 

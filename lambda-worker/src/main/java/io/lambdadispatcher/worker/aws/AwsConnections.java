@@ -17,24 +17,28 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 
 /**
- * The connections of a worker to AWS. Give {@link #async} or {@link #blocking} to every SDK client that is built:
+ * The connections of a worker to AWS. Give {@link #async} or {@link #blocking} to every SDK client
+ * that is built:
  *
  * <pre>{@code
  * DynamoDbAsyncClient.builder().httpClient(AwsConnections.shared().async()).build();
  * }</pre>
  *
- * All of them then share one pool, as large as the worker's concurrency, whose connections are kept as long as a peer can be trusted to keep them:
+ * All of them then share one pool, as large as the worker's concurrency, whose connections are kept
+ * as long as a peer can be trusted to keep them:
  *
  * <ul>
- *   <li>an idle connection is closed before its peer would do so ({@link Builder#maxIdle}), also when the environment was frozen meanwhile, see
- *       {@link Generations};
+ *   <li>an idle connection is closed before its peer would do so ({@link Builder#maxIdle}), also
+ *       when the environment was frozen meanwhile, see {@link Generations};
  *   <li>TCP keep-alive is on, for NAT gateways and load balancers between;
- *   <li>a connection that its peer has closed is taken out by the event loop that reads it ({@code async}), or is read from before it is used again
- *       after two seconds ({@code blocking});
- *   <li>before a snapshot all connections are closed; they are dialled again after the restore, with the first request or by {@link #prime}.
+ *   <li>a connection that its peer has closed is taken out by the event loop that reads it ({@code
+ *       async}), or is read from before it is used again after two seconds ({@code blocking});
+ *   <li>before a snapshot all connections are closed; they are dialled again after the restore,
+ *       with the first request or by {@link #prime}.
  * </ul>
  *
- * Threads, classes and sockets are not needed before the first request. Any thread may call any method.
+ * Threads, classes and sockets are not needed before the first request. Any thread may call any
+ * method.
  */
 public final class AwsConnections implements SnapshotListener, AutoCloseable {
     private static final class Shared {
@@ -63,7 +67,10 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         builder.snapshots.register(this);
     }
 
-    /** Seldom, and Netty's client waits for its event loop there: not on the thread that has found it to be old, which may be just that. */
+    /**
+     * Seldom, and Netty's client waits for its event loop there: not on the thread that has found
+     * it to be old, which may be just that.
+     */
     private static void close(Runnable client) {
         Thread thread = new Thread(client, "aws-close");
         thread.setDaemon(true);
@@ -79,7 +86,10 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         return new Builder();
     }
 
-    /** For {@code …AsyncClient.builder().httpClient(…)}. Closing it, or an SDK client that uses it, closes nothing. */
+    /**
+     * For {@code …AsyncClient.builder().httpClient(…)}. Closing it, or an SDK client that uses it,
+     * closes nothing.
+     */
     public SdkAsyncHttpClient async() {
         return async;
     }
@@ -90,8 +100,9 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
     }
 
     /**
-     * Dials so many connections of {@link #async} before the first request needs them: now, and again after each restore. Where a snapshot is still
-     * to be taken (SnapStart's initialisation), only after the restore.
+     * Dials so many connections of {@link #async} before the first request needs them: now, and
+     * again after each restore. Where a snapshot is still to be taken (SnapStart's initialisation),
+     * only after the restore.
      *
      * @param endpoint such as {@code https://dynamodb.eu-west-1.amazonaws.com}
      * @return completes, never exceptionally, when there is nothing more to dial now
@@ -115,7 +126,10 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         primers.forEach(primer -> primer.run(async));
     }
 
-    /** Closes all connections, those with requests in flight too, and returns when they are closed. A later request dials again. */
+    /**
+     * Closes all connections, those with requests in flight too, and returns when they are closed.
+     * A later request dials again.
+     */
     @Override
     public void close() {
         asyncClients.closeAll();
@@ -154,7 +168,8 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         private Builder() {}
 
         /**
-         * How long a connection may be idle; 5 s by default, which all services bear. Clients of DynamoDB alone may take more, up to a minute.
+         * How long a connection may be idle; 5 s by default, which all services bear. Clients of
+         * DynamoDB alone may take more, up to a minute.
          *
          * @throws IllegalArgumentException if it is less than a millisecond
          */
@@ -167,8 +182,9 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         }
 
         /**
-         * How many calls to AWS the handler makes for one request at the same time; 1 by default. Times the worker's concurrency it is the most
-         * connections to each endpoint; more calls wait.
+         * How many calls to AWS the handler makes for one request at the same time; 1 by default.
+         * Times the worker's concurrency it is the most connections to each endpoint; more calls
+         * wait.
          */
         public Builder callsOfRequest(int calls) {
             if (calls < 1) {

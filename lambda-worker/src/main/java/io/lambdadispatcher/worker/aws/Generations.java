@@ -11,14 +11,16 @@ import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.utils.SdkAutoCloseable;
 
 /**
- * HTTP clients, of which one is in use; those before it live until their last request has ended. A client's pool closes idle connections by the
- * monotonic clock, on a thread of its own. In an environment that was frozen that clock may have stood still and that thread comes too late: the
- * first request after a thaw would be written to a connection which its peer has closed, or which a NAT gateway has forgotten. So a request gets
- * a new client, which has no connections, when
+ * HTTP clients, of which one is in use; those before it live until their last request has ended. A
+ * client's pool closes idle connections by the monotonic clock, on a thread of its own. In an
+ * environment that was frozen that clock may have stood still and that thread comes too late: the
+ * first request after a thaw would be written to a connection which its peer has closed, or which a
+ * NAT gateway has forgotten. So a request gets a new client, which has no connections, when
  *
  * <ul>
  *   <li>nothing has happened for as long as a connection may be idle, by the wall clock;
- *   <li>the wall clock has gained on the monotonic one since the client was made: there was a freeze;
+ *   <li>the wall clock has gained on the monotonic one since the client was made: there was a
+ *       freeze;
  *   <li>the wall clock was set back, which tells nothing of what is idle;
  *   <li>the worker's concurrency has changed: a pool's size is fixed.
  * </ul>
@@ -144,7 +146,10 @@ final class Generations<C extends SdkAutoCloseable> {
         return null;
     }
 
-    /** Closes all clients on the calling thread, with the requests that are in flight. The next request makes another. */
+    /**
+     * Closes all clients on the calling thread, with the requests that are in flight. The next
+     * request makes another.
+     */
     void closeAll() {
         Set<Generation<C>> all;
         synchronized (this) {

@@ -4,7 +4,10 @@ import java.util.concurrent.CompletableFuture;
 import software.amazon.awssdk.http.async.AsyncExecuteRequest;
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 
-/** What SDK clients are given: each request goes to the generation of its time. Closing does nothing, for others use it too. Any thread. */
+/**
+ * What SDK clients are given: each request goes to the generation of its time. Closing does
+ * nothing, for others use it too. Any thread.
+ */
 record KeptAsyncClient(Generations<SdkAsyncHttpClient> generations) implements SdkAsyncHttpClient {
     @Override
     public CompletableFuture<Void> execute(AsyncExecuteRequest request) {

@@ -8,7 +8,10 @@ import software.amazon.awssdk.http.HttpExecuteRequest;
 import software.amazon.awssdk.http.HttpExecuteResponse;
 import software.amazon.awssdk.http.SdkHttpClient;
 
-/** As {@link KeptAsyncClient}, for clients that block. A request has ended when its response's body was read to the end, closed or aborted. */
+/**
+ * As {@link KeptAsyncClient}, for clients that block. A request has ended when its response's body
+ * was read to the end, closed or aborted.
+ */
 record KeptBlockingClient(Generations<SdkHttpClient> generations) implements SdkHttpClient {
     @Override
     public ExecutableHttpRequest prepareRequest(HttpExecuteRequest request) {

@@ -12,7 +12,9 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
 
-/** Makes Netty's clients, all on one event loop, which starts with the first of them. Any thread. */
+/**
+ * Makes Netty's clients, all on one event loop, which starts with the first of them. Any thread.
+ */
 final class NettyClients {
     /** An environment has a processor or two, and shares them with the worker's own event loops. */
     private static final int LOOPS = 1;
@@ -47,7 +49,10 @@ final class NettyClients {
         return loops;
     }
 
-    /** Returns when the thread has ended and all its sockets are closed. The next client starts another. */
+    /**
+     * Returns when the thread has ended and all its sockets are closed. The next client starts
+     * another.
+     */
     void stop() {
         EventLoopGroup ending;
         synchronized (this) {

@@ -19,8 +19,9 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 import software.amazon.awssdk.http.async.SdkHttpContentPublisher;
 
 /**
- * Opens connections before they are needed: as many GET requests of {@code /} at once as there shall be connections. They are not signed, and
- * whatever the answer is, the connection is there afterwards. A failure is logged at DEBUG and no more: the first real request dials itself.
+ * Opens connections before they are needed: as many GET requests of {@code /} at once as there
+ * shall be connections. They are not signed, and whatever the answer is, the connection is there
+ * afterwards. A failure is logged at DEBUG and no more: the first real request dials itself.
  *
  * @param connections at once
  */

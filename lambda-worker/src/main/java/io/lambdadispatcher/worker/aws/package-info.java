@@ -1,7 +1,8 @@
 /**
- * Connections to AWS that are kept: one HTTP client for all SDK clients of the process, which does not trust a connection after the environment was
- * frozen, and has none in a snapshot. Needs the AWS SDK for Java 2.x, which the worker itself does not bring: {@code netty-nio-client} for
- * {@link io.lambdadispatcher.worker.aws.AwsConnections#async}, {@code apache-client} for {@link
+ * Connections to AWS that are kept: one HTTP client for all SDK clients of the process, which does
+ * not trust a connection after the environment was frozen, and has none in a snapshot. Needs the
+ * AWS SDK for Java 2.x, which the worker itself does not bring: {@code netty-nio-client} for {@link
+ * io.lambdadispatcher.worker.aws.AwsConnections#async}, {@code apache-client} for {@link
  * io.lambdadispatcher.worker.aws.AwsConnections#blocking}.
  */
 @NullMarked

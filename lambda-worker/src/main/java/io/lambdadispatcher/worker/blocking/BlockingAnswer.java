@@ -14,7 +14,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The response of a blocking handler: its head waits until the body is sent. Of the handler's thread. */
+/**
+ * The response of a blocking handler: its head waits until the body is sent. Of the handler's
+ * thread.
+ */
 final class BlockingAnswer implements BlockingResponse {
     private final Response to;
     private final BodyOutput body;

@@ -17,7 +17,10 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One request on one thread. Started on the event loop; everything else but the cancellation happens on the handler's thread. */
+/**
+ * One request on one thread. Started on the event loop; everything else but the cancellation
+ * happens on the handler's thread.
+ */
 final class BlockingCall extends HandlerCall implements BlockingRequest {
     private final BlockingHandler handler;
     /** Of the handler's thread. */

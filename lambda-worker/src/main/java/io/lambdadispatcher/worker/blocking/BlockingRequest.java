@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
 public interface BlockingRequest {
     String method();
 
-    /** Returns the path with the query, as the client sent it; {@code *} for OPTIONS of the server. */
+    /**
+     * Returns the path with the query, as the client sent it; {@code *} for OPTIONS of the server.
+     */
     String path();
 
     /** Returns {@code http} or {@code https}, by which the client reached the dispatcher. */
@@ -26,11 +28,18 @@ public interface BlockingRequest {
      */
     String authority();
 
-    /** Returns the first value of a header, or {@code null} if there is none. @param name in any case */
+    /**
+     * Returns the first value of a header, or {@code null} if there is none.
+     *
+     * @param name in any case
+     */
     @Nullable
     String header(String name);
 
-    /** Returns all values by name, in the order of their first appearance. Names are in lower case. Not modifiable. */
+    /**
+     * Returns all values by name, in the order of their first appearance. Names are in lower case.
+     * Not modifiable.
+     */
     Map<String, List<String>> headers();
 
     /**
@@ -41,7 +50,10 @@ public interface BlockingRequest {
      */
     InputStream body();
 
-    /** Returns the trailers by name, as {@link #headers} does. Empty until the body has been read to its end. */
+    /**
+     * Returns the trailers by name, as {@link #headers} does. Empty until the body has been read to
+     * its end.
+     */
     Map<String, List<String>> trailers();
 
     /**

@@ -36,8 +36,8 @@ public interface BlockingResponse {
     BlockingResponse header(String name, String value);
 
     /**
-     * Returns the body. It blocks while too much waits to be sent. Small writes are gathered until {@code flush}, or until the handler returns.
-     * The head goes first.
+     * Returns the body. It blocks while too much waits to be sent. Small writes are gathered until
+     * {@code flush}, or until the handler returns. The head goes first.
      */
     OutputStream body();
 

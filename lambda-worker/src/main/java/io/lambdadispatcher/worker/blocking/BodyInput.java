@@ -17,8 +17,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request's body, put in on the event loop and taken out by the handler's thread. Holds little: with more than {@link #HIGH_BYTES} in it the request
- * is paused, so that the rest waits within its window.
+ * A request's body, put in on the event loop and taken out by the handler's thread. Holds little:
+ * with more than {@link #HIGH_BYTES} in it the request is paused, so that the rest waits within its
+ * window.
  */
 final class BodyInput extends InputStream implements BodyReader {
     static final int HIGH_BYTES = 64 * 1024;

@@ -11,7 +11,10 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** A response's body, written by the handler's thread, which waits here while the response is not writable. */
+/**
+ * A response's body, written by the handler's thread, which waits here while the response is not
+ * writable.
+ */
 final class BodyOutput extends OutputStream {
     private static final int GATHER_BYTES = 16 * 1024;
 

@@ -36,7 +36,10 @@ public interface Handler {
         return false;
     }
 
-    /** Returns what surrounds this handler's code. Called for each request, so it should return the same object. Default: nothing. */
+    /**
+     * Returns what surrounds this handler's code. Called for each request, so it should return the
+     * same object. Default: nothing.
+     */
     default HandlerInterceptor interceptor() {
         return HandlerInterceptor.NONE;
     }

@@ -88,7 +88,11 @@ public interface Response {
         respond(status, "application/json", json);
     }
 
-    /** Responds with a body and its {@code content-length}. @param body not to be changed afterwards */
+    /**
+     * Responds with a body and its {@code content-length}.
+     *
+     * @param body not to be changed afterwards
+     */
     default void respond(int status, CharSequence contentType, byte[] body) {
         Http2Headers head = new FlatHeaders()
                 .status(HttpResponseStatus.valueOf(status).codeAsText())

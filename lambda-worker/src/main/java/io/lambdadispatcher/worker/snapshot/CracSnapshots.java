@@ -31,7 +31,10 @@ final class CracSnapshots implements Snapshots {
         context.register(resource);
     }
 
-    /** No record: contexts tell resources apart by {@code equals}, and one that is registered twice is two. */
+    /**
+     * No record: contexts tell resources apart by {@code equals}, and one that is registered twice
+     * is two.
+     */
     private static final class Listening implements Resource {
         private final SnapshotListener listener;
 

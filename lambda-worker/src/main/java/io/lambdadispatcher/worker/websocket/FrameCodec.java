@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes to messages and back, by Netty's codec: masks, fragments put together, UTF-8 checked, limits kept. Event loop of the session only. Holds a part
- * of a message at most.
+ * Bytes to messages and back, by Netty's codec: masks, fragments put together, UTF-8 checked,
+ * limits kept. Event loop of the session only. Holds a part of a message at most.
  */
 final class FrameCodec {
     private final EmbeddedChannel channel;
@@ -41,7 +41,10 @@ final class FrameCodec {
                 new Gate());
     }
 
-    /** Lets frames pass until the first error. Netty's decoder goes on with the same bytes after an error of a later handler. */
+    /**
+     * Lets frames pass until the first error. Netty's decoder goes on with the same bytes after an
+     * error of a later handler.
+     */
     private final class Gate extends ChannelInboundHandlerAdapter {
         @Override
         public void channelRead(ChannelHandlerContext ctx, Object frame) {

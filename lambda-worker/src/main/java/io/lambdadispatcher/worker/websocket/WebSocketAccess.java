@@ -15,7 +15,10 @@ import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is left of the handshake (RFC 8441 section 5): neither key nor accept, but version and subprotocol. On the event loop. */
+/**
+ * What is left of the handshake (RFC 8441 section 5): neither key nor accept, but version and
+ * subprotocol. On the event loop.
+ */
 record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) implements Handler {
     private static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString VERSION = AsciiString.cached("13");

@@ -28,7 +28,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session, from the head of its response to its end. State is confined to the event loop of the request; calls from other threads go there first.
+ * A session, from the head of its response to its end. State is confined to the event loop of the
+ * request; calls from other threads go there first.
  *
  * <pre>
  * OPEN    close() → close frame → CLOSING     peer's close frame, violation → close frame → CLOSED
@@ -88,8 +89,8 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         request.onCancel(code -> finish(ABNORMAL, code.name()));
         if (!options.pingEvery().isZero()) {
             long nanos = options.pingEvery().toNanos();
-            // Not at a fixed rate: after a standstill two turns would come at once, and the client had no time to
-            // answer.
+            // Not at a fixed rate: after a standstill two turns would come at once, and the client
+            // had no time to answer.
             pinging = loop.scheduleWithFixedDelay(this::onPingTime, nanos, nanos, TimeUnit.NANOSECONDS);
         }
         tell(() -> listener = handler.onOpen(this));
@@ -140,7 +141,8 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
                 ByteBuf bytes = binary.content().retain();
                 tell(() -> listener.onBinary(this, bytes));
             } else if (frame instanceof PingWebSocketFrame ping && response.isWritable()) {
-                // Who pings and does not read gets none: RFC 6455 section 5.5.3 asks for the latest only.
+                // Who pings and does not read gets none: RFC 6455 section 5.5.3 asks for the latest
+                // only.
                 write(new PongWebSocketFrame(ping.content().retain()));
             }
         } finally {

@@ -20,8 +20,8 @@ import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 @FunctionalInterface
 public interface WebSocketHandler {
     /**
-     * A client has opened a session. To reject clients, call {@link #asHandler} from a {@link Handler}
-     * that answers other requests with a status.
+     * A client has opened a session. To reject clients, call {@link #asHandler} from a {@link
+     * Handler} that answers other requests with a status.
      *
      * @param session messages can be sent immediately
      * @return receives the messages; the same listener may serve all sessions

@@ -32,8 +32,8 @@ public interface WebSocketListener {
     default void onWritable(WebSocketSession session) throws Exception {}
 
     /**
-     * The worker drains. A session that is still open after {@code grace} is cut off. Default: closes
-     * the session with {@link WebSocketSession#SERVICE_RESTART}.
+     * The worker drains. A session that is still open after {@code grace} is cut off. Default:
+     * closes the session with {@link WebSocketSession#SERVICE_RESTART}.
      */
     default void onDrain(WebSocketSession session, Duration grace) throws Exception {
         session.close(WebSocketSession.SERVICE_RESTART, "the worker is shutting down, please reconnect");

@@ -33,8 +33,8 @@ public interface WebSocketSession {
     Request request();
 
     /**
-     * Returns the first of {@link WebSocketOptions#subprotocols} that the client also offers; empty if
-     * there is none.
+     * Returns the first of {@link WebSocketOptions#subprotocols} that the client also offers; empty
+     * if there is none.
      */
     String subprotocol();
 
@@ -54,9 +54,9 @@ public interface WebSocketSession {
     boolean sendBinary(ByteBuf bytes);
 
     /**
-     * Returns whether the client keeps up: only a bounded number of bytes waits to be sent. Messages
-     * that are sent nevertheless are kept in memory. A handler that sends to many clients drops
-     * messages of slow clients, or closes their sessions. False after the session has ended.
+     * Returns whether the client keeps up: only a bounded number of bytes waits to be sent.
+     * Messages that are sent nevertheless are kept in memory. A handler that sends to many clients
+     * drops messages of slow clients, or closes their sessions. False after the session has ended.
      */
     boolean isWritable();
 

@@ -18,8 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An HTTP/1.1 server that knows when it has lost patience with idle connections: it closes them when it is told to, and may forget them, so that
- * what is written to them is answered with a reset as of a NAT gateway. A thread for each connection.
+ * An HTTP/1.1 server that knows when it has lost patience with idle connections: it closes them
+ * when it is told to, and may forget them, so that what is written to them is answered with a reset
+ * as of a NAT gateway. A thread for each connection.
  */
 final class ImpatientServer implements AutoCloseable {
     private static final byte[] ANSWER =

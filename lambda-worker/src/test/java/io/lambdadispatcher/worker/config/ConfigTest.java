@@ -117,7 +117,9 @@ class ConfigTest {
         assertThat(WorkerConfig.ofPayload("{" + REQUIRED + "}").tls()).isNull();
     }
 
-    /** Their nanoseconds would not fit, which a worker finds out when it starts, or with its watch. */
+    /**
+     * Their nanoseconds would not fit, which a worker finds out when it starts, or with its watch.
+     */
     @ParameterizedTest
     @CsvSource({
         "DEADLINE, deadline",

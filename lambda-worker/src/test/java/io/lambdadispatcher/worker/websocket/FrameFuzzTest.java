@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Whatever a WebSocket client sends, however it is cut. {@code JAZZER_FUZZ=1} looks for more input. */
+/**
+ * Whatever a WebSocket client sends, however it is cut. {@code JAZZER_FUZZ=1} looks for more input.
+ */
 class FrameFuzzTest {
     private static final int MAX_MESSAGE_BYTES = 256;
 

@@ -194,7 +194,10 @@ class WebSocketHandlerTest {
         assertThat(closed()).startsWith("1006 ");
     }
 
-    /** Else what comes behind it would wait forever, and the client's end with it: the stream would never be free again. */
+    /**
+     * Else what comes behind it would wait forever, and the client's end with it: the stream would
+     * never be free again.
+     */
     @Test
     void should_take_what_comes_to_a_paused_session_that_has_ended() throws Exception {
         start();
@@ -341,7 +344,9 @@ class WebSocketHandlerTest {
         client.takeEnd();
     }
 
-    /** Whatever comes: frames of chance, cut by chance, never more than a close frame and the end. */
+    /**
+     * Whatever comes: frames of chance, cut by chance, never more than a close frame and the end.
+     */
     @RepeatedTest(20)
     void should_survive_nonsense(RepetitionInfo repetition) throws Exception {
         start();

@@ -8,7 +8,10 @@ import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.PoolOptions;
 import io.vertx.httpproxy.HttpProxy;
 
-/** Vert.x's reverse proxy on one event loop: HTTP/2 or HTTP/1.1 in, HTTP/1.1 out. Arguments: own port, backend's port. */
+/**
+ * Vert.x's reverse proxy on one event loop: HTTP/2 or HTTP/1.1 in, HTTP/1.1 out. Arguments: own
+ * port, backend's port.
+ */
 public final class VertxGateway {
     /** By default five; the load has a hundred requests in flight. */
     private static final int BACKEND_CONNECTIONS = 100;

@@ -12,7 +12,10 @@ import org.openjdk.jcstress.infra.results.III_Result;
 /** Permits are given once each, and none is lost: at rest they are the free worker streams. */
 public class PermitStress {
 
-    /** Another event loop takes permits while the shard's own loop gives one and takes one: three attempts for two permits. */
+    /**
+     * Another event loop takes permits while the shard's own loop gives one and takes one: three
+     * attempts for two permits.
+     */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 0", expect = ACCEPTABLE, desc = "Each loop has one.")

@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A pool of two event loops, each of which is played by one actor of a stress test. A worker is connected to the loop {@code away}. Calls between
- * the loops wait until {@link #settle}.
+ * A pool of two event loops, each of which is played by one actor of a stress test. A worker is
+ * connected to the loop {@code away}. Calls between the loops wait until {@link #settle}.
  */
 final class StressedPool {
     private static final FunctionOptions OPTIONS = FunctionOptions.builder("f")
@@ -145,13 +145,19 @@ final class StressedPool {
         away.onStreamFree(worker, busy);
     }
 
-    /** On the loop {@code away}, after the calls that it has been given so far: the worker takes no more requests. */
+    /**
+     * On the loop {@code away}, after the calls that it has been given so far: the worker takes no
+     * more requests.
+     */
     void closeWorker() {
         awayLoop.runTasks();
         away.setOpen(worker, false);
     }
 
-    /** When both actors have ended: runs all calls between the loops, and those that follow from them. */
+    /**
+     * When both actors have ended: runs all calls between the loops, and those that follow from
+     * them.
+     */
     void settle() {
         while (homeLoop.runTasks() | awayLoop.runTasks()) {}
     }

@@ -12,7 +12,10 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.ZII_Result;
 
-/** No wake-up is lost: no request waits while a worker stream is free, whichever of them comes first. */
+/**
+ * No wake-up is lost: no request waits while a worker stream is free, whichever of them comes
+ * first.
+ */
 public class WakeUpStress {
 
     /** A request comes to one event loop while a worker stream becomes free on another. */
@@ -42,7 +45,10 @@ public class WakeUpStress {
         }
     }
 
-    /** Two requests on two event loops compete for a worker stream. The one that gets none is served when the stream is free again. */
+    /**
+     * Two requests on two event loops compete for a worker stream. The one that gets none is served
+     * when the stream is free again.
+     */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 2", expect = ACCEPTABLE, desc = "One request was served after the other.")

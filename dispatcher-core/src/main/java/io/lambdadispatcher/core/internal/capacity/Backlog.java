@@ -3,9 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How many worker streams the requests that wait are worth. Those that came together, within a moment of the first, want to be served
- * together: one stream each. Those that have piled up since, while workers were starting, are worth what serves them within a second of the
- * workers' coming, for most streams will have served many by then.
+ * How many worker streams the requests that wait are worth. Those that came together, within a
+ * moment of the first, want to be served together: one stream each. Those that have piled up since,
+ * while workers were starting, are worth what serves them within a second of the workers' coming,
+ * for most streams will have served many by then.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);

@@ -14,11 +14,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
 /**
- * Decides for one function which workers are launched, limited, ejected, drained and killed. {@link WorkerTarget} says how many there should
- * be, {@link LaunchGuard} how many may be launched now, {@link Retirement} who must go.
+ * Decides for one function which workers are launched, limited, ejected, drained and killed. {@link
+ * WorkerTarget} says how many there should be, {@link LaunchGuard} how many may be launched now,
+ * {@link Retirement} who must go.
  *
- * <p><i>Threading:</i> confined to one thread. Times are {@link System#nanoTime()}-like: only differences count. What the controller decides it
- * does through {@link Actions}, which must not call back.
+ * <p><i>Threading:</i> confined to one thread. Times are {@link System#nanoTime()}-like: only
+ * differences count. What the controller decides it does through {@link Actions}, which must not
+ * call back.
  */
 public final class CapacityController {
 
@@ -27,7 +29,10 @@ public final class CapacityController {
         /** Starts a worker, whose exit is reported later in any case. @return its id */
         String launch();
 
-        /** It takes no more requests, and ends when it has answered those it has, at the latest after {@code graceNanos}. */
+        /**
+         * It takes no more requests, and ends when it has answered those it has, at the latest
+         * after {@code graceNanos}.
+         */
         void drain(String workerId, DrainCode reason, long graceNanos);
 
         /** Ends it by force. */
@@ -75,12 +80,18 @@ public final class CapacityController {
         closed = true;
     }
 
-    /** The kill switch: {@code false} = no launch until it is set again. Workers that are there go on. */
+    /**
+     * The kill switch: {@code false} = no launch until it is set again. Workers that are there go
+     * on.
+     */
     public void setLaunching(boolean value) {
         guard.setStopped(!value);
     }
 
-    /** Continues where a dispatcher that has ended left off {@code agoNanos} ago. Its launches count as if all had been made then. */
+    /**
+     * Continues where a dispatcher that has ended left off {@code agoNanos} ago. Its launches count
+     * as if all had been made then.
+     */
     public void restore(long nowNanos, LaunchHistory history, long agoNanos) {
         setLaunching(history.launching());
         guard.restore(history.launchesInLastMinute(), nowNanos - agoNanos);
@@ -166,8 +177,8 @@ public final class CapacityController {
         }
         State before = worker.state();
         if (before == State.DIALLED || before == State.READY) {
-            // A process that has ended loses its connections presently. If it does not, it lives, and only what held
-            // its invoke has gone.
+            // A process that has ended loses its connections presently. If it does not, it lives,
+            // and only what held its invoke has gone.
             worker.onExit();
         } else {
             fleet.onGone(nowNanos, worker);
@@ -193,14 +204,20 @@ public final class CapacityController {
         }
     }
 
-    /** Requests that overflowed have kept the function busy for this time, in sum, since the last call. */
+    /**
+     * Requests that overflowed have kept the function busy for this time, in sum, since the last
+     * call.
+     */
     public void onOverflow(long nanos) {
         target.spend().addInvocations(nanos);
     }
 
     // What follows from it.
 
-    /** Looks at everything and acts. To be called every second with a demand that names workers, and soon after requests have begun to wait. */
+    /**
+     * Looks at everything and acts. To be called every second with a demand that names workers, and
+     * soon after requests have begun to wait.
+     */
     public void evaluate(long nowNanos, Demand demand) {
         retirement.onServiceTimes(demand.serviceTimes());
         boolean due = !started || nowNanos - secondNanos >= NEARLY_A_SECOND;
@@ -281,7 +298,8 @@ public final class CapacityController {
         int capacity = fleet.count(worker -> worker.isCapacity(nowNanos));
         int starting = fleet.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
         int there = fleet.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
-        // Workers that expire, are ejected or have lost their connections are replaced, but not again and again.
+        // Workers that expire, are ejected or have lost their connections are replaced, but not
+        // again and again.
         int missing = Math.min(target.wanted() - capacity, 2 * policy.maxWorkers() - there);
         int count = guard.permitted(nowNanos, missing, starting);
         for (int i = 0; i < count; i++) {
@@ -300,7 +318,10 @@ public final class CapacityController {
         actions.drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker));
     }
 
-    /** Returns whether requests may overflow: the kill switch and the spending limit hold for them, but not the pause after a failed launch. */
+    /**
+     * Returns whether requests may overflow: the kill switch and the spending limit hold for them,
+     * but not the pause after a failed launch.
+     */
     public boolean permitsOverflow() {
         return !guard.isStopped() && target.spend().isWithinCeiling();
     }

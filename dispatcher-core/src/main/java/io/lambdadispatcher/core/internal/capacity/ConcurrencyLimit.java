@@ -3,8 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How many exchanges one worker is given at once: its stream count, less where it cannot cope. Additive increase, multiplicative decrease
- * (D.-M. Chiu, R. Jain, 1989) on what the worker itself reports: event loops that are late, a heap that is full. Latency is left out on purpose: requests of one function differ, and slow ones are not too many ones.
+ * How many exchanges one worker is given at once: its stream count, less where it cannot cope.
+ * Additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989) on what the worker itself
+ * reports: event loops that are late, a heap that is full. Latency is left out on purpose: requests
+ * of one function differ, and slow ones are not too many ones.
  */
 final class ConcurrencyLimit {
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);

@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The workers of one function, from launch to end, oldest first. Confined to the controller's thread. */
+/**
+ * The workers of one function, from launch to end, oldest first. Confined to the controller's
+ * thread.
+ */
 final class Fleet {
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
     private final int streamsPerWorker;
@@ -63,7 +66,10 @@ final class Fleet {
         return count;
     }
 
-    /** Returns how many exchanges a worker takes concurrently: its streams, or fewer if workers have shown that they cannot cope with as many. */
+    /**
+     * Returns how many exchanges a worker takes concurrently: its streams, or fewer if workers have
+     * shown that they cannot cope with as many.
+     */
     double exchangesPerWorker() {
         return ready().stream()
                 .filter(worker -> !worker.isEjected())

@@ -8,9 +8,11 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says how many workers may be launched now. It holds back for four reasons, each told apart: so many launches in any minute; after a
- * failure, exponential back-off with full jitter (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog) and, after several,
- * a circuit that lets through one probe at a time; after a throttle, a back-off of its own, for that is no fault; and the switch.
+ * Says how many workers may be launched now. It holds back for four reasons, each told apart: so
+ * many launches in any minute; after a failure, exponential back-off with full jitter (M. Brooker,
+ * "Exponential Backoff And Jitter", AWS Architecture Blog) and, after several, a circuit that lets
+ * through one probe at a time; after a throttle, a back-off of its own, for that is no fault; and
+ * the switch.
  */
 final class LaunchGuard {
 
@@ -71,7 +73,8 @@ final class LaunchGuard {
 
     /**
      * @param starting launched before and not ready yet
-     * @return how many of {@code wanted} launches may go out now; those that do are told by {@link #onLaunched}
+     * @return how many of {@code wanted} launches may go out now; those that do are told by {@link
+     *     #onLaunched}
      */
     int permitted(long nowNanos, int wanted, int starting) {
         if (wanted <= 0 || stopped || isHeld(nowNanos) || circuit == Circuit.PROBING) {
@@ -81,7 +84,10 @@ final class LaunchGuard {
         return Math.max(0, Math.min(left, cautious(wanted, starting)));
     }
 
-    /** Until a launch has been seen to work again, each failure and each throttle halves what may be out at once. */
+    /**
+     * Until a launch has been seen to work again, each failure and each throttle halves what may be
+     * out at once.
+     */
     private int cautious(int wanted, int starting) {
         if (circuit == Circuit.OPEN) {
             return 1;
@@ -103,7 +109,10 @@ final class LaunchGuard {
         }
     }
 
-    /** A launched worker has become ready: it works, and if it was launched after the last throttle, there is room again. */
+    /**
+     * A launched worker has become ready: it works, and if it was launched after the last throttle,
+     * there is room again.
+     */
     void onReady(long launchedNanos) {
         circuit = Circuit.CLOSED;
         readySinceFailure = true;
@@ -127,8 +136,8 @@ final class LaunchGuard {
     }
 
     /**
-     * @param launchedNanos when the worker was launched: of those that were launched before the last failure, one has been counted for
-     *     all, for they had the same cause
+     * @param launchedNanos when the worker was launched: of those that were launched before the
+     *     last failure, one has been counted for all, for they had the same cause
      */
     void onFailed(long nowNanos, long launchedNanos, Cause cause, String detail) {
         lastFailure = detail;
@@ -167,7 +176,10 @@ final class LaunchGuard {
         return random.nextLong(bound + 1);
     }
 
-    /** @return why fewer launches go out than are wanted, in one line; {@code null} = nothing holds them back */
+    /**
+     * @return why fewer launches go out than are wanted, in one line; {@code null} = nothing holds
+     *     them back
+     */
     @Nullable
     String obstacle(long nowNanos) {
         if (stopped) {

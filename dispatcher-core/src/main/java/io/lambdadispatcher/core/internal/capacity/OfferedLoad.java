@@ -3,9 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961): the worker streams that the traffic keeps busy are its
- * arrival rate times its time in service. Rates are exponentially weighted means; of a fast one and a slow one the larger counts, so
- * that a rise is seen at once and a dip is not.
+ * Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961): the worker
+ * streams that the traffic keeps busy are its arrival rate times its time in service. Rates are
+ * exponentially weighted means; of a fast one and a slow one the larger counts, so that a rise is
+ * seen at once and a dip is not.
  */
 final class OfferedLoad {
     private static final double FAST_NANOS = TimeUnit.SECONDS.toNanos(2);

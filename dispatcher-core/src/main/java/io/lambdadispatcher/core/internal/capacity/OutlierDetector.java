@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Finds workers that fail or are slow where the others are not. Compared are the workers of one function with each other: what is wrong with all of
- * them is not the fault of one. At most a third is ejected, so that a mistake cannot take the function down.
+ * Finds workers that fail or are slow where the others are not. Compared are the workers of one
+ * function with each other: what is wrong with all of them is not the fault of one. At most a third
+ * is ejected, so that a mistake cannot take the function down.
  */
 final class OutlierDetector {
     private static final int FEWEST_WORKERS = 3;
@@ -18,7 +19,11 @@ final class OutlierDetector {
 
     private OutlierDetector() {}
 
-    /** @param ready workers that take requests, those ejected included; @return those to ejected now, the worst of them first */
+    /**
+     * @param ready workers that take requests, those ejected included;
+     *
+     * @return those to ejected now, the worst of them first
+     */
     static List<WorkerLife> find(Collection<WorkerLife> ready) {
         long aside = ready.stream().filter(WorkerLife::isEjected).count();
         long room = ready.size() / 3 - aside;

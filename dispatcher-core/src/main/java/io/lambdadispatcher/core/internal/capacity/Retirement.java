@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Which workers must go, and when: those whose deadline comes near are replaced first, and the least busy leave when there are too many.
+ * Which workers must go, and when: those whose deadline comes near are replaced first, and the
+ * least busy leave when there are too many.
  */
 final class Retirement {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -14,7 +15,10 @@ final class Retirement {
     private static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
     private static final int SERVICE_TIMES_KEPT = 20_000;
 
-    /** Time before its deadline at which a worker drains by itself, or a tenth of its life if that is shorter. */
+    /**
+     * Time before its deadline at which a worker drains by itself, or a tenth of its life if that
+     * is shorter.
+     */
     private static final long WORKERS_OWN_MARGIN_NANOS = 10 * SECOND;
 
     /** At most this share of the workers leaves in one second, even if far fewer are needed. */
@@ -57,13 +61,19 @@ final class Retirement {
         return worker.leftNanos(nowNanos) <= partingNanos(worker) + bounded + spread;
     }
 
-    /** Returns the time before the deadline that lets nearly every response end, and is earlier than the worker drains by itself. */
+    /**
+     * Returns the time before the deadline that lets nearly every response end, and is earlier than
+     * the worker drains by itself.
+     */
     private long partingNanos(WorkerLife worker) {
         long own = Math.min(WORKERS_OWN_MARGIN_NANOS, worker.lifeNanos() / 10);
         return Math.min(SECOND + own + slowNanos + slowNanos / 4, worker.lifeNanos() / 4);
     }
 
-    /** Returns those that expire and must drain now: oldest first, as soon as others stand in for them, and in any case in time. */
+    /**
+     * Returns those that expire and must drain now: oldest first, as soon as others stand in for
+     * them, and in any case in time.
+     */
     List<WorkerLife> replaced(long nowNanos, List<WorkerLife> ready, int wanted) {
         List<WorkerLife> expiring = new ArrayList<>();
         int fresh = 0;
@@ -87,11 +97,13 @@ final class Retirement {
     }
 
     /**
-     * Returns those that are too many and must drain now, the least busy first. Starting workers do not count: they stand in for nobody.
+     * Returns those that are too many and must drain now, the least busy first. Starting workers do
+     * not count: they stand in for nobody.
      *
-     * <p>A worker that drains with requests in flight costs as much as before, up to the drain's grace. So a busy one leaves only if
-     * fewer drain than are ready, or if none is to be kept: otherwise, slow clients and a load that comes and goes would make a function
-     * have any number of workers.
+     * <p>A worker that drains with requests in flight costs as much as before, up to the drain's
+     * grace. So a busy one leaves only if fewer drain than are ready, or if none is to be kept:
+     * otherwise, slow clients and a load that comes and goes would make a function have any number
+     * of workers.
      */
     static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining) {
         List<WorkerLife> ours = ready.stream()

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 /**
- * A histogram of durations with four buckets to the octave, 1 µs to 18 minutes: a quantile is right within 19 %. Counting costs a few
- * instructions and no allocation. Not thread-safe.
+ * A histogram of durations with four buckets to the octave, 1 µs to 18 minutes: a quantile is right
+ * within 19 %. Counting costs a few instructions and no allocation. Not thread-safe.
  */
 public final class ServiceTimes {
     private static final int SUB_BITS = 2;
@@ -38,7 +38,10 @@ public final class ServiceTimes {
         }
     }
 
-    /** @return the upper bound of the bucket that holds the quantile, in nanoseconds; 0 if nothing was recorded */
+    /**
+     * @return the upper bound of the bucket that holds the quantile, in nanoseconds; 0 if nothing
+     *     was recorded
+     */
     public long quantileNanos(double quantile) {
         long rank = (long) Math.ceil(quantile * count);
         long seen = 0;

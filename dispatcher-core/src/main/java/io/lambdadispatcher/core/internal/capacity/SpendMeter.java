@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * GB-seconds of the last hour, by the minute, against a ceiling: those of workers and those of overflowing requests. Each worker must find a minute's worth left, so that their number falls
+ * GB-seconds of the last hour, by the minute, against a ceiling: those of workers and those of
+ * overflowing requests. Each worker must find a minute's worth left, so that their number falls
  * smoothly as the ceiling comes near and it is not passed.
  */
 final class SpendMeter {
@@ -79,7 +80,10 @@ final class SpendMeter {
         return Math.floorMod(minute - minutesAgo, minutes.length);
     }
 
-    /** A direct invocation has run for this time. It counts in the current minute, because it is known only when it ends. */
+    /**
+     * A direct invocation has run for this time. It counts in the current minute, because it is
+     * known only when it ends.
+     */
     void addInvocations(long nanos) {
         double spent = workerGb * (nanos / NANOS_PER_SECOND);
         total += spent;

@@ -30,7 +30,10 @@ final class WorkerLife {
 
     static final long NEVER = Long.MAX_VALUE;
 
-    /** Time for which a worker that has lost its connections, or is not ready any more, still counts as capacity. */
+    /**
+     * Time for which a worker that has lost its connections, or is not ready any more, still counts
+     * as capacity.
+     */
     private static final long BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;
@@ -164,7 +167,9 @@ final class WorkerLife {
         return nowNanos - enteredNanos;
     }
 
-    /** @return true once, when it has been in its state for that long and is to be ended by force */
+    /**
+     * @return true once, when it has been in its state for that long and is to be ended by force
+     */
     boolean endsAfter(long nowNanos, long limitNanos) {
         if (killed || inStateNanos(nowNanos) < limitNanos) {
             return false;
@@ -205,7 +210,10 @@ final class WorkerLife {
 
     // Its end.
 
-    /** It is being replaced, and there is no way back: what it was judged by may change, but its replacement is on its way. */
+    /**
+     * It is being replaced, and there is no way back: what it was judged by may change, but its
+     * replacement is on its way.
+     */
     void expire() {
         expiring = true;
     }
@@ -227,7 +235,10 @@ final class WorkerLife {
         return deadlineNanos == NEVER ? NEVER : deadlineNanos - launchedNanos;
     }
 
-    /** A share of 0 to 1 that differs from worker to worker, so that those launched together are not replaced together. */
+    /**
+     * A share of 0 to 1 that differs from worker to worker, so that those launched together are not
+     * replaced together.
+     */
     double lot() {
         return (id.hashCode() * 0x9E3779B97F4A7C15L >>> 11) * 0x1p-53;
     }

@@ -5,8 +5,8 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many workers one function should have, within its capacity policy and its spending limit. Little's law says how many the traffic
- * keeps busy; requests that wait now add to it immediately.
+ * How many workers one function should have, within its capacity policy and its spending limit.
+ * Little's law says how many the traffic keeps busy; requests that wait now add to it immediately.
  */
 final class WorkerTarget {
     private final CapacityPolicy policy;
@@ -81,7 +81,10 @@ final class WorkerTarget {
         return spend;
     }
 
-    /** Returns why fewer workers are wanted than the traffic needs, in one line, or {@code null} if the spending limit allows enough. */
+    /**
+     * Returns why fewer workers are wanted than the traffic needs, in one line, or {@code null} if
+     * the spending limit allows enough.
+     */
     @Nullable
     String obstacle() {
         int affordable = spend.affordableWorkers();

@@ -20,8 +20,9 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request as one invocation: gathers the body, invokes the function when it is whole, answers with what came back. Confined to the
- * client's event loop; only the response's JSON is read on the thread that brought it.
+ * One request as one invocation: gathers the body, invokes the function when it is whole, answers
+ * with what came back. Confined to the client's event loop; only the response's JSON is read on the
+ * thread that brought it.
  */
 final class DirectCall implements Carrier, RequestSink {
 
@@ -32,7 +33,10 @@ final class DirectCall implements Carrier, RequestSink {
         INVOKED,
         /** The client has yet to take some of the response, which is held for it in whole. */
         ANSWERED,
-        /** Failed, cancelled, or the response is taken; the body is released and the call counted off. */
+        /**
+         * Failed, cancelled, or the response is taken; the body is released and the call counted
+         * off.
+         */
         ENDED
     }
 

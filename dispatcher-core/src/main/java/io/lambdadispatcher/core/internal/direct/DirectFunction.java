@@ -135,7 +135,10 @@ public final class DirectFunction {
         return invokedNanos.sum();
     }
 
-    /** Whether requests that wait too long for a worker may be sent directly. They may unless this says otherwise. */
+    /**
+     * Whether requests that wait too long for a worker may be sent directly. They may unless this
+     * says otherwise.
+     */
     public void permitOverflow(boolean value) {
         if (permitsOverflow != value) {
             permitsOverflow = value;

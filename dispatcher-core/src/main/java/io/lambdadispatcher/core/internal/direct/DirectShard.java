@@ -16,7 +16,10 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
-/** The requests of one event loop's clients that go directly to a function. Confined to that loop, which every entry asserts. */
+/**
+ * The requests of one event loop's clients that go directly to a function. Confined to that loop,
+ * which every entry asserts.
+ */
 public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     private final FunctionOptions options;
     private final DirectFunction function;

@@ -36,8 +36,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The public side of an embedder's request. Publishers and subscribers may use any thread; all state is confined to the event loop the
- * exchange was given.
+ * The public side of an embedder's request. Publishers and subscribers may use any thread; all
+ * state is confined to the event loop the exchange was given.
  */
 public final class EmbeddedExchange implements ResponseSink {
     private static final Logger log = LoggerFactory.getLogger(EmbeddedExchange.class);
@@ -63,7 +63,8 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Any thread. The stage fails with {@link DispatchException}, or with the error of the request's body. Cancelling its future cancels the request.
+     * Any thread. The stage fails with {@link DispatchException}, or with the error of the
+     * request's body. Cancelling its future cancels the request.
      *
      * @param unreadTimeout the response is cancelled if nobody has begun to read its body by then
      * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
@@ -111,7 +112,10 @@ public final class EmbeddedExchange implements ResponseSink {
         }
     }
 
-    /** Calls the program's code, which shares this event loop with others: what it throws fails this exchange only. */
+    /**
+     * Calls the program's code, which shares this event loop with others: what it throws fails this
+     * exchange only.
+     */
     static void guarded(Runnable call, Consumer<Throwable> onThrown) {
         try {
             call.run();
@@ -231,7 +235,10 @@ public final class EmbeddedExchange implements ResponseSink {
         requestBody.onTaken(bytes);
     }
 
-    /** Asks for the next buffer when the worker has taken the one before: bounded by one buffer and the worker stream's window. */
+    /**
+     * Asks for the next buffer when the worker has taken the one before: bounded by one buffer and
+     * the worker stream's window.
+     */
     private final class RequestBody implements Flow.Subscriber<ByteBuf> {
         private Flow.@Nullable Subscription subscription;
         private boolean stopped;
@@ -331,7 +338,10 @@ public final class EmbeddedExchange implements ResponseSink {
             askWhenTaken();
         }
 
-        /** In a task of its own: the publisher may call {@link #onNext} at once, and what was taken may be on its way out in this very call. */
+        /**
+         * In a task of its own: the publisher may call {@link #onNext} at once, and what was taken
+         * may be on its way out in this very call.
+         */
         private void askWhenTaken() {
             if (untakenBytes == 0 && !asked && !stopped && subscription != null) {
                 asked = true;

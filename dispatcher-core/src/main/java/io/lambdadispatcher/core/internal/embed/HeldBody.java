@@ -7,8 +7,9 @@ import io.netty.util.concurrent.Ticker;
 import org.slf4j.LoggerFactory;
 
 /**
- * One buffer of an embedding program, held once more than it was given: if the program releases it too early, its memory stays until we have sent
- * it, and neither this request nor another one is harmed. Its indexes are our own. Released as any buffer.
+ * One buffer of an embedding program, held once more than it was given: if the program releases it
+ * too early, its memory stays until we have sent it, and neither this request nor another one is
+ * harmed. Its indexes are our own. Released as any buffer.
  */
 final class HeldBody extends CompositeByteBuf {
     private static final SeldomLog log = new SeldomLog(LoggerFactory.getLogger(HeldBody.class), Ticker.systemTicker());

@@ -12,8 +12,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes an embedder's headers and trailers what ingress makes of a client's: nothing that a worker would
- * read differently reaches it. The embedder's own object stays unchanged. Any thread.
+ * Makes an embedder's headers and trailers what ingress makes of a client's: nothing that a worker
+ * would read differently reaches it. The embedder's own object stays unchanged. Any thread.
  */
 final class RequestHeaders {
     private RequestHeaders() {}

@@ -10,8 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A response body for one subscriber. What it has not asked for waits here, and is charged to the worker's window. State is confined to the
- * exchange's event loop, on which the subscriber is called.
+ * A response body for one subscriber. What it has not asked for waits here, and is charged to the
+ * worker's window. State is confined to the exchange's event loop, on which the subscriber is
+ * called.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     private static final Logger log = LoggerFactory.getLogger(ResponseBody.class);
@@ -131,7 +132,8 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
             ended = true;
             error = cause;
             if (cause != null && subscriber == null) {
-                // Whoever comes now is only told; what has failed is not to be held for one who may never come.
+                // Whoever comes now is only told; what has failed is not to be held for one who may
+                // never come.
                 dropWaiting();
             }
             deliver();
@@ -173,7 +175,10 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         EmbeddedExchange.guarded(call, ResponseBody::report);
     }
 
-    /** A subscriber that throws, which it must not, has cancelled (Reactive Streams 2.13); others are on this event loop, too. */
+    /**
+     * A subscriber that throws, which it must not, has cancelled (Reactive Streams 2.13); others
+     * are on this event loop, too.
+     */
     private void pass(ByteBuf next, Flow.Subscriber<? super ByteBuf> to) {
         EmbeddedExchange.guarded(() -> to.onNext(next), thrown -> {
             report(thrown);

@@ -10,8 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Channels that were accepted, each until all its handlers know that it has closed. That is later than its {@code closeFuture}: only then have they handed over
- * to other event loops what is to be known there. The first handler of every pipeline. Any thread.
+ * Channels that were accepted, each until all its handlers know that it has closed. That is later
+ * than its {@code closeFuture}: only then have they handed over to other event loops what is to be
+ * known there. The first handler of every pipeline. Any thread.
  */
 @ChannelHandler.Sharable
 final class AcceptedChannels extends ChannelHandlerAdapter {
@@ -27,7 +28,10 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
         }
     }
 
-    /** The pipeline of a closed channel is taken down from its end: the first handler is the last to go. */
+    /**
+     * The pipeline of a closed channel is taken down from its end: the first handler is the last to
+     * go.
+     */
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
         open.remove(ctx.channel());

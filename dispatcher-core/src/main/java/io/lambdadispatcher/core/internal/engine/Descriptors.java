@@ -8,19 +8,31 @@ import java.util.Collection;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps file descriptors for workers and AWS: a process that has none left accepts and opens no connection at all. */
+/**
+ * Keeps file descriptors for workers and AWS: a process that has none left accepts and opens no
+ * connection at all.
+ */
 public final class Descriptors {
     private static final Logger log = LoggerFactory.getLogger(Descriptors.class);
 
-    /** Jars, logs, event loops, listening sockets, and the connections of the admin port and of self-launched workers. */
+    /**
+     * Jars, logs, event loops, listening sockets, and the connections of the admin port and of
+     * self-launched workers.
+     */
     private static final int RESERVE = 256;
 
-    /** Of a launched worker besides its connections: the invocation that runs it, or the pipes of its process. */
+    /**
+     * Of a launched worker besides its connections: the invocation that runs it, or the pipes of
+     * its process.
+     */
     private static final int PER_WORKER = 3;
 
     private Descriptors() {}
 
-    /** Returns how many client connections the process can have. Logs a warning if {@code limits} allow more. */
+    /**
+     * Returns how many client connections the process can have. Logs a warning if {@code limits}
+     * allow more.
+     */
     public static int forClients(HttpLimits limits, Collection<FunctionOptions> functions) {
         return forClients(limits.maxConnections(), reserve(functions), maxDescriptors());
     }

@@ -46,17 +46,24 @@ import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** The event loops, the channels that they have accepted, and each function's pool on them. Any thread. */
+/**
+ * The event loops, the channels that they have accepted, and each function's pool on them. Any
+ * thread.
+ */
 public final class Engine {
     /**
-     * Up to 256 connections are accepted in one turn of the event loop. Netty's epoll channel accepts one, because it
-     * takes the new descriptor for a number of bytes, and stops when that is not what it asked for. So a client waited two
-     * seconds behind 300 others that connected and sent bodies at the same time.
+     * Up to 256 connections are accepted in one turn of the event loop. Netty's epoll channel
+     * accepts one, because it takes the new descriptor for a number of bytes, and stops when that
+     * is not what it asked for. So a client waited two seconds behind 300 others that connected and
+     * sent bodies at the same time.
      */
     private static final RecvByteBufAllocator ACCEPTS =
             new ServerChannelRecvByteBufAllocator().respectMaybeMoreData(false).maxMessagesPerRead(256);
 
-    /** Large enough that one flush takes a burst of large bodies to the socket, small enough to bound what waits there. */
+    /**
+     * Large enough that one flush takes a burst of large bodies to the socket, small enough to
+     * bound what waits there.
+     */
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
     private final Transport transport;
@@ -67,7 +74,10 @@ public final class Engine {
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<LoopDispatch> dispatches = new ArrayList<>();
 
-    /** @param given event loops of the embedding program, all of them used and none shut down; {@code null} = {@code eventLoops} of our own */
+    /**
+     * @param given event loops of the embedding program, all of them used and none shut down;
+     *     {@code null} = {@code eventLoops} of our own
+     */
     public Engine(
             Transport transport,
             @Nullable EventLoopGroup given,
@@ -129,7 +139,11 @@ public final class Engine {
         return shard::open;
     }
 
-    /** Before the first request. @param freeBytes memory that clients of an event loop may still take, in bytes */
+    /**
+     * Before the first request.
+     *
+     * @param freeBytes memory that clients of an event loop may still take, in bytes
+     */
     public void limitWaitingBy(ToLongFunction<EventLoop> freeBytes) {
         for (FunctionPool pool : pools.values()) {
             pool.shards().forEach(shard -> shard.limitMemoryBy(() -> freeBytes.applyAsLong(shard.loop())));
@@ -194,14 +208,18 @@ public final class Engine {
         return bound.channel();
     }
 
-    /** Completes when no exchange waits or is in flight, except tunnels, on any event loop that still runs. */
+    /**
+     * Completes when no exchange waits or is in flight, except tunnels, on any event loop that
+     * still runs.
+     */
     public CompletionStage<Void> quiet() {
         return onAllLoops(LoopDispatch::quiet);
     }
 
     /**
-     * Closes every connection that is left, fails every exchange that is left, and ends our own event loops. In that order, because a connection
-     * that closes may still have to tell an exchange on another event loop, and that exchange whoever waits for it.
+     * Closes every connection that is left, fails every exchange that is left, and ends our own
+     * event loops. In that order, because a connection that closes may still have to tell an
+     * exchange on another event loop, and that exchange whoever waits for it.
      */
     public Future<?> shutdown(Duration timeout) {
         Promise<Void> done = GlobalEventExecutor.INSTANCE.newPromise();

@@ -22,7 +22,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds the function for a request. One per event loop, and confined to it except {@link #quiet} and {@link #close}. */
+/**
+ * Finds the function for a request. One per event loop, and confined to it except {@link #quiet}
+ * and {@link #close}.
+ */
 final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
@@ -50,7 +53,10 @@ final class LoopDispatch implements ExchangeOpener {
         this.observer = observer;
     }
 
-    /** Completes when no exchange except tunnels is left, or when the embedding program has ended the event loop. Any thread. */
+    /**
+     * Completes when no exchange except tunnels is left, or when the embedding program has ended
+     * the event loop. Any thread.
+     */
     CompletableFuture<Void> quiet() {
         CompletableFuture<Void> quiet = new CompletableFuture<>();
         try {
@@ -61,7 +67,10 @@ final class LoopDispatch implements ExchangeOpener {
         return quiet;
     }
 
-    /** Looks now and then, because that happens once in the dispatcher's life: exchanges need not tell. */
+    /**
+     * Looks now and then, because that happens once in the dispatcher's life: exchanges need not
+     * tell.
+     */
     private void awaitQuiet(CompletableFuture<Void> quiet) {
         if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
             quiet.complete(null);
@@ -70,7 +79,10 @@ final class LoopDispatch implements ExchangeOpener {
         }
     }
 
-    /** Fails every exchange that is left after all calls that other event loops have made so far, and those that come later. Any thread. */
+    /**
+     * Fails every exchange that is left after all calls that other event loops have made so far,
+     * and those that come later. Any thread.
+     */
     CompletableFuture<Void> close(Failure failure) {
         try {
             return CompletableFuture.runAsync(

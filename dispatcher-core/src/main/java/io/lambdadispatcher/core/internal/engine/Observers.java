@@ -14,8 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the program's observers of everything, in their order. What one of them throws is logged, and reaches neither the other observers
- * nor the exchange or worker stream that it was told about. Any thread.
+ * Tells the program's observers of everything, in their order. What one of them throws is logged,
+ * and reaches neither the other observers nor the exchange or worker stream that it was told about.
+ * Any thread.
  */
 public final class Observers implements DispatcherObserver {
     private static final Logger log = LoggerFactory.getLogger(Observers.class);
@@ -27,7 +28,10 @@ public final class Observers implements DispatcherObserver {
         this.all = all;
     }
 
-    /** Returns {@link DispatcherObserver#NONE} if there are none, because exchanges then skip what only observers need. */
+    /**
+     * Returns {@link DispatcherObserver#NONE} if there are none, because exchanges then skip what
+     * only observers need.
+     */
     public static DispatcherObserver of(List<DispatcherObserver> observers) {
         List<DispatcherObserver> all = observers.stream()
                 .filter(observer -> observer != DispatcherObserver.NONE)
@@ -35,7 +39,10 @@ public final class Observers implements DispatcherObserver {
         return all.isEmpty() ? DispatcherObserver.NONE : new Observers(all);
     }
 
-    /** Without an iterator and the object that {@link #tell} takes, because this is called for each request. */
+    /**
+     * Without an iterator and the object that {@link #tell} takes, because this is called for each
+     * request.
+     */
     @Override
     public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
         Consumer<ExchangeEnd> listeners = null;

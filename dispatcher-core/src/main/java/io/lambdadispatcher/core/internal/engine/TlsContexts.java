@@ -18,7 +18,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** TLS of listeners: OpenSSL where netty-tcnative is there, else the JDK; TLS 1.3 and 1.2. Any thread. */
+/**
+ * TLS of listeners: OpenSSL where netty-tcnative is there, else the JDK; TLS 1.3 and 1.2. Any
+ * thread.
+ */
 public final class TlsContexts {
     private TlsContexts() {}
 

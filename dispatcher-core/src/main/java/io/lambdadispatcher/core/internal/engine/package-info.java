@@ -1,4 +1,7 @@
-/** The event loops, the channels that they have accepted, and the way of a request into the pools on them. */
+/**
+ * The event loops, the channels that they have accepted, and the way of a request into the pools on
+ * them.
+ */
 @NullMarked
 package io.lambdadispatcher.core.internal.engine;
 

@@ -84,7 +84,11 @@ public final class ClientShare {
         return trusted;
     }
 
-    /** The client does not take its responses. @param untilNanos when that is forgotten, by the event loops' clock */
+    /**
+     * The client does not take its responses.
+     *
+     * @param untilNanos when that is forgotten, by the event loops' clock
+     */
     public void markSlow(long untilNanos) {
         slowUntilNanos = untilNanos;
         slow = true;

@@ -4,7 +4,10 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** Where the rest of a request goes that nobody reads: it has been answered already. Holds nothing, so any thread may use it. */
+/**
+ * Where the rest of a request goes that nobody reads: it has been answered already. Holds nothing,
+ * so any thread may use it.
+ */
 public class DiscardingSink implements RequestSink {
     @Override
     public void data(ByteBuf data, boolean end) {

@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What arrives of a request's body before there is a worker stream for it, in order. Owns its buffers: the parts that were added, and
- * copies of the small ones. Event loop only.
+ * What arrives of a request's body before there is a worker stream for it, in order. Owns its
+ * buffers: the parts that were added, and copies of the small ones. Event loop only.
  */
 final class EarlyBody {
     private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(4);

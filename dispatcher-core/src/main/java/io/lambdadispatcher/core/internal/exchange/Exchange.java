@@ -20,16 +20,19 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on its way to a worker stream, and its response on the way back. It waits for a stream, holds what of the body
- * arrives until then (the client's window bounds it), and decides whether a failed attempt is made again. Confined to the client's
- * event loop.
+ * One request on its way to a worker stream, and its response on the way back. It waits for a
+ * stream, holds what of the body arrives until then (the client's window bounds it), and decides
+ * whether a failed attempt is made again. Confined to the client's event loop.
  */
 public final class Exchange extends DeadlineQueue.Entry implements RequestSink, Attempt, ExchangeStart {
 
     private enum State {
         /** No worker stream has it. */
         WAITING,
-        /** It is on its way to a worker stream of another event loop, which may be gone when it arrives; the body stays here. */
+        /**
+         * It is on its way to a worker stream of another event loop, which may be gone when it
+         * arrives; the body stays here.
+         */
         CROSSING,
         /** A worker stream carries it; nothing of the final response has been passed on. */
         CARRIED,
@@ -111,7 +114,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** Sends the head to a worker stream of another event loop; {@link #onArrived} or {@link #onStranded} follows. */
+    /**
+     * Sends the head to a worker stream of another event loop; {@link #onArrived} or {@link
+     * #onStranded} follows.
+     */
     public void crossOver(Carrier crossing) {
         assert state == State.CARRIED : state;
         state = State.CROSSING;
@@ -129,7 +135,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** There was no worker stream after all. @return false if it has ended meanwhile, else it waits as if nothing had been */
+    /**
+     * There was no worker stream after all.
+     *
+     * @return false if it has ended meanwhile, else it waits as if nothing had been
+     */
     public boolean onStranded() {
         if (state == State.ENDED) {
             return false;
@@ -142,7 +152,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /**
      * The next attempt begins: {@link #carryOn} or {@link #crossOver} follows.
      *
-     * @return when the first attempt began, by the event loop's clock, which is asked as rarely as can be
+     * @return when the first attempt began, by the event loop's clock, which is asked as rarely as
+     *     can be
      */
     public long onCarrierFound(Carrier found) {
         assert state == State.WAITING : state;
@@ -206,7 +217,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return heldFrom != null;
     }
 
-    /** Its request has ended, or may stay open: a slow reader's holds its place until the response ends. */
+    /**
+     * Its request has ended, or may stay open: a slow reader's holds its place until the response
+     * ends.
+     */
     public void releaseUnlessSlow() {
         if (heldFrom != null && (share == null || !share.isSlow(owner.nanoTime()))) {
             release();
@@ -360,7 +374,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 + (carrier == null ? 0 : carrier.heldBytes());
     }
 
-    /** Returns what the request takes while it waits, in bytes: its head, and what has arrived of its body and trailers. */
+    /**
+     * Returns what the request takes while it waits, in bytes: its head, and what has arrived of
+     * its body and trailers.
+     */
     public long waitingBytes() {
         return headBytes() + requestBytes + earlyTrailersBytes();
     }
@@ -428,7 +445,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** The two directions of such an exchange end apart if the response's status is 2xx (RFC 9110 section 9.3.6, RFC 8441 section 4). */
+    /**
+     * The two directions of such an exchange end apart if the response's status is 2xx (RFC 9110
+     * section 9.3.6, RFC 8441 section 4).
+     */
     public static boolean isTunnel(Http2Headers requestHead) {
         return Methods.isConnect(requestHead.method());
     }

@@ -6,10 +6,12 @@ import io.netty.handler.codec.http2.Http2Headers;
 @FunctionalInterface
 public interface ExchangeOpener {
     /**
-     * Starts an exchange. {@code response} may be called before this returns, {@link ResponseSink#onFailure} included.
+     * Starts an exchange. {@code response} may be called before this returns, {@link
+     * ResponseSink#onFailure} included.
      *
-     * @param head of the request with its four pseudo-header fields, hop-by-hop fields removed, forwarding fields added; not to be
-     *     changed afterwards, for the request may be sent a second time
+     * @param head of the request with its four pseudo-header fields, hop-by-hop fields removed,
+     *     forwarding fields added; not to be changed afterwards, for the request may be sent a
+     *     second time
      * @param end the request has no body and no trailers
      */
     RequestSink open(Http2Headers head, boolean end, ResponseSink response);

@@ -3,9 +3,16 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.lambdadispatcher.core.observe.Outcome;
 import org.jspecify.annotations.Nullable;
 
-/** The part of a pool that shares the exchange's event loop, and that the exchange tells how it fares. */
+/**
+ * The part of a pool that shares the exchange's event loop, and that the exchange tells how it
+ * fares.
+ */
 public interface ExchangeOwner {
-    /** Takes an exchange that has failed on one worker to try another. @return false if the retry budget is used up */
+    /**
+     * Takes an exchange that has failed on one worker to try another.
+     *
+     * @return false if the retry budget is used up
+     */
     boolean retry(Exchange exchange);
 
     /**
@@ -14,13 +21,23 @@ public interface ExchangeOwner {
      */
     void onRequestEnded(Exchange exchange);
 
-    /** A part of the body has come while the exchange waits, and is held. The owner may fail the exchange. */
+    /**
+     * A part of the body has come while the exchange waits, and is held. The owner may fail the
+     * exchange.
+     */
     default void onHeld(Exchange exchange, int bytes) {}
 
-    /** Once: the response has been passed on whole, or nobody waits for it any more. @param failure null unless FAILED */
+    /**
+     * Once: the response has been passed on whole, or nobody waits for it any more.
+     *
+     * @param failure null unless FAILED
+     */
     void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure);
 
-    /** It is a tunnel from now on, for as long as its ends like: the request's timeout has been kept. */
+    /**
+     * It is a tunnel from now on, for as long as its ends like: the request's timeout has been
+     * kept.
+     */
     void onTunnelOpened(Exchange exchange);
 
     /** No exchange waits or is in flight, except for tunnels. Event loop only. */
@@ -35,6 +52,8 @@ public interface ExchangeOwner {
     /** The event loop's clock. */
     long nanoTime();
 
-    /** From the first attempt until the response's end, of a tunnel until its head; 0 = no limit. */
+    /**
+     * From the first attempt until the response's end, of a tunnel until its head; 0 = no limit.
+     */
     long requestTimeoutNanos();
 }

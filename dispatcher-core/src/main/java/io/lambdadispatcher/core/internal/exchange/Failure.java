@@ -18,13 +18,18 @@ public record Failure(Kind kind, String detail) {
         /** The program's own router threw. */
         ROUTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         HANDLER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
-        /** The handler broke its response off as one that nobody wants, e.g. because the server that it relays to did. */
+        /**
+         * The handler broke its response off as one that nobody wants, e.g. because the server that
+         * it relays to did.
+         */
         HANDLER_CANCELLED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         WORKER_LOST(HttpResponseStatus.BAD_GATEWAY, false),
         BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
         QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         QUEUE_TIMEOUT(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
-        /** The direct path: the body, or the event made of it, is larger than a function can take. */
+        /**
+         * The direct path: the body, or the event made of it, is larger than a function can take.
+         */
         TOO_LARGE(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, false),
         /** The direct path: the function has not begun, for too many run at once. */
         THROTTLED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
@@ -32,7 +37,10 @@ public record Failure(Kind kind, String detail) {
         FUNCTION_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
         /** The direct path: the function could not be invoked. */
         INVOKE_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
-        /** The dispatcher has no memory for the request, or its client keeps a worker stream from others. */
+        /**
+         * The dispatcher has no memory for the request, or its client keeps a worker stream from
+         * others.
+         */
         OVERLOADED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false);
@@ -49,7 +57,10 @@ public record Failure(Kind kind, String detail) {
             return status;
         }
 
-        /** The request was not tried: the client may come again, and is told when with {@code retry-after}. */
+        /**
+         * The request was not tried: the client may come again, and is told when with {@code
+         * retry-after}.
+         */
         public boolean hasRetryAfter() {
             return retryAfter;
         }

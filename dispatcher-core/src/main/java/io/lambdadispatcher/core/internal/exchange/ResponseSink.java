@@ -7,9 +7,10 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the public side implements for each request: the response arrives here, on the client's event loop, as
- * {@code onInterim* onHead onData* onTrailers?} or is cut off by {@link #onFailure}. The last call is the one with {@code end},
- * {@code onTrailers} or {@code onFailure}; writes are flushed by the implementation, once per turn of the event loop.
+ * What the public side implements for each request: the response arrives here, on the client's
+ * event loop, as {@code onInterim* onHead onData* onTrailers?} or is cut off by {@link #onFailure}.
+ * The last call is the one with {@code end}, {@code onTrailers} or {@code onFailure}; writes are
+ * flushed by the implementation, once per turn of the event loop.
  */
 public interface ResponseSink {
     /** The key of all requests of the embedding program that name no client. */
@@ -25,7 +26,10 @@ public interface ResponseSink {
         return EMBEDDER;
     }
 
-    /** Returns the remote address of the client's connection; {@code null} for the embedding program. */
+    /**
+     * Returns the remote address of the client's connection; {@code null} for the embedding
+     * program.
+     */
     default @Nullable SocketAddress remoteAddress() {
         return null;
     }
@@ -41,8 +45,8 @@ public interface ResponseSink {
     void onHead(Http2Headers head, boolean end);
 
     /**
-     * @param data owned by the sink from here on. Its bytes are charged to the worker's window until the sink has called
-     *     {@link RequestSink#responseTaken} for them
+     * @param data owned by the sink from here on. Its bytes are charged to the worker's window
+     *     until the sink has called {@link RequestSink#responseTaken} for them
      */
     void onData(ByteBuf data, boolean end);
 
@@ -50,11 +54,14 @@ public interface ResponseSink {
     void onTrailers(Http2Headers trailers);
 
     /**
-     * The response will not come, or not come whole: an error response where no head has been sent, else the stream is reset (HTTP/2) or the
-     * connection cut (HTTP/1.1), never ended cleanly.
+     * The response will not come, or not come whole: an error response where no head has been sent,
+     * else the stream is reset (HTTP/2) or the connection cut (HTTP/1.1), never ended cleanly.
      */
     void onFailure(Failure failure);
 
-    /** The worker stream has taken this many bytes of request body: the client's window gets them back. */
+    /**
+     * The worker stream has taken this many bytes of request body: the client's window gets them
+     * back.
+     */
     void onRequestTaken(int bytes);
 }

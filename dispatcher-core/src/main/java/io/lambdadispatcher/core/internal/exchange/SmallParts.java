@@ -4,8 +4,9 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Joins parts of a body that wait, by copying them. A part that is kept as it came keeps the whole buffer that it was read into, of
- * up to 64 KiB, so a window of bytes would not bound the memory that a client can make us hold. Event loop only.
+ * Joins parts of a body that wait, by copying them. A part that is kept as it came keeps the whole
+ * buffer that it was read into, of up to 64 KiB, so a window of bytes would not bound the memory
+ * that a client can make us hold. Event loop only.
  */
 public final class SmallParts {
     /** The largest part that is copied. */
@@ -23,7 +24,8 @@ public final class SmallParts {
      *
      * @param together made here, the caller's; {@code null} = none yet
      * @param part the caller's if the answer is {@code null}, else released
-     * @return {@code together} or a new buffer, the caller's; {@code null} if the part is too large, or {@code together} too full
+     * @return {@code together} or a new buffer, the caller's; {@code null} if the part is too
+     *     large, or {@code together} too full
      */
     public static @Nullable ByteBuf add(@Nullable ByteBuf together, ByteBuf part) {
         int bytes = part.readableBytes();

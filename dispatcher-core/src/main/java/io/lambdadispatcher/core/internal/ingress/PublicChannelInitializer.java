@@ -26,8 +26,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets up each client connection: TLS with ALPN, or plain with a look at the first bytes. Also a handler that an embedder may put into a
- * pipeline of its own, on one of the dispatcher's event loops. Immutable; all event loops.
+ * Sets up each client connection: TLS with ALPN, or plain with a look at the first bytes. Also a
+ * handler that an embedder may put into a pipeline of its own, on one of the dispatcher's event
+ * loops. Immutable; all event loops.
  */
 public final class PublicChannelInitializer extends ChannelInitializer<Channel> {
     private static final Logger log = LoggerFactory.getLogger(PublicChannelInitializer.class);

@@ -37,10 +37,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives one function's {@link CapacityController} its clock, its samples of the pool and its news of workers, and does what it decides.
+ * Gives one function's {@link CapacityController} its clock, its samples of the pool and its news
+ * of workers, and does what it decides.
  *
- * <p><i>Threading:</i> any thread. Everything that changes is in {@link Confined}, which runs on one executor, except what can be read from
- * anywhere: the latest snapshot.
+ * <p><i>Threading:</i> any thread. Everything that changes is in {@link Confined}, which runs on
+ * one executor, except what can be read from anywhere: the latest snapshot.
  */
 public final class LaunchSupervisor {
     /** A token that no worker has been let in with by then is void. */
@@ -141,7 +142,10 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onDialled(workerId));
     }
 
-    /** The worker's first connection is ready. Called again after the worker has lost all connections, or was unready. */
+    /**
+     * The worker's first connection is ready. Called again after the worker has lost all
+     * connections, or was unready.
+     */
     void onWorkerReady(String workerId, @Nullable Instant deadline) {
         executor.execute(() -> confined.onReady(workerId, deadline));
     }
@@ -300,7 +304,10 @@ public final class LaunchSupervisor {
             endIfOver();
         }
 
-        /** Before the start nothing is launched: workers that dial in already are known, but nobody knows where others are to dial. */
+        /**
+         * Before the start nothing is launched: workers that dial in already are known, but nobody
+         * knows where others are to dial.
+         */
         void evaluate(Demand demand) {
             if (timers.isEmpty()) {
                 return;
@@ -330,7 +337,10 @@ public final class LaunchSupervisor {
             }
         }
 
-        /** The switch and the spending limit are about money, which overflowing requests cost as well. */
+        /**
+         * The switch and the spending limit are about money, which overflowing requests cost as
+         * well.
+         */
         private void permitOverflow() {
             if (direct != null) {
                 direct.permitOverflow(controller.permitsOverflow());

@@ -27,14 +27,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every worker that is connected, every launched worker that has not ended, and those that have ended while their token was still valid.
+ * Every worker that is connected, every launched worker that has not ended, and those that have
+ * ended while their token was still valid.
  *
- * <p>A launch token lets one worker in, for as long as that worker lives. Its expiry limits only the first dial-in: a launched worker
- * that has lost its connections comes back with the same token. Once it has said goodbye, or its launcher says that it has ended or is
- * given up, the token is void. A worker that comes later than that is rejected and ends, because nobody would count, drain or replace it.
+ * <p>A launch token lets one worker in, for as long as that worker lives. Its expiry limits only
+ * the first dial-in: a launched worker that has lost its connections comes back with the same
+ * token. Once it has said goodbye, or its launcher says that it has ended or is given up, the token
+ * is void. A worker that comes later than that is rejected and ends, because nobody would count,
+ * drain or replace it.
  *
- * <p><i>Threading:</i> any thread. Events are rare (a few in a worker's life), so the registry's own lock guards all its state. Supervisors and
- * connections are called without the lock.
+ * <p><i>Threading:</i> any thread. Events are rare (a few in a worker's life), so the registry's
+ * own lock guards all its state. Supervisors and connections are called without the lock.
  */
 public final class WorkerRegistry implements WorkerEvents {
 
@@ -53,7 +56,10 @@ public final class WorkerRegistry implements WorkerEvents {
             this.function = function;
         }
 
-        /** Returns whether it has become ready, or is no longer, by what one of its connections has said. */
+        /**
+         * Returns whether it has become ready, or is no longer, by what one of its connections has
+         * said.
+         */
         boolean changesReadiness() {
             boolean before = ready;
             ready = connections.containsValue(true);
@@ -69,7 +75,10 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private final Map<String, Worker> workers = new LinkedHashMap<>();
 
-    /** The launched workers that have not ended, by id. {@code true}: it was let in before, so that its token's expiry no longer counts. */
+    /**
+     * The launched workers that have not ended, by id. {@code true}: it was let in before, so that
+     * its token's expiry no longer counts.
+     */
     @GuardedBy("this")
     private final Map<String, Boolean> launched = new HashMap<>();
 
@@ -83,7 +92,10 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private boolean closing;
 
-    /** @param supervisors by function, of those launched here; must not change any more when the first worker dials in */
+    /**
+     * @param supervisors by function, of those launched here; must not change any more when the
+     *     first worker dials in
+     */
     public WorkerRegistry(Map<String, LaunchSupervisor> supervisors) {
         this.supervisors = supervisors;
     }
@@ -100,7 +112,10 @@ public final class WorkerRegistry implements WorkerEvents {
         launched.put(workerId, false);
     }
 
-    /** Its launcher says that the worker has ended. It is not let in again, even if it is still connected. */
+    /**
+     * Its launcher says that the worker has ended. It is not let in again, even if it is still
+     * connected.
+     */
     synchronized void onEnded(String workerId) {
         if (launched.remove(workerId) != null) {
             retire(workerId);

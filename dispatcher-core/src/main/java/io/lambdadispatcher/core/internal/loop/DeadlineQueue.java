@@ -148,8 +148,8 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         size--;
     }
 
-    // One timer as a rule. It is not cancelled when its entry goes, but looks at who is the oldest then; one that was
-    // overtaken by an earlier one does nothing, or they would multiply.
+    // One timer as a rule. It is not cancelled when its entry goes, but looks at who is the oldest
+    // then; one that was overtaken by an earlier one does nothing, or they would multiply.
     private void setTimer(long dueNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;

@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Warnings that a peer can cause as fast as it likes: one of them now and then is logged, with the number of those that were left out. A
- * line of log costs an event loop more than most of what it reports. Any thread.
+ * Warnings that a peer can cause as fast as it likes: one of them now and then is logged, with the
+ * number of those that were left out. A line of log costs an event loop more than most of what it
+ * reports. Any thread.
  */
 public final class SeldomLog {
     public static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);

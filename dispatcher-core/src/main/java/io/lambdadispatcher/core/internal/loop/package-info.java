@@ -1,4 +1,7 @@
-/** What event loops need and no one else: their time, their queues of deadlines, and a log that costs them little. */
+/**
+ * What event loops need and no one else: their time, their queues of deadlines, and a log that
+ * costs them little.
+ */
 @NullMarked
 package io.lambdadispatcher.core.internal.loop;
 

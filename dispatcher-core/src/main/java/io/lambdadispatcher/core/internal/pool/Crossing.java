@@ -13,15 +13,19 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands between an exchange and a worker stream of another event loop, and passes every call on to the other loop.
+ * Stands between an exchange and a worker stream of another event loop, and passes every call on to
+ * the other loop.
  *
- * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop, {@link Attempt} on the stream's. All
- * mutable state belongs to the stream's loop, except the worker's id, which is volatile.
+ * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop,
+ * {@link Attempt} on the stream's. All mutable state belongs to the stream's loop, except the
+ * worker's id, which is volatile.
  *
- * <p><i>Buffers:</i> a buffer belongs to its call until that has run. A call that the other loop refuses releases it.
+ * <p><i>Buffers:</i> a buffer belongs to its call until that has run. A call that the other loop
+ * refuses releases it.
  *
- * <p><i>Errors:</i> an event loop refuses calls after its end, which an embedding program may bring about before it closes the dispatcher.
- * Then the exchange fails if the stream's loop has ended, and the stream is cancelled if the exchange's loop has ended.
+ * <p><i>Errors:</i> an event loop refuses calls after its end, which an embedding program may bring
+ * about before it closes the dispatcher. Then the exchange fails if the stream's loop has ended,
+ * and the stream is cancelled if the exchange's loop has ended.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
     private final Exchange exchange;
@@ -125,7 +129,9 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         over |= requestEnded && responseEnded;
     }
 
-    /** If the stream's loop has ended, nothing is left to cancel, and the exchange ends by itself. */
+    /**
+     * If the stream's loop has ended, nothing is left to cancel, and the exchange ends by itself.
+     */
     @Override
     public void cancel(ErrorCode code) {
         pass(home.loop(), away.loop(), () -> cancelStream(code));
@@ -193,7 +199,10 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         over |= end && (!tunnel || requestEnded);
     }
 
-    /** Cancels nothing if the exchange's loop has ended, because the stream's outlet must not be written to from here. */
+    /**
+     * Cancels nothing if the exchange's loop has ended, because the stream's outlet must not be
+     * written to from here.
+     */
     @Override
     public void onRequestTaken(int bytes) {
         pass(away.loop(), home.loop(), () -> exchange.onRequestTaken(bytes));

@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One function's worker streams and waiting requests. Any thread: here is only what event loops share, everything else belongs to the
- * shard of one event loop.
+ * One function's worker streams and waiting requests. Any thread: here is only what event loops
+ * share, everything else belongs to the shard of one event loop.
  */
 public final class FunctionPool {
     /** What a client may have however busy the function is. */
@@ -32,7 +32,10 @@ public final class FunctionPool {
     private final FunctionOptions options;
     private final List<PoolShard> shards;
 
-    /** Requests that wait, over all shards: the other half of the permits' protocol, see {@link PoolShard}. */
+    /**
+     * Requests that wait, over all shards: the other half of the permits' protocol, see {@link
+     * PoolShard}.
+     */
     final AtomicInteger pending = new AtomicInteger();
 
     /** Requests that wait because their client has its share, over all shards. */
@@ -119,7 +122,10 @@ public final class FunctionPool {
         return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
     }
 
-    /** Logs that a request has waited in vain. The reason why no worker is launched is logged by the launch supervisor. */
+    /**
+     * Logs that a request has waited in vain. The reason why no worker is launched is logged by the
+     * launch supervisor.
+     */
     void warnOfNoWorker() {
         withoutWorker.warn(
                 "function {}: a request failed after {} ms in the queue, because no worker is connected",
@@ -183,7 +189,8 @@ public final class FunctionPool {
                 try {
                     shard.loop().execute(shard::watchSlowReaders);
                 } catch (RejectedExecutionException e) {
-                    // The embedding program has ended that event loop, and what was in flight on it.
+                    // The embedding program has ended that event loop, and what was in flight on
+                    // it.
                 }
             }
         }
@@ -224,7 +231,11 @@ public final class FunctionPool {
         shortage.run();
     }
 
-    /** Asks all event loops; completes on the last one that answers. @param withWorkers else the demand names none */
+    /**
+     * Asks all event loops; completes on the last one that answers.
+     *
+     * @param withWorkers else the demand names none
+     */
     public CompletionStage<Demand> sample(boolean withWorkers) {
         return new Sampling(shards, withWorkers).start();
     }

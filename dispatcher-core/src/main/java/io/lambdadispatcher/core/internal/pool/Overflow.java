@@ -10,11 +10,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the shard which of its waiting requests have waited so long that they may go another way than to a worker. A ticket outlives its request's
- * wait by no more than the time it runs. Confined to the shard's event loop.
+ * Tells the shard which of its waiting requests have waited so long that they may go another way
+ * than to a worker. A ticket outlives its request's wait by no more than the time it runs. Confined
+ * to the shard's event loop.
  */
 final class Overflow {
-    /** What an exchange holds until it is carried stays charged to the client's window; more than this would seldom be whole. */
+    /**
+     * What an exchange holds until it is carried stays charged to the client's window; more than
+     * this would seldom be whole.
+     */
     static final int MAX_BODY_BYTES = 64 * 1024;
 
     private final EventLoop loop;
@@ -31,7 +35,8 @@ final class Overflow {
 
     /**
      * @param way gives a new carrier, or {@code null} if it is full as well
-     * @param onDue is given an exchange that has waited for {@code after}, whether or not it still waits
+     * @param onDue is given an exchange that has waited for {@code after}, whether or not it still
+     *     waits
      */
     Overflow(EventLoop loop, Duration after, Supplier<@Nullable Carrier> way, Consumer<Exchange> onDue) {
         this.loop = loop;

@@ -77,7 +77,10 @@ public final class PoolShard implements ExchangeOwner {
     private final LoopClock clock;
     private final AtomicInteger permits = new AtomicInteger();
 
-    /** Since when its event loop has been asked to look for permits, by the loops' ticker; 0 if it has looked since. */
+    /**
+     * Since when its event loop has been asked to look for permits, by the loops' ticker; 0 if it
+     * has looked since.
+     */
     private final AtomicLong wokenNanos = new AtomicLong();
 
     private final Runnable onWoken = this::onWoken;
@@ -200,8 +203,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Its client does not hold too many worker streams with bodies that it has not ended, or with responses that it
-     * does not take.
+     * Its client does not hold too many worker streams with bodies that it has not ended, or with
+     * responses that it does not take.
      */
     private boolean mayBegin(Exchange exchange) {
         if (exchange.holds()) {
@@ -367,7 +370,10 @@ public final class PoolShard implements ExchangeOwner {
         underWay.add(exchange, exchange.onCarrierFound(carrier));
     }
 
-    /** Requests that have waited for {@code after} may go {@code way} from now on, if they are idempotent. Before the first request. */
+    /**
+     * Requests that have waited for {@code after} may go {@code way} from now on, if they are
+     * idempotent. Before the first request.
+     */
     public void overflow(Duration after, Supplier<@Nullable Carrier> way) {
         overflow = new Overflow(loop, after, way, this::onOverflowDue);
     }
@@ -494,7 +500,8 @@ public final class PoolShard implements ExchangeOwner {
      */
     private boolean wake() {
         if (!loop.isShutdown()) {
-            // Never 0, which means no wake-up. Not by the clock of a turn, which may have begun long ago.
+            // Never 0, which means no wake-up. Not by the clock of a turn, which may have begun
+            // long ago.
             if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
                 return true;
             }
@@ -575,8 +582,8 @@ public final class PoolShard implements ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            // The time of a client that was too slow, or that left, says nothing about workers: more of them would not
-            // help.
+            // The time of a client that was too slow, or that left, says nothing about workers:
+            // more of them would not help.
             if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
                 countService(exchange);
             }
@@ -595,7 +602,10 @@ public final class PoolShard implements ExchangeOwner {
         serviceTimes.record(nanos);
     }
 
-    /** For the capacity controller its service ends here, as far as times go: hours among milliseconds would make a mean of nothing. */
+    /**
+     * For the capacity controller its service ends here, as far as times go: hours among
+     * milliseconds would make a mean of nothing.
+     */
     @Override
     public void onTunnelOpened(Exchange exchange) {
         assert loop.inEventLoop();
@@ -681,7 +691,10 @@ public final class PoolShard implements ExchangeOwner {
 
     // Worker streams.
 
-    /** Any thread: takes the right to one free stream of this shard, to be used on its loop or given back. */
+    /**
+     * Any thread: takes the right to one free stream of this shard, to be used on its loop or given
+     * back.
+     */
     boolean tryAcquire() {
         int seen = permits.get();
         while (seen > 0) {
@@ -740,7 +753,10 @@ public final class PoolShard implements ExchangeOwner {
         addFree(member, stream);
     }
 
-    /** Its exchange is over in both directions, but it can take no other yet; {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows. */
+    /**
+     * Its exchange is over in both directions, but it can take no other yet; {@link
+     * #onStreamCaughtUp} or {@link #onStreamClosed} follows.
+     */
     public void onStreamLags(PooledConnection member) {
         assert loop.inEventLoop();
         member.busy--;
@@ -791,7 +807,9 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** The worker's connections on this event loop take so many exchanges at once from now on, each. */
+    /**
+     * The worker's connections on this event loop take so many exchanges at once from now on, each.
+     */
     void limit(String workerId, int exchanges) {
         assert loop.inEventLoop();
         for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
@@ -807,7 +825,10 @@ public final class PoolShard implements ExchangeOwner {
         offerIf(member.open);
     }
 
-    /** Brings the shard's permits and the member's place among the others in line with what the member can take. */
+    /**
+     * Brings the shard's permits and the member's place among the others in line with what the
+     * member can take.
+     */
     private void settle(PooledConnection member) {
         int offers = member.offers();
         if (offers != member.offered) {
@@ -830,7 +851,10 @@ public final class PoolShard implements ExchangeOwner {
 
     // For the capacity controller.
 
-    /** What has been on this event loop so far; {@code recent} service times are its own from here on. */
+    /**
+     * What has been on this event loop so far; {@code recent} service times are its own from here
+     * on.
+     */
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();
         ServiceTimes recent = serviceTimes;

@@ -5,8 +5,8 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import java.util.ArrayDeque;
 
 /**
- * A worker connection as its pool shard sees it: its free worker streams, and how many are busy. Confined to the connection's event
- * loop; changed through {@link PoolShard} only.
+ * A worker connection as its pool shard sees it: its free worker streams, and how many are busy.
+ * Confined to the connection's event loop; changed through {@link PoolShard} only.
  */
 public final class PooledConnection extends LeastOutstanding.Entry {
     /** The penalty is larger than the number of streams of a connection can be. */

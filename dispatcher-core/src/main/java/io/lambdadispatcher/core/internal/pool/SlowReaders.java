@@ -15,16 +15,17 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Takes worker streams back from clients that occupy many of them with responses that they do not take, while
- * others wait. Usually a client has {@code http.write-timeout} to take something. But with a thousand requests
- * one client could occupy all streams of a function during this time.
+ * Takes worker streams back from clients that occupy many of them with responses that they do not
+ * take, while others wait. Usually a client has {@code http.write-timeout} to take something. But
+ * with a thousand requests one client could occupy all streams of a function during this time.
  *
- * <p>While requests wait, responses in flight are looked at once a second. If no stream is free, a client that
- * has taken less than 240 bytes/s of each of its responses, on average, over two looks, loses a fifth of them,
- * those that began first. For the next ten seconds it is a slow reader: each of its requests holds a place of its
- * share until its response ends, as one whose body does not end does. A client is judged by all its responses,
- * because over a slow connection one of many may stand still for seconds. What is taken counts in lumps of 256
- * KiB, so a client of 1 Mbit/s is not cut off. <b>Threading:</b> one event loop.
+ * <p>While requests wait, responses in flight are looked at once a second. If no stream is free, a
+ * client that has taken less than 240 bytes/s of each of its responses, on average, over two looks,
+ * loses a fifth of them, those that began first. For the next ten seconds it is a slow reader: each
+ * of its requests holds a place of its share until its response ends, as one whose body does not
+ * end does. A client is judged by all its responses, because over a slow connection one of many may
+ * stand still for seconds. What is taken counts in lumps of 256 KiB, so a client of 1 Mbit/s is not
+ * cut off. <b>Threading:</b> one event loop.
  */
 final class SlowReaders {
     static final long LOOK_MILLIS = 1000;
@@ -37,7 +38,8 @@ final class SlowReaders {
     private final DispatcherObserver observer;
     private boolean looking;
 
-    // Bytes taken until the last look, and until the one before it, of responses of which more could be taken.
+    // Bytes taken until the last look, and until the one before it, of responses of which more
+    // could be taken.
     private Map<Exchange, Long> taken = new IdentityHashMap<>();
     private Map<Exchange, Long> takenBefore = new IdentityHashMap<>();
 

@@ -17,8 +17,9 @@ import io.netty.handler.codec.http2.Http2Stream;
 import java.time.Instant;
 
 /**
- * A peer of which nothing is known. Its control stream brings a launch token: a good one makes it a {@link WorkerConnection}, which takes this object's
- * place. Anything else that it asks for ends the connection. Event loop only.
+ * A peer of which nothing is known. Its control stream brings a launch token: a good one makes it a
+ * {@link WorkerConnection}, which takes this object's place. Anything else that it asks for ends
+ * the connection. Event loop only.
  */
 final class Admission extends DialIn {
     private boolean refused;

@@ -2,7 +2,10 @@ package io.lambdadispatcher.core.internal.worker;
 
 import java.util.concurrent.TimeUnit;
 
-/** Counts what a peer does in windows of ten seconds, to find one that does it without end. Confined to one event loop. */
+/**
+ * Counts what a peer does in windows of ten seconds, to find one that does it without end. Confined
+ * to one event loop.
+ */
 final class EventRate {
     private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
 

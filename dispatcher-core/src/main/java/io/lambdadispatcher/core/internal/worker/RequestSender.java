@@ -13,11 +13,15 @@ import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests of a worker stream, written as frames: bodies by reference, except for small parts, which are gathered while they wait for the worker. What
- * may be sent when is {@link WorkerStream}'s to know. Event loop only.
+ * The requests of a worker stream, written as frames: bodies by reference, except for small parts,
+ * which are gathered while they wait for the worker. What may be sent when is {@link
+ * WorkerStream}'s to know. Event loop only.
  */
 final class RequestSender implements DataOutlet.Listener {
-    /** So many DATA frames may wait in the outlet before small ones are made into one: what comes in a turn leaves with that turn's flush as a rule. */
+    /**
+     * So many DATA frames may wait in the outlet before small ones are made into one: what comes in
+     * a turn leaves with that turn's flush as a rule.
+     */
     private static final int MAX_SINGLE_FRAMES = 16;
 
     private final WorkerStream stream;
@@ -26,10 +30,16 @@ final class RequestSender implements DataOutlet.Listener {
     private final DataOutlet outlet;
     private final HeadEncoder encoder = new HeadEncoder();
 
-    /** DATA frames with a payload put into the outlet since it was last without: while there are any, {@link #onTaken} is still to come. */
+    /**
+     * DATA frames with a payload put into the outlet since it was last without: while there are
+     * any, {@link #onTaken} is still to come.
+     */
     private int queuedFrames;
 
-    /** Small parts of the body that wait behind those frames, to be one frame: ours until the outlet has no more body bytes, or something else follows. */
+    /**
+     * Small parts of the body that wait behind those frames, to be one frame: ours until the outlet
+     * has no more body bytes, or something else follows.
+     */
     private @Nullable ByteBuf gathered;
 
     RequestSender(WorkerStream stream, WorkerConnection connection, Http2Stream http2, WindowLedger window) {
@@ -39,7 +49,10 @@ final class RequestSender implements DataOutlet.Listener {
         this.outlet = new DataOutlet(connection.handler, connection.handler.ctx(), http2, this);
     }
 
-    /** @throws WireException if it cannot be encoded: the worker's HPACK state no longer matches ours then */
+    /**
+     * @throws WireException if it cannot be encoded: the worker's HPACK state no longer matches
+     *     ours then
+     */
     void head(Http2Headers head, int timeoutMillis, boolean end) throws WireException {
         ByteBuf frame = outlet.newMeta();
         try {
@@ -84,7 +97,10 @@ final class RequestSender implements DataOutlet.Listener {
         send(frame);
     }
 
-    /** The exchange is over. What the outlet has of it is sent nevertheless, because frames cannot be taken back. */
+    /**
+     * The exchange is over. What the outlet has of it is sent nevertheless, because frames cannot
+     * be taken back.
+     */
     void onExchangeEnd() {
         dropGathered();
         window.onExchangeEnd();

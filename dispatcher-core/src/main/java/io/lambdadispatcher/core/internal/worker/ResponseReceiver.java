@@ -21,11 +21,14 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The responses of a worker stream: reads the worker's frames, checks them, and passes them on to the attempt that waits for them. A frame that ends the response
- * is passed on between two calls of {@link WorkerStream}, which makes the transitions. Event loop only.
+ * The responses of a worker stream: reads the worker's frames, checks them, and passes them on to
+ * the attempt that waits for them. A frame that ends the response is passed on between two calls of
+ * {@link WorkerStream}, which makes the transitions. Event loop only.
  */
 final class ResponseReceiver implements FrameReader.Listener {
-    /** Of one response; a handler that says "still there" once a second for 15 minutes sends less. */
+    /**
+     * Of one response; a handler that says "still there" once a second for 15 minutes sends less.
+     */
     private static final int MAX_INTERIMS = 1000;
 
     private static final String BAD_LENGTH = "the response's body does not match its content-length or status";
@@ -132,7 +135,8 @@ final class ResponseReceiver implements FrameReader.Listener {
                 interims++;
                 to.onInterim(head);
             } else {
-                // Nobody slows the worker down for them, so they could fill the queue of the client's event loop.
+                // Nobody slows the worker down for them, so they could fill the queue of the
+                // client's event loop.
                 stream.onInterimDropped();
             }
         }
@@ -247,7 +251,10 @@ final class ResponseReceiver implements FrameReader.Listener {
         return status;
     }
 
-    /** @return false if it is not clear where the response ends (RFC 9112 section 6.3): the client could see another end than we do */
+    /**
+     * @return false if it is not clear where the response ends (RFC 9112 section 6.3): the client
+     *     could see another end than we do
+     */
     private boolean expectBody(FlatHeaders head, int status) {
         if (tunnel) {
             length.expectAny();

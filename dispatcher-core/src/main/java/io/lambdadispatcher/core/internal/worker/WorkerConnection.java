@@ -30,8 +30,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection of a worker that has been let in: its control stream, which says how the worker fares, and its worker streams. Confined to its
- * event loop, except for {@link #drain} and {@link #goodbye}, which hop onto it.
+ * A connection of a worker that has been let in: its control stream, which says how the worker
+ * fares, and its worker streams. Confined to its event loop, except for {@link #drain} and {@link
+ * #goodbye}, which hop onto it.
  */
 public final class WorkerConnection extends DialIn implements ControlStream.Listener {
 
@@ -51,7 +52,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     /** Ours sends LOAD every 5 s, and little else. */
     private static final int MAX_CONTROL_MESSAGES = 100;
 
-    /** Ours opens another worker stream a second after it has lost one, so that it loses each at most ten times in ten seconds. */
+    /**
+     * Ours opens another worker stream a second after it has lost one, so that it loses each at
+     * most ten times in ten seconds.
+     */
     private static final int MAX_LOSSES_OF_EACH_STREAM = 10;
 
     private static final int MAX_OTHER_LOST_STREAMS = 100;
@@ -162,8 +166,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /**
-     * The worker has reset a stream, has broken the protocol on it, or has been refused it. A few are nothing, but a flood costs all other
-     * connections of the event loop.
+     * The worker has reset a stream, has broken the protocol on it, or has been refused it. A few
+     * are nothing, but a flood costs all other connections of the event loop.
      */
     void onStreamLost() {
         int limit = MAX_OTHER_LOST_STREAMS + MAX_LOSSES_OF_EACH_STREAM * streamLimit;
@@ -189,7 +193,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (workerStream != null) {
             int done = workerStream.onBytes(data);
             if (end) {
-                // Normal for a worker that leaves; in the middle of an exchange it is a loss like any other.
+                // Normal for a worker that leaves; in the middle of an exchange it is a loss like
+                // any other.
                 workerStream.close("the worker ended its stream");
                 handler.reset(stream, Http2Error.NO_ERROR);
             }
@@ -280,9 +285,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
             deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
         }
-        // So large that streams whose clients do not read cannot hold up the others: twice, because the worker is told
-        // of what was
-        // taken when that is half of the window.
+        // So large that streams whose clients do not read cannot hold up the others: twice, because
+        // the worker is told of what was taken when that is half of the window.
         long windowBytes = 2L * streamLimit * WorkerPort.STREAM_WINDOW_BYTES;
         handler.growConnectionWindow((int) Math.min(Integer.MAX_VALUE / 2, windowBytes));
         long intervalMillis = port.access.pingInterval().toMillis();
@@ -328,7 +332,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     // To the peer.
 
-    /** Any thread: starts no new exchange. The worker ends when those in flight have, or when {@code grace} is over. */
+    /**
+     * Any thread: starts no new exchange. The worker ends when those in flight have, or when {@code
+     * grace} is over.
+     */
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
             if (state == State.WELCOMED) {
@@ -355,7 +362,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
-    /** Nothing is wrong with it: the worker opens another one. If no request waits for a stream, the client gets more time. */
+    /**
+     * Nothing is wrong with it: the worker opens another one. If no request waits for a stream, the
+     * client gets more time.
+     */
     private void onStillLagging(WorkerStream stream) {
         if (stream.lagsAgain() < MAX_LAG_LOOKS && shard.pool().pending() == 0) {
             lagging.add(stream, nanoTime());
@@ -426,7 +436,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.ctx().close().addListener(ChannelFutureListener.CLOSE);
     }
 
-    /** The channel has closed. Streams hear of it later, from {@link #onStreamClosed(Http2Stream)}. */
+    /**
+     * The channel has closed. Streams hear of it later, from {@link #onStreamClosed(Http2Stream)}.
+     */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;
         shard.onMemberGone(pooled);

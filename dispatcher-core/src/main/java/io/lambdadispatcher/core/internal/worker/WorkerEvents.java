@@ -6,7 +6,10 @@ import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
 
-/** Who may dial in, and who wants to know how workers fare. Called on event loops of worker connections, thread-safe. */
+/**
+ * Who may dial in, and who wants to know how workers fare. Called on event loops of worker
+ * connections, thread-safe.
+ */
 public interface WorkerEvents {
     /**
      * Why a connection is not let in.

@@ -22,14 +22,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets up each connection that a worker opens, and holds what these connections share. Used by all event loops; immutable except for the
- * clocks of its logs.
+ * Sets up each connection that a worker opens, and holds what these connections share. Used by all
+ * event loops; immutable except for the clocks of its logs.
  */
 public final class WorkerPort extends ChannelInitializer<Channel> {
     /** The most of one response body that waits in the dispatcher. */
     static final int STREAM_WINDOW_BYTES = 256 * 1024;
 
-    /** DATA is passed on as it arrives, so a large frame costs no memory and saves the worker headers. */
+    /**
+     * DATA is passed on as it arrives, so a large frame costs no memory and saves the worker
+     * headers.
+     */
     private static final int MAX_FRAME_BYTES = 256 * 1024;
 
     private static final long MAX_CONTROL_HEAD_BYTES = 8 * 1024;
@@ -104,7 +107,10 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         return pool == null ? null : pool.shard(index);
     }
 
-    /** Tells the observer of every rejection, and the log of one now and then, because whoever knocks can knock fast. */
+    /**
+     * Tells the observer of every rejection, and the log of one now and then, because whoever
+     * knocks can knock fast.
+     */
     void onRejected(SocketAddress remote, String reason) {
         observer.onWorkerRejected(remote, reason);
         rejections.warn("rejected a worker that dialled in from {}: {}", remote, reason);

@@ -15,7 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Netty's part of a connection to the worker port. Frames go to an {@link Admission}, and to the {@link WorkerConnection} that this lets in. Event loop only.
+ * Netty's part of a connection to the worker port. Frames go to an {@link Admission}, and to the
+ * {@link WorkerConnection} that this lets in. Event loop only.
  */
 final class WorkerPortHandler extends CoalescingHttp2Handler {
     private static final Logger log = LoggerFactory.getLogger(WorkerPortHandler.class);

@@ -15,16 +15,20 @@ import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worker stream: carries one exchange after the other. All states of the dispatcher's end, and all transitions between them, are here
- * ({@code docs/reference/protocol.md}, section 7). {@link RequestSender} writes the frames of the requests, {@link ResponseReceiver} reads those of the responses, and
- * {@link WindowLedger} counts the bytes of both that somebody has yet to take. Confined to the connection's event loop.
+ * A worker stream: carries one exchange after the other. All states of the dispatcher's end, and
+ * all transitions between them, are here ({@code docs/reference/protocol.md}, section 7). {@link
+ * RequestSender} writes the frames of the requests, {@link ResponseReceiver} reads those of the
+ * responses, and {@link WindowLedger} counts the bytes of both that somebody has yet to take.
+ * Confined to the connection's event loop.
  *
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
- *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING ──clients catch up──▶ IDLE
+ *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING
+ *   LAGGING ──clients catch up──▶ IDLE
  *   LAGGING ──50 ms if requests wait, or 200 ms──▶ CLOSED; the worker opens another stream
  *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
- *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client does──▶ LEAVING ──all taken──▶ IDLE, or LAGGING
+ *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client ends it──▶ LEAVING
+ *   LEAVING ──all taken──▶ IDLE, or LAGGING
  *   any ──the HTTP/2 stream ends──▶ CLOSED
  * </pre>
  */
@@ -37,15 +41,27 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         SENDING,
         /** The request has ended, the response has not. */
         AWAITING,
-        /** The exchange ends with what is being passed on to its client's side, from which this stream may be called. */
+        /**
+         * The exchange ends with what is being passed on to its client's side, from which this
+         * stream may be called.
+         */
         ENDING,
         /** The worker has ended its direction of a tunnel, the client has not. */
         TUNNEL_ENDING,
-        /** Both directions of a tunnel have ended, but the worker has yet to take bytes of the client: the next head would wait behind them. */
+        /**
+         * Both directions of a tunnel have ended, but the worker has yet to take bytes of the
+         * client: the next head would wait behind them.
+         */
         LEAVING,
-        /** CANCEL is sent and the exchange forgotten, but the stream is free only when the worker has ended the response. */
+        /**
+         * CANCEL is sent and the exchange forgotten, but the stream is free only when the worker
+         * has ended the response.
+         */
         ABANDONED,
-        /** The exchange is over, but its client has yet to take so much of the response that the next one would find too little room in the window. */
+        /**
+         * The exchange is over, but its client has yet to take so much of the response that the
+         * next one would find too little room in the window.
+         */
         LAGGING,
         CLOSED
     }
@@ -201,7 +217,8 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         } catch (WireException e) {
             connection.onViolation(http2, e);
             close(e.getMessage());
-            // Not returned: the closed stream's bytes go back to the connection's window by themselves.
+            // Not returned: the closed stream's bytes go back to the connection's window by
+            // themselves.
             return 0;
         }
     }
@@ -218,7 +235,10 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** The worker has reset the stream because its handler misused the response: the same would happen again elsewhere. */
+    /**
+     * The worker has reset the stream because its handler misused the response: the same would
+     * happen again elsewhere.
+     */
     void onResponseMisused() {
         if (state == State.CLOSED) {
             return;
@@ -244,7 +264,12 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Before a frame of the response is passed on. @param end it is the last: so it is of the exchange, except in a tunnel that the client has not ended */
+    /**
+     * Before a frame of the response is passed on.
+     *
+     * @param end it is the last: so it is of the exchange, except in a tunnel that the client has
+     *     not ended
+     */
     void onPassingOn(boolean end) {
         if (end && state == State.SENDING && response.isTunnel()) {
             state = State.TUNNEL_ENDING;

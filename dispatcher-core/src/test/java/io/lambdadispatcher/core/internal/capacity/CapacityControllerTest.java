@@ -248,7 +248,10 @@ class CapacityControllerTest {
         assertThat(told.drained).containsOnlyKeys("w1");
     }
 
-    /** Clients may keep each of them until the end of its grace, while others are launched for more requests. */
+    /**
+     * Clients may keep each of them until the end of its grace, while others are launched for more
+     * requests.
+     */
     @Test
     void should_scale_in_busy_workers_only_while_fewer_drain_than_are_ready() {
         arrived = 100;
@@ -762,7 +765,8 @@ class CapacityControllerTest {
         controller.restore(now, history, Duration.ofSeconds(30).toNanos());
         look();
         assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(spent);
-        // It is forgotten when an hour has passed since it was spent, the time without a dispatcher included.
+        // It is forgotten when an hour has passed since it was spent, the time without a dispatcher
+        // included.
         controller = controller(frugal());
         controller.restore(now, history, Duration.ofMinutes(59).toNanos());
         look();

@@ -30,7 +30,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Direct requests on an event loop that the test steps by hand; the function answers when the test says so. */
+/**
+ * Direct requests on an event loop that the test steps by hand; the function answers when the test
+ * says so.
+ */
 class DirectCallTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FakeFunction invoker = new FakeFunction(null);

@@ -48,7 +48,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
-/** Real clients of HTTP/1.1 and HTTP/2, a dispatcher, and a function in this process instead of AWS. */
+/**
+ * Real clients of HTTP/1.1 and HTTP/2, a dispatcher, and a function in this process instead of AWS.
+ */
 class DirectPathTest {
     private static final int MIB = 1024 * 1024;
 
@@ -165,8 +167,9 @@ class DirectPathTest {
     }
 
     /**
-     * So small that all of it has been sent while the dispatcher, which answers at the head, still listens. Not with Java's HTTP/2 client, which waits for
-     * ever when a response comes before it has sent its body (RFC 9113 section 8.1).
+     * So small that all of it has been sent while the dispatcher, which answers at the head, still
+     * listens. Not with Java's HTTP/2 client, which waits for ever when a response comes before it
+     * has sent its body (RFC 9113 section 8.1).
      */
     @Test
     void should_refuse_a_body_that_is_announced_as_too_large() throws Exception {
@@ -286,7 +289,10 @@ class DirectPathTest {
                 .isInstanceOf(java.util.concurrent.CancellationException.class);
     }
 
-    /** With one event loop: between two, a request could come before the response ahead of it is known to be taken. */
+    /**
+     * With one event loop: between two, a request could come before the response ahead of it is
+     * known to be taken.
+     */
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
     void should_count_every_call_off_however_it_ends(EventShape shape, Version version) throws Exception {
@@ -418,7 +424,10 @@ class DirectPathTest {
                 .hasMessage("direct: 'g', expected the name of one of the functions");
     }
 
-    /** An event has no place for a tunnel: whoever asks for one is told so, and the function is not invoked. */
+    /**
+     * An event has no place for a tunnel: whoever asks for one is told so, and the function is not
+     * invoked.
+     */
     @Test
     void should_answer_501_to_a_websocket() throws Exception {
         URI base = start(EventShape.ALB);

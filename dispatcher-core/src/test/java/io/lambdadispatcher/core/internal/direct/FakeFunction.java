@@ -13,7 +13,10 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** A function in this process: what a Lambda handler would do with the event, on another thread than the caller's. */
+/**
+ * A function in this process: what a Lambda handler would do with the event, on another thread than
+ * the caller's.
+ */
 final class FakeFunction implements FunctionInvoker {
     static final ObjectMapper JSON = new ObjectMapper();
 

@@ -12,8 +12,9 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The public side of an exchange, the same for both paths: sends a body of random bytes as it comes out of a socket, takes the response, and
- * sees that all of it came. One thread, which is the event loop as well.
+ * The public side of an exchange, the same for both paths: sends a body of random bytes as it comes
+ * out of a socket, takes the response, and sees that all of it came. One thread, which is the event
+ * loop as well.
  */
 final class EchoClient implements ResponseSink {
     /** An HTTP/2 client's DATA frame, unless it has been allowed larger ones. */
@@ -54,8 +55,9 @@ final class EchoClient implements ResponseSink {
     }
 
     /**
-     * From now on {@code bodyBytes} are sent. Small bodies are before: HotSpot uses vector instructions for base64 only in callers that it has
-     * compiled, and those of large bodies are called too rarely to be compiled in the time of a benchmark.
+     * From now on {@code bodyBytes} are sent. Small bodies are before: HotSpot uses vector
+     * instructions for base64 only in callers that it has compiled, and those of large bodies are
+     * called too rarely to be compiled in the time of a benchmark.
      */
     void prepare(ExchangeOpener opener, int bodyBytes) {
         body(SMALL_BODY_BYTES);

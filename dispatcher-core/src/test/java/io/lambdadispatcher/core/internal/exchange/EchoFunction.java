@@ -16,8 +16,9 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * A Lambda function in Java that returns the body it is given: reads the event, decodes, encodes, writes the response. As good as it gets:
- * Jackson's streaming parser where Lambda's own library binds objects, and the JDK's base64, the fastest there is. One thread at a time.
+ * A Lambda function in Java that returns the body it is given: reads the event, decodes, encodes,
+ * writes the response. As good as it gets: Jackson's streaming parser where Lambda's own library
+ * binds objects, and the JDK's base64, the fastest there is. One thread at a time.
  */
 final class EchoFunction implements FunctionInvoker {
     private static final JsonFactory JSON = new JsonFactory();

@@ -19,8 +19,9 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Both ends of a worker stream with nothing between them: every frame is written at one and read at the other. The worker echoes. Takes the place
- * of the dispatcher's worker stream, which does the same within HTTP/2. Payloads pass by reference. One thread.
+ * Both ends of a worker stream with nothing between them: every frame is written at one and read at
+ * the other. The worker echoes. Takes the place of the dispatcher's worker stream, which does the
+ * same within HTTP/2. Payloads pass by reference. One thread.
  */
 final class FramedStream implements Carrier, RequestSink {
     private static final int HEAD_FRAME_BYTES = 512;

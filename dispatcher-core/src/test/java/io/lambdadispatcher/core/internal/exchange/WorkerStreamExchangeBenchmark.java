@@ -18,8 +18,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * A body to a worker and back on a worker stream that has carried many. The pool and the exchange are the dispatcher's own, as in {@link
- * DirectExchangeBenchmark}; {@link FramedStream} is the stream.
+ * A body to a worker and back on a worker stream that has carried many. The pool and the exchange
+ * are the dispatcher's own, as in {@link DirectExchangeBenchmark}; {@link FramedStream} is the
+ * stream.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -36,8 +36,8 @@ import java.util.Locale;
 
 /**
  * Whatever a client sends. The first byte says how the others are cut: however that is, the same
- * requests must be seen. Each is one that HTTP/1.1 could carry to an application, with the body that its
- * head announces. No buffer is lost. {@code JAZZER_FUZZ=1} looks for more input.
+ * requests must be seen. Each is one that HTTP/1.1 could carry to an application, with the body
+ * that its head announces. No buffer is lost. {@code JAZZER_FUZZ=1} looks for more input.
  */
 class ClientFuzzTest {
     private static final byte[] EMPTY_SETTINGS = {0, 0, 0, 4, 0, 0, 0, 0, 0};
@@ -75,8 +75,8 @@ class ClientFuzzTest {
         if (!http2 || !whole.contains(CLOSED) && !pieces.contains(CLOSED)) {
             assertThat(pieces).isEqualTo(whole);
         } else {
-            // A frame for a stream that has ended is an error of the connection, and of the stream alone while its
-            // response is still on its way.
+            // A frame for a stream that has ended is an error of the connection, and of the stream
+            // alone while its response is still on its way.
             whole.remove(CLOSED);
             pieces.remove(CLOSED);
             int both = Math.min(whole.size(), pieces.size());
@@ -206,7 +206,8 @@ class ClientFuzzTest {
             }
             List<String> fields = new ArrayList<>();
             head.forEach(field -> fields.add(field.getKey() + ": " + field.getValue()));
-            // How much of a body has come before the rest turns out to be wrong depends on how it is cut.
+            // How much of a body has come before the rest turns out to be wrong depends on how it
+            // is cut.
             return fields + " " + (outcome.equals("cancelled") ? "" : body) + " " + outcome;
         }
 

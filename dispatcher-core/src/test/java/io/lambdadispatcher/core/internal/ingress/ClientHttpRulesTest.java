@@ -18,7 +18,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The rules of HTTP for clients of HTTP/1.1, of HTTP/2, and for the embedding program: one table, the same verdicts. */
+/**
+ * The rules of HTTP for clients of HTTP/1.1, of HTTP/2, and for the embedding program: one table,
+ * the same verdicts.
+ */
 class ClientHttpRulesTest {
 
     private static <T> Stream<Arguments> onEachPath(List<T> rules) {

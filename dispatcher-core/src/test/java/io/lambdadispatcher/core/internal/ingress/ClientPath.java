@@ -33,7 +33,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
-/** One way by which requests come, with one request on it; what is passed on is recorded in place of a worker. */
+/**
+ * One way by which requests come, with one request on it; what is passed on is recorded in place of
+ * a worker.
+ */
 abstract class ClientPath implements RequestSink, AutoCloseable {
     enum Kind {
         HTTP1,
@@ -84,13 +87,19 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 DispatcherObserver.NONE);
     }
 
-    /** Sends one with the pseudo-headers that it needs, with a body unless {@code body} is empty. */
+    /**
+     * Sends one with the pseudo-headers that it needs, with a body unless {@code body} is empty.
+     */
     abstract void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers);
 
     /** The client has been told that its request is bad. */
     abstract boolean isRefused();
 
-    /** Answers instead of a worker. @return the trailers that the client sees, if there are any; else its head */
+    /**
+     * Answers instead of a worker.
+     *
+     * @return the trailers that the client sees, if there are any; else its head
+     */
     final @Nullable Http2Headers respond(Http2Headers answer, @Nullable Http2Headers withTrailers) {
         if (answer.status().charAt(0) == '1') {
             response.onInterim(answer);

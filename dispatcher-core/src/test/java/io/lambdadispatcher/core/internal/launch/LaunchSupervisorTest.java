@@ -22,7 +22,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The supervisor on an event loop that the test steps by hand, with a launcher that notes what it is asked for. */
+/**
+ * The supervisor on an event loop that the test steps by hand, with a launcher that notes what it
+ * is asked for.
+ */
 class LaunchSupervisorTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final Launcher launcher = new Launcher();
@@ -105,7 +108,10 @@ class LaunchSupervisorTest {
         }
     }
 
-    /** A worker of the dispatcher before may dial in as soon as the worker port is open: nobody could tell others where to dial. */
+    /**
+     * A worker of the dispatcher before may dial in as soon as the worker port is open: nobody
+     * could tell others where to dial.
+     */
     @Test
     void should_launch_nothing_before_it_is_started() {
         LaunchSupervisor supervisor = created(CapacityPolicy.fixed(3));

@@ -15,7 +15,10 @@ public final class Choice<C extends Choice.Candidate> {
 
     private final LeastOutstanding<C> candidates = new LeastOutstanding<>();
 
-    /** Returns the candidate with the fewest requests in flight, or {@code null} if there is none. Does not remove it. */
+    /**
+     * Returns the candidate with the fewest requests in flight, or {@code null} if there is none.
+     * Does not remove it.
+     */
     public @Nullable C least() {
         return candidates.least();
     }

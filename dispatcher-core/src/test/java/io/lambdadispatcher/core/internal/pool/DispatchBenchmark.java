@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * One request ends and the next one is dispatched: exchange, permit, choice among the workers, deadline. Ten streams to a worker; half of
- * them are busy, and they end in an order of their own.
+ * One request ends and the next one is dispatched: exchange, permit, choice among the workers,
+ * deadline. Ten streams to a worker; half of them are busy, and they end in an order of their own.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

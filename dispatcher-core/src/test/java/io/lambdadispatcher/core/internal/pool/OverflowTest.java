@@ -25,7 +25,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A pool without a worker whose requests may go another way after 100 ms, and give up after 350 ms. */
+/**
+ * A pool without a worker whose requests may go another way after 100 ms, and give up after 350 ms.
+ */
 class OverflowTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FunctionPool pool = new FunctionPool(

@@ -29,7 +29,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A pool over two event loops that the test steps by hand, with worker streams and clients that note what they are told. */
+/**
+ * A pool over two event loops that the test steps by hand, with worker streams and clients that
+ * note what they are told.
+ */
 class PoolTest {
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
 
@@ -690,7 +693,10 @@ class PoolTest {
         assertThat(demand.workers()).extracting(WorkerDemand::busy).containsExactly(1);
     }
 
-    /** Else a client that ends no body would make the mean service time long, and workers would be launched for it. */
+    /**
+     * Else a client that ends no body would make the mean service time long, and workers would be
+     * launched for it.
+     */
     @Test
     void should_not_count_the_time_of_a_client_that_leaves_before_its_body_or_the_response_is_whole() {
         Stream stream = new Stream(here);
@@ -796,7 +802,10 @@ class PoolTest {
         assertThat(stream.log).containsExactly("/a", "cancel TIMEOUT");
     }
 
-    /** What comes for a request that has ended must not reach the stream, which may carry the next one by then. */
+    /**
+     * What comes for a request that has ended must not reach the stream, which may carry the next
+     * one by then.
+     */
     @Test
     void should_end_a_crossed_tunnel_with_its_second_half() {
         Stream away = new Stream(there);

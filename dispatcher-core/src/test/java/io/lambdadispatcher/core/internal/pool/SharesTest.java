@@ -173,7 +173,10 @@ class SharesTest {
         return all;
     }
 
-    /** Whole requests, of which those that have a worker stream get the beginning of a response that nobody takes. */
+    /**
+     * Whole requests, of which those that have a worker stream get the beginning of a response that
+     * nobody takes.
+     */
     private List<Exchange> untaken(List<Stream> streams, int count) {
         List<Exchange> all = new ArrayList<>();
         for (int i = 0; i < count; i++) {

@@ -25,7 +25,10 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Which dial-ins of a worker that the dispatcher has launched are let in, from its launch to its end. */
+/**
+ * Which dial-ins of a worker that the dispatcher has launched are let in, from its launch to its
+ * end.
+ */
 class LaunchedWorkerTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 

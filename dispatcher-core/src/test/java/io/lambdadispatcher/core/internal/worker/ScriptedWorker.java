@@ -36,8 +36,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A worker that does what the test says, frame by frame, right or wrong. What it receives is a line of text each, e.g.
- * {@code "3 REQUEST_HEAD /path end"} with the HTTP/2 stream's id.
+ * A worker that does what the test says, frame by frame, right or wrong. What it receives is a line
+ * of text each, e.g. {@code "3 REQUEST_HEAD /path end"} with the HTTP/2 stream's id.
  */
 final class ScriptedWorker implements AutoCloseable {
     private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
@@ -126,7 +126,10 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> http2.resetStream(ctx, id, Http2Error.CANCEL.code(), ctx.newPromise()));
     }
 
-    /** Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO announced is refused in its turn. */
+    /**
+     * Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO
+     * announced is refused in its turn.
+     */
     void awaitRead(int unannouncedId) throws Exception {
         openStream(unannouncedId);
         expect(unannouncedId + " :status 403");
@@ -203,7 +206,10 @@ final class ScriptedWorker implements AutoCloseable {
         });
     }
 
-    /** @return how many bytes of DATA, without END, that stream has brought before that line, which is taken too */
+    /**
+     * @return how many bytes of DATA, without END, that stream has brought before that line, which
+     *     is taken too
+     */
     int dataBefore(int id, String line) throws Exception {
         return dataUntil(id, line)[0];
     }

@@ -222,7 +222,9 @@ class TunnelTest {
         }
     }
 
-    /** Chunks of one byte, which would be frames of four bytes more each, in buffers of hundreds. */
+    /**
+     * Chunks of one byte, which would be frames of four bytes more each, in buffers of hundreds.
+     */
     @Test
     void should_make_one_frame_of_many_small_parts() throws Exception {
         int count = 10_000;
@@ -339,7 +341,10 @@ class TunnelTest {
         }
     }
 
-    /** What the client can have no more of still counts in the worker's window, which outlives the exchange. */
+    /**
+     * What the client can have no more of still counts in the worker's window, which outlives the
+     * exchange.
+     */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void should_give_back_the_bytes_of_a_response_that_breaks_off(boolean tunnel) throws Exception {
@@ -352,7 +357,8 @@ class TunnelTest {
                     worker.expect("3 REQUEST_HEAD /ws" + (tunnel ? "" : " end"));
                     worker.respond(3, status("200"), false);
                     head(client);
-                    // At once, so that nothing of it is with the client's socket before it breaks off.
+                    // At once, so that nothing of it is with the client's socket before it breaks
+                    // off.
                     worker.bytes(3, out -> {
                         FrameWriter.writeDataHeader(out, 60_000, false);
                         out.writeZero(60_000);
@@ -369,7 +375,10 @@ class TunnelTest {
         }
     }
 
-    /** RFC 9113 section 3.1 has taken {@code Upgrade: h2c} away, and behind other proxies it is a way around their rules. */
+    /**
+     * RFC 9113 section 3.1 has taken {@code Upgrade: h2c} away, and behind other proxies it is a
+     * way around their rules.
+     */
     @Test
     void should_serve_a_request_that_asks_for_h2c_as_any_other() throws Exception {
         try (ScriptedWorker worker = worker();

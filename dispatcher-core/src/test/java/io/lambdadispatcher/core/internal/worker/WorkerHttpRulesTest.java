@@ -74,7 +74,10 @@ class WorkerHttpRulesTest {
         void write(ByteBuf out) throws WireException;
     }
 
-    /** @return the response's head after its end; {@code null} if it was refused. Of a method that is not sent twice */
+    /**
+     * @return the response's head after its end; {@code null} if it was refused. Of a method that
+     *     is not sent twice
+     */
     private @Nullable Http2Headers respond(String method, Frames frames) throws Exception {
         try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(1)) {
             CompletableFuture<DispatchResponse> response = dispatcher

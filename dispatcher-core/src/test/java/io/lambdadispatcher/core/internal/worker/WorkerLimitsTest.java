@@ -26,7 +26,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** How much of a dispatcher one worker can take: a function with one connection of two streams for each worker. */
+/**
+ * How much of a dispatcher one worker can take: a function with one connection of two streams for
+ * each worker.
+ */
 class WorkerLimitsTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
@@ -68,7 +71,10 @@ class WorkerLimitsTest {
         assertThat(protections.poll(10, TimeUnit.SECONDS)).isEqualTo(Protection.WORKER_LIMIT);
     }
 
-    /** 429 and not 403: if it has lost the first one without our having noticed yet, it is to try again. */
+    /**
+     * 429 and not 403: if it has lost the first one without our having noticed yet, it is to try
+     * again.
+     */
     @Test
     void should_refuse_a_connection_more_than_the_function_allows() throws Exception {
         ScriptedWorker first = worker("w").ready(1);

@@ -54,7 +54,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The dispatcher's end of worker connections, against a worker that follows a script; requests come through the embedder's door. */
+/**
+ * The dispatcher's end of worker connections, against a worker that follows a script; requests come
+ * through the embedder's door.
+ */
 class WorkerSideTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
@@ -252,7 +255,10 @@ class WorkerSideTest {
         }
     }
 
-    /** A CANCEL would wait behind what the worker does not take, and so would its memory and the stream. */
+    /**
+     * A CANCEL would wait behind what the worker does not take, and so would its memory and the
+     * stream.
+     */
     @Test
     void should_reset_the_stream_of_a_cancelled_request_that_the_worker_does_not_take() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
@@ -697,7 +703,10 @@ class WorkerSideTest {
         }
     }
 
-    /** What clients have taken is told to the worker when it is half of the connection's window, and counts as not taken until then. */
+    /**
+     * What clients have taken is told to the worker when it is half of the connection's window, and
+     * counts as not taken until then.
+     */
     @Test
     void should_serve_a_stream_while_clients_leave_the_windows_of_all_others_full() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(4)) {
@@ -727,7 +736,10 @@ class WorkerSideTest {
         }
     }
 
-    /** What its client has not read fills the stream's window: whoever came next would wait for that client. */
+    /**
+     * What its client has not read fills the stream's window: whoever came next would wait for that
+     * client.
+     */
     @Test
     void should_use_no_stream_whose_last_response_is_for_the_most_part_unread() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(2)) {
@@ -863,7 +875,10 @@ class WorkerSideTest {
         }
     }
 
-    /** On the event loop, whenever it is asked: what has been taken is on its way out then, and what comes must count in the window like all else. */
+    /**
+     * On the event loop, whenever it is asked: what has been taken is on its way out then, and what
+     * comes must count in the window like all else.
+     */
     @Test
     void should_take_a_request_body_whose_publisher_answers_at_once() throws Exception {
         int parts = 20;

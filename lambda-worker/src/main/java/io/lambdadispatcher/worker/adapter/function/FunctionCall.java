@@ -21,8 +21,8 @@ import java.io.ByteArrayOutputStream;
 import java.util.UUID;
 
 /**
- * One request as one call of the user's function. Gathers the body on the event loop, then runs on a thread of its own, which is interrupted when
- * nobody wants the response any more.
+ * One request as one call of the user's function. Gathers the body on the event loop, then runs on
+ * a thread of its own, which is interrupted when nobody wants the response any more.
  */
 final class FunctionCall extends HandlerCall implements BodyReader {
     private enum State {

@@ -5,8 +5,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a handler may ask about the function it is, from the variables that Lambda sets
- * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html">AWS's list</a>), or from the invoke that this worker is.
+ * What a handler may ask about the function it is, from the variables that Lambda sets (<a
+ * href="https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html">AWS's list</a>),
+ * or from the invoke that this worker is.
  *
  * @param arn no variable has it: outside of Lambda it is one of account 000000000000
  * @param logGroup {@code null} outside of Lambda

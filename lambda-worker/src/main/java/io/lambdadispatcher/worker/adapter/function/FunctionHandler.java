@@ -133,7 +133,9 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
         }
     }
 
-    /** So that Lambda is told of what the user's code threw, checked or not, and not of a wrapper. */
+    /**
+     * So that Lambda is told of what the user's code threw, checked or not, and not of a wrapper.
+     */
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> void rethrow(Throwable cause) throws E {
         throw (E) cause;

@@ -10,8 +10,9 @@ import java.lang.reflect.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a {@link UserFunction} of a class, or of a class and a method, by the rules of AWS's runtime client
- * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/java-handler.html">Define Lambda function handler in Java</a>).
+ * Makes a {@link UserFunction} of a class, or of a class and a method, by the rules of AWS's
+ * runtime client (<a href="https://docs.aws.amazon.com/lambda/latest/dg/java-handler.html">Define
+ * Lambda function handler in Java</a>).
  */
 final class FunctionLoader {
     private static final String HANDLE_REQUEST = "handleRequest";
@@ -25,7 +26,8 @@ final class FunctionLoader {
 
     /**
      * @param method {@code null} where the class implements an interface
-     * @throws IllegalArgumentException if the class cannot be made or has nothing that can be called
+     * @throws IllegalArgumentException if the class cannot be made or has nothing that can be
+     *     called
      */
     static UserFunction load(Class<?> type, @Nullable String method) {
         boolean ofInterface = isHandler(type) && (method == null || method.equals(HANDLE_REQUEST));

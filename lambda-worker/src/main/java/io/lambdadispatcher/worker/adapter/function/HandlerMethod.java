@@ -19,11 +19,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * ()   (Context)   (T)   (T, Context)
- * (InputStream)   (InputStream, Context)   (InputStream, OutputStream)   (InputStream, OutputStream, Context)
+ * (InputStream)   (InputStream, Context)
+ * (InputStream, OutputStream)   (InputStream, OutputStream, Context)
  * (OutputStream)  (OutputStream, Context)
  * </pre>
  *
- * Of several of one name the one with the most parameters is taken, {@code Context} counting for two, and the compiler's bridges last: AWS's order.
+ * Of several of one name the one with the most parameters is taken, {@code Context} counting for
+ * two, and the compiler's bridges last: AWS's order.
  */
 final class HandlerMethod {
     private static final Comparator<Method> BEST_FIRST = Comparator.comparing(Method::isBridge)
@@ -37,7 +39,10 @@ final class HandlerMethod {
         this.instance = instance;
     }
 
-    /** @throws IllegalArgumentException if there is no such method, or the object that it belongs to cannot be made */
+    /**
+     * @throws IllegalArgumentException if there is no such method, or the object that it belongs to
+     *     cannot be made
+     */
     static HandlerMethod of(Class<?> type, String name) {
         Method found = Arrays.stream(type.getMethods())
                 .filter(method -> method.getName().equals(name) && isHandler(method))
@@ -118,7 +123,10 @@ final class HandlerMethod {
         }
     }
 
-    /** Its result, if it has one, is passed over; without an {@code OutputStream} the result is {@code null}. */
+    /**
+     * Its result, if it has one, is passed over; without an {@code OutputStream} the result is
+     * {@code null}.
+     */
     private final class StreamMethod implements UserFunction {
         @Override
         public void call(InputStream event, OutputStream result, Context context) throws Throwable {

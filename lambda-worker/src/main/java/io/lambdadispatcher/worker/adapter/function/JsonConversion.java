@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Objects of one type from and to JSON, by AWS's own library, so that a class which works on Lambda works here: its mapping of event classes, its settings for
- * all others, or the one {@link CustomPojoSerializer} that the class path offers as a service. Immutable; any thread.
+ * Objects of one type from and to JSON, by AWS's own library, so that a class which works on Lambda
+ * works here: its mapping of event classes, its settings for all others, or the one {@link
+ * CustomPojoSerializer} that the class path offers as a service. Immutable; any thread.
  */
 final class JsonConversion {
     private static final Logger log = LoggerFactory.getLogger(JsonConversion.class);
@@ -27,7 +28,10 @@ final class JsonConversion {
         this.serializer = serializer;
     }
 
-    /** @throws NoClassDefFoundError if AWS's library is not on the class path: then there is not even this class */
+    /**
+     * @throws NoClassDefFoundError if AWS's library is not on the class path: then there is not
+     *     even this class
+     */
     static JsonConversion of(Type type) {
         return new JsonConversion(serializer(type));
     }
@@ -57,7 +61,10 @@ final class JsonConversion {
         return first;
     }
 
-    /** A body is one string to Jackson, which stops at 20 million characters: more than Lambda can send, not more than we can. */
+    /**
+     * A body is one string to Jackson, which stops at 20 million characters: more than Lambda can
+     * send, not more than we can.
+     */
     private static void allowLargeBodies() {
         try {
             JacksonFactory.getInstance()

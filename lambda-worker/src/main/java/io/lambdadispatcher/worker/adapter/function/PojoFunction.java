@@ -18,7 +18,8 @@ final class PojoFunction implements UserFunction {
 
     /**
      * @param inputType {@code null}: the code takes no event
-     * @param outputType {@code void} and {@code Void}: it gives nothing, which is {@code null} in JSON
+     * @param outputType {@code void} and {@code Void}: it gives nothing, which is {@code null} in
+     *     JSON
      * @throws IllegalArgumentException if AWS's library is not on the class path
      */
     PojoFunction(@Nullable Type inputType, Type outputType, Code code) {

@@ -10,7 +10,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The context of one request: an id and a deadline of its own, everything else the function's. Any thread. */
+/**
+ * The context of one request: an id and a deadline of its own, everything else the function's. Any
+ * thread.
+ */
 final class RequestContext implements Context {
     private static final LambdaLogger LOGGER = new LineLogger();
 
@@ -64,7 +67,10 @@ final class RequestContext implements Context {
         return null;
     }
 
-    /** Until the dispatcher gives up on the response. A worker that nears the end of its invoke drains before. */
+    /**
+     * Until the dispatcher gives up on the response. A worker that nears the end of its invoke
+     * drains before.
+     */
     @Override
     public int getRemainingTimeInMillis() {
         return request.remaining()
@@ -89,7 +95,10 @@ final class RequestContext implements Context {
         return trace == null ? null : trace.toString();
     }
 
-    /** The runtime's own logger, with a line for each message: many write at once, and outside of Lambda it ends no lines. */
+    /**
+     * The runtime's own logger, with a line for each message: many write at once, and outside of
+     * Lambda it ends no lines.
+     */
     private static final class LineLogger implements LambdaLogger {
         @Override
         public void log(String message) {

@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Finds out what a class has put in for the parameters of a generic interface, over any number of classes between. */
+/**
+ * Finds out what a class has put in for the parameters of a generic interface, over any number of
+ * classes between.
+ */
 final class TypeArguments {
     private final Class<?> wanted;
 

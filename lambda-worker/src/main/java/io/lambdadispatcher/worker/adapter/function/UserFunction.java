@@ -6,7 +6,10 @@ import java.io.OutputStream;
 import java.lang.reflect.Type;
 import org.jspecify.annotations.Nullable;
 
-/** The user's code as Lambda sees it, an event's JSON in, a result's JSON out, whatever its types. Any thread, many at once. */
+/**
+ * The user's code as Lambda sees it, an event's JSON in, a result's JSON out, whatever its types.
+ * Any thread, many at once.
+ */
 interface UserFunction {
     /**
      * One event.

@@ -2,7 +2,10 @@ package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.netty.buffer.ByteBuf;
 
-/** Takes what becomes of an invocation: exactly one of its methods is called, on the loop of the API. */
+/**
+ * Takes what becomes of an invocation: exactly one of its methods is called, on the loop of the
+ * API.
+ */
 interface Answer {
     /** Why there is no answer. */
     enum Failure {
@@ -21,7 +24,8 @@ interface Answer {
      * The function streams its answer.
      *
      * @param contentType of the stream; empty if the child sent none
-     * @param resume may be called from any thread, when the stream that is returned can take more after it has said that it cannot
+     * @param resume may be called from any thread, when the stream that is returned can take more
+     *     after it has said that it cannot
      */
     Stream onStream(String contentType, Runnable resume);
 

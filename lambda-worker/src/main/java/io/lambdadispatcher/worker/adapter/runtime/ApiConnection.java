@@ -33,8 +33,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One connection of a child's runtime client, and the requests that come on it one after the other
- * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html">AWS's description of the API</a>). A request may be answered
- * before its body has come; the rest of that is then dropped. Confined to the loop of the API.
+ * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html">AWS's description of
+ * the API</a>). A request may be answered before its body has come; the rest of that is then
+ * dropped. Confined to the loop of the API.
  */
 final class ApiConnection extends ChannelInboundHandlerAdapter {
     private static final String BASE = "/2018-06-01/runtime/";
@@ -132,9 +133,8 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
         answered = false;
         upload = null;
-        // Who asks before it sends, and is answered instead of invited, may send the body or not: where its next
-        // request begins nobody can tell (RFC 9110 section
-        // 10.1.1).
+        // Who asks before it sends, and is answered instead of invited, may send the body or not:
+        // where its next request begins nobody can tell (RFC 9110 section 10.1.1).
         keepAlive = HttpUtil.isKeepAlive(request) && !HttpUtil.is100ContinueExpected(request);
         route(request, request.uri());
     }
@@ -384,7 +384,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
             }
         }
 
-        /** A response that has ended asks for no more, but the connection's next request is to be read. */
+        /**
+         * A response that has ended asks for no more, but the connection's next request is to be
+         * read.
+         */
         private void end() {
             context().channel().config().setAutoRead(true);
             invocation.state = State.ENDED;

@@ -3,8 +3,9 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The memory that all requests and answers of a worker may take together while they are gathered: each alone may be as large as an
- * event, and there may be hundreds. A body that is alone is never refused. Any thread.
+ * The memory that all requests and answers of a worker may take together while they are gathered:
+ * each alone may be as large as an event, and there may be hundreds. A body that is alone is never
+ * refused. Any thread.
  */
 final class BodyBudget {
     private final long limitBytes;

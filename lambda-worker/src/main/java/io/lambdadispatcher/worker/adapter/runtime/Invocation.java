@@ -14,9 +14,11 @@ import org.jspecify.annotations.Nullable;
  *    └─────────────────▲  └───────────────────────▲
  * </pre>
  *
- * From ANSWERING it goes back to GIVEN where the connection breaks in the middle of an answer in one piece, for the child may send it again. Whatever
- * the state, the one who asked may {@link #drop} the answer: the child works on, for the Runtime API has no way to tell it. What the one who asked throws is
- * logged and goes no further: neither the child nor other requests have to do with it. Confined to the loop of the API once it is submitted.
+ * From ANSWERING it goes back to GIVEN where the connection breaks in the middle of an answer in
+ * one piece, for the child may send it again. Whatever the state, the one who asked may {@link
+ * #drop} the answer: the child works on, for the Runtime API has no way to tell it. What the one
+ * who asked throws is logged and goes no further: neither the child nor other requests have to do
+ * with it. Confined to the loop of the API once it is submitted.
  */
 final class Invocation {
     enum State {
@@ -65,14 +67,18 @@ final class Invocation {
     }
 
     /**
-     * A child has had it for as long as the request could take in all, and for a second at least: one that came late, from a queue here or at the
-     * dispatcher, does not cost the child its life, or an overload would make ever more of itself.
+     * A child has had it for as long as the request could take in all, and for a second at least:
+     * one that came late, from a queue here or at the dispatcher, does not cost the child its life,
+     * or an overload would make ever more of itself.
      */
     boolean isHanging(long nowNanos) {
         return nowNanos - givenNanos >= Math.max(head.timeoutNanos(), LEAST_HANG_NANOS);
     }
 
-    /** Its child, too, has stood still for so long, which is no time to hang; for the one who asked the deadline passes nevertheless. */
+    /**
+     * Its child, too, has stood still for so long, which is no time to hang; for the one who asked
+     * the deadline passes nevertheless.
+     */
     void onFrozen(long nanos) {
         givenNanos += nanos;
     }

@@ -41,8 +41,9 @@ record InvokeHead(
     }
 
     /**
-     * As X-Ray writes them; not sampled. Out of a UUID: other than a thread's generator, SecureRandom is seeded again in each environment that is
-     * restored from a snapshot (AWS Lambda developer guide, SnapStart and uniqueness).
+     * As X-Ray writes them; not sampled. Out of a UUID: other than a thread's generator,
+     * SecureRandom is seeded again in each environment that is restored from a snapshot (AWS Lambda
+     * developer guide, SnapStart and uniqueness).
      */
     private static String newTraceId() {
         UUID unique = UUID.randomUUID();

@@ -7,7 +7,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** An ordinary invoke: the event goes to the child, and what it answers comes back, both as they are. */
+/**
+ * An ordinary invoke: the event goes to the child, and what it answers comes back, both as they
+ * are.
+ */
 final class RawExchange implements Answer {
     private final int maxBytes;
     private final CompletableFuture<byte[]> result = new CompletableFuture<>();

@@ -28,15 +28,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request as an invocation: its body is gathered, it becomes an event, and the answer becomes its response. The body's buffer is ours until
- * the event is written. Runs on the loop of the request, except for what {@link Answer} says and for what would keep that loop too long.
+ * One request as an invocation: its body is gathered, it becomes an event, and the answer becomes
+ * its response. The body's buffer is ours until the event is written. Runs on the loop of the
+ * request, except for what {@link Answer} says and for what would keep that loop too long.
  *
- * <p>A function that fails, or answers what no HTTP response can be made of, is a 502 as behind a load balancer; a request that is too large for
- * an event is a 413; the deadline is the relay's business, a 504. What throws here, memory that is not to be had included, is a 500 at once, and what finds no thread
- * before the function has seen it goes to another worker.
+ * <p>A function that fails, or answers what no HTTP response can be made of, is a 502 as behind a
+ * load balancer; a request that is too large for an event is a 413; the deadline is the relay's
+ * business, a 504. What throws here, memory that is not to be had included, is a 500 at once, and
+ * what finds no thread before the function has seen it goes to another worker.
  */
 final class RequestExchange implements BodyReader, Answer {
-    /** What is larger is turned into JSON and back on another thread: a body of 64 MiB keeps one busy for a second. */
+    /**
+     * What is larger is turned into JSON and back on another thread: a body of 64 MiB keeps one
+     * busy for a second.
+     */
     private static final int MOST_INLINE_BYTES = 256 * 1024;
 
     private static final AsciiString TRACE_ID = AsciiString.cached("x-amzn-trace-id");
@@ -62,7 +67,10 @@ final class RequestExchange implements BodyReader, Answer {
 
     private final BodyBuffer body;
 
-    /** What the body has taken of the budget. Given back on the thread that ends it, whichever that is. */
+    /**
+     * What the body has taken of the budget. Given back on the thread that ends it, whichever that
+     * is.
+     */
     private final AtomicLong takenBytes = new AtomicLong();
 
     private boolean refused;
@@ -255,7 +263,10 @@ final class RequestExchange implements BodyReader, Answer {
         }
     }
 
-    /** @param onRefusal called at once where there is no thread: that it cannot be made is an OutOfMemoryError */
+    /**
+     * @param onRefusal called at once where there is no thread: that it cannot be made is an
+     *     OutOfMemoryError
+     */
     private void aside(Runnable action, Consumer<Throwable> onRefusal) {
         try {
             shared.threads().execute(() -> guarded(action));

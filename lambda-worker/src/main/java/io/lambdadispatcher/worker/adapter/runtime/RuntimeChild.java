@@ -40,8 +40,9 @@ import org.slf4j.LoggerFactory;
  *     └── GONE ◀────────────────────────────┘
  * </pre>
  *
- * What a dead child had been given fails when its last connection has been read to the end, for an answer may still be in there; at the latest
- * when it is started again. Confined to the loop of the API, except for {@link #stop} and what {@link Child} calls.
+ * What a dead child had been given fails when its last connection has been read to the end, for an
+ * answer may still be in there; at the latest when it is started again. Confined to the loop of the
+ * API, except for {@link #stop} and what {@link Child} calls.
  */
 final class RuntimeChild implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
@@ -234,7 +235,10 @@ final class RuntimeChild implements ChildListener {
         return given.size();
     }
 
-    /** Takes it, or refuses it: the API tells invocations apart by their ids, and Lambda tries an event again with the id that it had. */
+    /**
+     * Takes it, or refuses it: the API tells invocations apart by their ids, and Lambda tries an
+     * event again with the id that it had.
+     */
     void give(Invocation invocation) {
         if (given.putIfAbsent(invocation.id(), invocation) != null) {
             invocation.endFailed(Failure.REFUSED, name + " already runs the invocation " + invocation.id());
@@ -257,8 +261,9 @@ final class RuntimeChild implements ChildListener {
     }
 
     /**
-     * A child of which all it may hold hangs does not come back; Lambda ends it, too. Nor does one of which all it holds hangs while it asks for no more: its client takes
-     * fewer than it might. But between an answer and the next question nobody asks, so it is watched for a while.
+     * A child of which all it may hold hangs does not come back; Lambda ends it, too. Nor does one
+     * of which all it holds hangs while it asks for no more: its client takes fewer than it might.
+     * But between an answer and the next question nobody asks, so it is watched for a while.
      */
     void sweep(long nowNanos) {
         int hanging = 0;

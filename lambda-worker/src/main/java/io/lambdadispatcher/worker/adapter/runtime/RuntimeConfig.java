@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param commandLine for a shell, as a container's entry point would start the runtime
  * @param handler for the child's {@code _HANDLER}; {@code null} = the worker's own
  * @param children how many run
- * @param concurrency how many invocations each may hold; with more than one the child is told so, and its runtime client must know what to do
+ * @param concurrency how many invocations each may hold; with more than one the child is told so,
+ *     and its runtime client must know what to do
  * @param queue how many requests may wait for a child
  * @param queueBytes of all events that wait, but that one may wait whatever its size
  * @param maxBytes of an event to a child, and of an answer that is not passed on as it comes
@@ -56,12 +57,15 @@ record RuntimeConfig(
     /** A body of 64 MiB, in base64 and with the rest of its event. */
     private static final int DEFAULT_MAX_BYTES = 96 * 1024 * 1024;
 
-    /** I/O is what functions mostly wait for; what computes all the time wants no more than one each. */
+    /**
+     * I/O is what functions mostly wait for; what computes all the time wants no more than one
+     * each.
+     */
     private static final int CHILDREN_PER_PROCESSOR = 4;
 
     /**
-     * The worker's own business: its secrets, and what the runtime client of a worker on Lambda has been given for itself. File
-     * descriptors among it are closed in a child.
+     * The worker's own business: its secrets, and what the runtime client of a worker on Lambda has
+     * been given for itself. File descriptors among it are closed in a child.
      */
     private static final List<String> NOT_FOR_CHILDREN = List.of(
             "AWS_LAMBDA_MAX_CONCURRENCY",
@@ -106,7 +110,10 @@ record RuntimeConfig(
         return "arn:aws:lambda:" + variable("AWS_REGION", "us-east-1") + ":000000000000:function:" + functionName();
     }
 
-    /** With the environment that Lambda describes, as far as the worker's own does not say otherwise. */
+    /**
+     * With the environment that Lambda describes, as far as the worker's own does not say
+     * otherwise.
+     */
     ChildCommand command(String name, int port) {
         String taskRoot =
                 variable("LAMBDA_TASK_ROOT", Path.of("").toAbsolutePath().toString());

@@ -19,11 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The children and what waits for them: first come, first served, up to a number and a sum of bytes. A child takes an invocation when it has asked for one and
- * holds fewer than it may; among several the one with the fewest. Ready when the first has asked; failed when one dies or reports an error before that: then
- * all that waits fails with it, and all that still comes.
+ * The children and what waits for them: first come, first served, up to a number and a sum of
+ * bytes. A child takes an invocation when it has asked for one and holds fewer than it may; among
+ * several the one with the fewest. Ready when the first has asked; failed when one dies or reports
+ * an error before that: then all that waits fails with it, and all that still comes.
  *
- * <p>{@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be called from any thread; everything else is confined to the loop.
+ * <p>{@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be called from any
+ * thread; everything else is confined to the loop.
  */
 final class RuntimePool {
     /** How late a child that hangs is found out. */
@@ -31,7 +33,10 @@ final class RuntimePool {
 
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(SWEEP_MILLIS);
 
-    /** Between two sweeps; more than that, and everything has stood still: Lambda freezes the environment between invokes. */
+    /**
+     * Between two sweeps; more than that, and everything has stood still: Lambda freezes the
+     * environment between invokes.
+     */
     private static final long LONGEST_GAP_NANOS = 10 * SWEEP_NANOS;
 
     private static final long STOP_SECONDS = 4;

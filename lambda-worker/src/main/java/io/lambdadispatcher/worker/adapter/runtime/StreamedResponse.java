@@ -19,9 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a head in JSON and eight bytes of zero; any other is
- * the body of a 200 of that type (<a
- * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming">AWS's description</a>):
+ * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a
+ * head in JSON and eight bytes of zero; any other is the body of a 200 of that type (<a
+ * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming">AWS's
+ * description</a>):
  *
  * <pre>
  *   PRELUDE ──zeros──▶ BODY ──end──▶ ENDED

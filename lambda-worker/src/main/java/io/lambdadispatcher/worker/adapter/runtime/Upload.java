@@ -3,7 +3,10 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 
-/** Takes the body of a child's request; ends with at most one of {@link #onEnd} and {@link #onBroken}. On the loop of the API. */
+/**
+ * Takes the body of a child's request; ends with at most one of {@link #onEnd} and {@link
+ * #onBroken}. On the loop of the API.
+ */
 interface Upload {
     /** @param bytes the upload's from now on; never empty */
     void onBytes(ByteBuf bytes);

@@ -9,8 +9,8 @@
  * request.
  *
  * <pre>
- *   RuntimeHandler ─ RequestExchange ─▶ RuntimePool ─▶ RuntimeChild ─ ApiConnection ◀── HTTP/1.1 ── the child's runtime client
- *   LambdaHandler  ─ RawExchange ──────▶     (queue)     (one port each)
+ *   RuntimeHandler ─ RequestExchange ─▶ RuntimePool ─▶ RuntimeChild ─ ApiConnection ◀── HTTP/1.1
+ *   LambdaHandler  ─ RawExchange ──────▶     (queue)     (one port each)   from the child's client
  * </pre>
  */
 @NullMarked

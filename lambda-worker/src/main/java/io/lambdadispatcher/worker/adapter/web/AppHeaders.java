@@ -9,7 +9,10 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Map;
 
-/** Headers and trailers on their way to and from the application, each checked again, whoever checked it before. */
+/**
+ * Headers and trailers on their way to and from the application, each checked again, whoever
+ * checked it before.
+ */
 final class AppHeaders {
     private AppHeaders() {}
 
@@ -25,7 +28,9 @@ final class AppHeaders {
         }
     }
 
-    /** @throws BadMessageException if no body can have the length that the request's head declares */
+    /**
+     * @throws BadMessageException if no body can have the length that the request's head declares
+     */
     static void expectBody(ContentLength length, Http2Headers head, boolean bodyless) throws BadMessageException {
         if (!length.expectRequest(head) || bodyless && !length.add(0, true)) {
             throw new BadMessageException("content-length " + head.getAll(HttpHeaderNames.CONTENT_LENGTH)

@@ -11,8 +11,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * A socket that can be asked whether its peer has closed it, without waiting for the event loop to hear of it: the close may have come in
- * the same moment as the request that is to go out. Event loop only.
+ * A socket that can be asked whether its peer has closed it, without waiting for the event loop to
+ * hear of it: the close may have come in the same moment as the request that is to go out. Event
+ * loop only.
  */
 interface AppSocket {
     Channel channel();

@@ -18,7 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the application that the worker begins to drain, for only the application knows how its long streams say goodbye: one POST without a body. Any thread.
+ * Tells the application that the worker begins to drain, for only the application knows how its
+ * long streams say goodbye: one POST without a body. Any thread.
  *
  * <p>Failure: a line in the log.
  *
@@ -29,7 +30,10 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
     static final AsciiString REASON = AsciiString.cached("lambda-dispatcher-drain-reason");
     static final AsciiString GRACE_MILLIS = AsciiString.cached("lambda-dispatcher-drain-grace-millis");
 
-    /** The worker does not end before the application has answered, but must not be held up by one that does not. */
+    /**
+     * The worker does not end before the application has answered, but must not be held up by one
+     * that does not.
+     */
     private static final long LONGEST_ANSWER_MILLIS = 5_000;
 
     private static final int NO_STATUS = 0;

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the application's SETTINGS on, until it says
- * GOAWAY or is gone. Event loop only.
+ * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the
+ * application's SETTINGS on, until it says GOAWAY or is gone. Event loop only.
  */
 final class H2cConnection extends Http2Client.Owner {
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
@@ -77,7 +77,10 @@ final class H2cConnection extends Http2Client.Owner {
         return http2.connection().local().maxActiveStreams();
     }
 
-    /** A closed channel ends its streams before {@link #onInactive}, and each of them may make way for the next request. */
+    /**
+     * A closed channel ends its streams before {@link #onInactive}, and each of them may make way
+     * for the next request.
+     */
     boolean hasRoom() {
         return !ended
                 && ctx().channel().isActive()
@@ -153,7 +156,8 @@ final class H2cConnection extends Http2Client.Owner {
         if (!ready) {
             ready = true;
             stopTimer();
-            // The rest of the frame's handling comes after this call: the limits in it hold for the first stream too.
+            // The rest of the frame's handling comes after this call: the limits in it hold for the
+            // first stream too.
             reading.executor().execute(this::onReady);
         }
     }
@@ -213,7 +217,10 @@ final class H2cConnection extends Http2Client.Owner {
         }
     }
 
-    /** A response that cannot be passed on is its exchange's fault, and none of the connection, which carries others. */
+    /**
+     * A response that cannot be passed on is its exchange's fault, and none of the connection,
+     * which carries others.
+     */
     private static void guarded(H2cExchange exchange, Runnable call) {
         try {
             call.run();

@@ -30,9 +30,10 @@ import org.jspecify.annotations.Nullable;
  *      └──refused, or stale────┘
  * </pre>
  *
- * Bytes go back to the stream's window when the response has taken them, and the request's body is paused while too much of it waits for
- * the application's window. A request that the application has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section
- * 8.7) is sent once more, whatever its method, if nothing of its body has been sent. Event loop only.
+ * Bytes go back to the stream's window when the response has taken them, and the request's body is
+ * paused while too much of it waits for the application's window. A request that the application
+ * has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section 8.7) is sent once
+ * more, whatever its method, if nothing of its body has been sent. Event loop only.
  */
 final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     /** Of the request's body, waiting for window. */
@@ -275,7 +276,10 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    /** An application that answers without having read all of the request is told that no more will come. */
+    /**
+     * An application that answers without having read all of the request is told that no more will
+     * come.
+     */
     private void onResponseEnded() {
         H2cConnection from = connection;
         Http2Stream on = stream;
@@ -360,7 +364,8 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         onClientWritable();
         detach();
         if (paused) {
-            // The rest of a tunnel's request is dropped: what a pause of ours holds would hold up the worker stream.
+            // The rest of a tunnel's request is dropped: what a pause of ours holds would hold up
+            // the worker stream.
             paused = false;
             request.body().resume();
         }

@@ -14,9 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The HTTP/2 connections of one event loop to the application: one, as long as the application allows it as many streams as there are
- * requests; a further one where it does not. Requests wait for a connection that is being opened. WebSockets go over HTTP/1.1 where the
- * application does not offer RFC 8441. Event loop only.
+ * The HTTP/2 connections of one event loop to the application: one, as long as the application
+ * allows it as many streams as there are requests; a further one where it does not. Requests wait
+ * for a connection that is being opened. WebSockets go over HTTP/1.1 where the application does not
+ * offer RFC 8441. Event loop only.
  */
 final class H2cUpstream implements Upstream {
     final WebConfig config;
@@ -86,7 +87,10 @@ final class H2cUpstream implements Upstream {
                 });
     }
 
-    /** The application's settings have come. Where they leave room for no stream at all, those of another connection would too. */
+    /**
+     * The application's settings have come. Where they leave room for no stream at all, those of
+     * another connection would too.
+     */
     void onReady(H2cConnection connection) {
         if (!connection.hasRoom()) {
             connection.close();

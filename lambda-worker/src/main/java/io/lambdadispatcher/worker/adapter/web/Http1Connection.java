@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One HTTP/1.1 connection to the application, which carries one exchange after the other. What comes between exchanges has no request that
- * it could answer, so that the connection is closed. Event loop only.
+ * One HTTP/1.1 connection to the application, which carries one exchange after the other. What
+ * comes between exchanges has no request that it could answer, so that the connection is closed.
+ * Event loop only.
  */
 final class Http1Connection extends ChannelDuplexHandler {
     private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
@@ -64,7 +65,10 @@ final class Http1Connection extends ChannelDuplexHandler {
         return ctx().channel().isActive() && !closing;
     }
 
-    /** By whichever clock says more; forever if the application has said that it keeps connections for less. */
+    /**
+     * By whichever clock says more; forever if the application has said that it keeps connections
+     * for less.
+     */
     long idleNanos() {
         long nanos = upstream.clocks.nanos() - idleSinceNanos;
         long wallNanos = TimeUnit.MILLISECONDS.toNanos(upstream.clocks.wallMillis() - idleSinceMillis);
@@ -142,7 +146,10 @@ final class Http1Connection extends ChannelDuplexHandler {
         finished = true;
     }
 
-    /** It has been acquired and then nothing was sent: the application has heard nothing, and its clock for idle connections runs on. */
+    /**
+     * It has been acquired and then nothing was sent: the application has heard nothing, and its
+     * clock for idle connections runs on.
+     */
     void giveBack() {
         if (!used) {
             used = true;

@@ -29,10 +29,12 @@ import org.jspecify.annotations.Nullable;
  *       └──stale connection──────┘        any ──cancelled, failed──▶ ENDED
  * </pre>
  *
- * Bodies pass by reference. The application's slowness pauses the request's body, the client's stops reading from the application. Whatever
- * goes wrong fails this exchange: 502 before the response's head (or no answer, see {@link Origin}), a broken response after it. A request that may be repeated (an idempotent
- * method, RFC 9110 section 9.2.2, and no body) and met a connection that the application had just closed is sent once more on a new one
- * (RFC 9112 section 9.3.1). Event loop only.
+ * Bodies pass by reference. The application's slowness pauses the request's body, the client's
+ * stops reading from the application. Whatever goes wrong fails this exchange: 502 before the
+ * response's head (or no answer, see {@link Origin}), a broken response after it. A request that
+ * may be repeated (an idempotent method, RFC 9110 section 9.2.2, and no body) and met a connection
+ * that the application had just closed is sent once more on a new one (RFC 9112 section 9.3.1).
+ * Event loop only.
  */
 final class Http1Exchange extends AppExchange {
     private static final int HEAD_BYTES = 1024;
@@ -425,7 +427,8 @@ final class Http1Exchange extends AppExchange {
             open.close();
         }
         if (bodyReading) {
-            // The rest of a tunnel's is dropped: what a pause of ours holds would hold up the worker stream.
+            // The rest of a tunnel's is dropped: what a pause of ours holds would hold up the
+            // worker stream.
             request.body().resume();
         }
     }

@@ -13,8 +13,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The text of one request's head in HTTP/1.1 (RFC 9112 section 3), made from HTTP/2's form. Every byte that goes into it is checked here
- * once more, for a line break within a field would be a second request to the application. Confined to an event loop.
+ * The text of one request's head in HTTP/1.1 (RFC 9112 section 3), made from HTTP/2's form. Every
+ * byte that goes into it is checked here once more, for a line break within a field would be a
+ * second request to the application. Confined to an event loop.
  */
 final class Http1RequestHead {
     /** How the application learns where the body ends. */

@@ -6,7 +6,10 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpResponseDecoder;
 
-/** Netty's decoder, told by us what each response answers; notices what leaves the end of a message in doubt. Event loop only. */
+/**
+ * Netty's decoder, told by us what each response answers; notices what leaves the end of a message
+ * in doubt. Event loop only.
+ */
 final class Http1ResponseDecoder extends HttpResponseDecoder {
     private static final int MAX_STATUS_LINE_BYTES = 8 * 1024;
     private static final int MAX_HEAD_BYTES = 256 * 1024;
@@ -36,7 +39,10 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
         return bytesRead;
     }
 
-    /** Another reader of these bytes could see another end: the connection must not be used again (RFC 9112 section 6.3). */
+    /**
+     * Another reader of these bytes could see another end: the connection must not be used again
+     * (RFC 9112 section 6.3).
+     */
     boolean isAmbiguous() {
         return ambiguous;
     }

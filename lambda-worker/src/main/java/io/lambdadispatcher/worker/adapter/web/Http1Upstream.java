@@ -12,9 +12,9 @@ import io.netty.channel.WriteBufferWaterMark;
 import java.util.ArrayDeque;
 
 /**
- * The HTTP/1.1 connections of one event loop to the application: idle ones are kept, the newest is used first, and where there is none
- * another is opened. As many requests are in flight as the worker has streams, so the number of connections needs no limit of its own.
- * Event loop only.
+ * The HTTP/1.1 connections of one event loop to the application: idle ones are kept, the newest is
+ * used first, and where there is none another is opened. As many requests are in flight as the
+ * worker has streams, so the number of connections needs no limit of its own. Event loop only.
  */
 final class Http1Upstream implements Upstream {
     static final int CONNECT_TIMEOUT_MILLIS = 5_000;
@@ -40,7 +40,8 @@ final class Http1Upstream implements Upstream {
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS)
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-                // An application that refuses a body answers and closes: its answer must still be read.
+                // An application that refuses a body answers and closes: its answer must still be
+                // read.
                 .option(ChannelOption.AUTO_CLOSE, false);
     }
 
@@ -100,7 +101,10 @@ final class Http1Upstream implements Upstream {
         }
     }
 
-    /** Too old to be used again, or closed by the application, of which its event may not have told yet. */
+    /**
+     * Too old to be used again, or closed by the application, of which its event may not have told
+     * yet.
+     */
     private void retire(Http1Connection old) {
         if (old.isOpen() && old.isQuiet()) {
             rule.onKept(old.idleNanos());

@@ -33,7 +33,10 @@ final class ReadinessProbe {
         this.address = new InetSocketAddress(host, check.port());
     }
 
-    /** @return completes when the application is ready; exceptionally when the limit is over. To cancel it ends the questions */
+    /**
+     * @return completes when the application is ready; exceptionally when the limit is over. To
+     *     cancel it ends the questions
+     */
     static CompletableFuture<Void> start(ReadinessCheck check, String host) {
         ReadinessProbe probe = new ReadinessProbe(check, host);
         Thread thread = new Thread(probe::run, "app-readiness");
@@ -104,7 +107,10 @@ final class ReadinessProbe {
         return healthy;
     }
 
-    /** So that the application does not see a broken connection; but it may not close it, whatever we have asked for. */
+    /**
+     * So that the application does not see a broken connection; but it may not close it, whatever
+     * we have asked for.
+     */
     private static void readRest(Socket socket, InputStream in) {
         try {
             socket.setSoTimeout(REST_TIMEOUT_MILLIS);

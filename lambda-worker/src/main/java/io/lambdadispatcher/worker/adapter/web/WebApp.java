@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's process, where we start it, and its readiness. An application that dies is started again; requests meanwhile find
- * nobody. One that keeps dying before it has ever been ready has failed to start. Methods may be called from any thread.
+ * The application's process, where we start it, and its readiness. An application that dies is
+ * started again; requests meanwhile find nobody. One that keeps dying before it has ever been ready
+ * has failed to start. Methods may be called from any thread.
  */
 final class WebApp implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
@@ -38,7 +39,10 @@ final class WebApp implements ChildListener {
         this.child = command == null ? null : new Child(command(command), this);
     }
 
-    /** It listens where we look for it, and does not get what is ours: secrets and tokens are among it. */
+    /**
+     * It listens where we look for it, and does not get what is ours: secrets and tokens are among
+     * it.
+     */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address.getPort());
         ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);

@@ -13,8 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A {@link WebConfig} from environment variables {@code LAMBDA_DISPATCHER_WEB_…}; the variables of the AWS Lambda Web Adapter (README of
- * awslabs/aws-lambda-web-adapter, section Configurations) are other names for them, so that an image built for it runs as it is.
+ * A {@link WebConfig} from environment variables {@code LAMBDA_DISPATCHER_WEB_…}; the variables of
+ * the AWS Lambda Web Adapter (README of awslabs/aws-lambda-web-adapter, section Configurations) are
+ * other names for them, so that an image built for it runs as it is.
  */
 final class WebEnvironment {
     static final String PREFIX = "LAMBDA_DISPATCHER_WEB_";

@@ -19,9 +19,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An ordinary invocation's event as the request to the application that it stands for: events of an Application Load Balancer, API Gateway
- * (payload formats 1.0 and 2.0) and function URLs are HTTP requests; any other is posted to the pass-through path as it is. So does the AWS
- * Lambda Web Adapter, and it adds the two {@code x-amzn-…-context} fields that are added here.
+ * An ordinary invocation's event as the request to the application that it stands for: events of an
+ * Application Load Balancer, API Gateway (payload formats 1.0 and 2.0) and function URLs are HTTP
+ * requests; any other is posted to the pass-through path as it is. So does the AWS Lambda Web
+ * Adapter, and it adds the two {@code x-amzn-…-context} fields that are added here.
  *
  * @param head of the request, with pseudo-header fields
  */

@@ -31,8 +31,9 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ordinary invocations of a function that is a web application: those that are no launch of a worker. Each is one request to the
- * application, by the same relay as the dispatcher's requests, on an event loop of its own that starts with the first. Any thread.
+ * Ordinary invocations of a function that is a web application: those that are no launch of a
+ * worker. Each is one request to the application, by the same relay as the dispatcher's requests,
+ * on an event loop of its own that starts with the first. Any thread.
  */
 final class WebInvocations implements RequestStreamHandler {
     /** What of the remaining time is left for saying that it was not enough. */
@@ -67,7 +68,10 @@ final class WebInvocations implements RequestStreamHandler {
         }
     }
 
-    /** @throws IOException where the application gives no answer, or one of those that are to make the invocation fail */
+    /**
+     * @throws IOException where the application gives no answer, or one of those that are to make
+     *     the invocation fail
+     */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         WebEvent event = WebEvent.of(input.readAllBytes(), config, context);
@@ -76,7 +80,10 @@ final class WebInvocations implements RequestStreamHandler {
         output.write(written(event, await(exchange, timeoutMillis)));
     }
 
-    /** One request to the application by {@code to}; ends when it is answered or cancelled, whatever the time. */
+    /**
+     * One request to the application by {@code to}; ends when it is answered or cancelled, whatever
+     * the time.
+     */
     EventExchange start(WebEvent event, int timeoutMillis, Upstream to) {
         EventLoop loop = loop();
         EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));

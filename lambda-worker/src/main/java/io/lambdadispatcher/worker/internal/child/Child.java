@@ -24,9 +24,11 @@ import org.slf4j.LoggerFactory;
  *                  STOPPING ──ended──▶ STOPPED
  * </pre>
  *
- * The wait before a restart doubles from one to the next, until somebody says that the child is {@link #markHealthy healthy}. What a child has
- * started itself is signalled with it, as far as it is still the child's; what it leaves behind in its {@link Session} when it ends is killed, for the next would
- * find it at its ports. Methods may be called from any thread; the state is confined to the thread of all children.
+ * The wait before a restart doubles from one to the next, until somebody says that the child is
+ * {@link #markHealthy healthy}. What a child has started itself is signalled with it, as far as it
+ * is still the child's; what it leaves behind in its {@link Session} when it ends is killed, for
+ * the next would find it at its ports. Methods may be called from any thread; the state is confined
+ * to the thread of all children.
  */
 public final class Child {
     private static final Duration FIRST_WAIT = Duration.ofMillis(100);
@@ -81,7 +83,8 @@ public final class Child {
     }
 
     /**
-     * Ends the process at once, by KILL, unless it has been replaced since; to the listener it has died.
+     * Ends the process at once, by KILL, unless it has been replaced since; to the listener it has
+     * died.
      *
      * @param pid as {@link ChildListener#onStarted} gave it
      */
@@ -138,7 +141,9 @@ public final class Child {
         }
     }
 
-    /** A shell that is killed, or whose last program ends, leaves the others of its line to run on. */
+    /**
+     * A shell that is killed, or whose last program ends, leaves the others of its line to run on.
+     */
     private void killRest(Process ended) {
         List<ProcessHandle> rest = Session.ledBy(ended.pid());
         if (!rest.isEmpty()) {
@@ -230,8 +235,9 @@ public final class Child {
     }
 
     /**
-     * Apart, so that no thread starts before the first child does. The thread never ends: Linux takes the end of the thread that started a
-     * process for the end of its parent (prctl(2), PR_SET_PDEATHSIG).
+     * Apart, so that no thread starts before the first child does. The thread never ends: Linux
+     * takes the end of the thread that started a process for the end of its parent (prctl(2),
+     * PR_SET_PDEATHSIG).
      */
     private static final class Children {
         static final ScheduledThreadPoolExecutor THREAD = create();

@@ -20,7 +20,10 @@ import org.jspecify.annotations.Nullable;
 public record ChildCommand(
         String name, List<String> words, @Nullable Path directory, Map<String, String> added, List<String> removed) {
     private static final String SEVERAL = ";&|()`{}\n";
-    /** What {@code exec} cannot become: assignments before a program, and what only the shell itself can do. */
+    /**
+     * What {@code exec} cannot become: assignments before a program, and what only the shell itself
+     * can do.
+     */
     private static final Pattern SHELL_ONLY = Pattern.compile(
             "\\s*(\\w+=|([.:!]|cd|command|eval|exec|exit|export|read|set|trap|ulimit|umask|unset|wait)(\\s|$))");
 
@@ -38,8 +41,9 @@ public record ChildCommand(
     }
 
     /**
-     * A line for the shell, {@code sh -c}. One with a single program becomes that program, so that signals and a worker's death reach it; what a line with several
-     * starts may outlive a worker that was killed.
+     * A line for the shell, {@code sh -c}. One with a single program becomes that program, so that
+     * signals and a worker's death reach it; what a line with several starts may outlive a worker
+     * that was killed.
      */
     public static ChildCommand shell(String name, String line) {
         if (line.isBlank()) {

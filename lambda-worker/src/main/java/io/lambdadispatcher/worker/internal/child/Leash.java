@@ -8,9 +8,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sees to it that a child does not outlive a worker that could not stop it: one that was killed, or halted. On Linux the kernel kills the child
- * (PR_SET_PDEATHSIG, set by {@code setpriv} of util-linux), and the child leads a {@link Session} of its own. Where that is missing a shell waits
- * at a pipe from us for its end, and kills the child then. Where there is no shell either, nothing is done but a line in the log.
+ * Sees to it that a child does not outlive a worker that could not stop it: one that was killed, or
+ * halted. On Linux the kernel kills the child (PR_SET_PDEATHSIG, set by {@code setpriv} of
+ * util-linux), and the child leads a {@link Session} of its own. Where that is missing a shell
+ * waits at a pipe from us for its end, and kills the child then. Where there is no shell either,
+ * nothing is done but a line in the log.
  */
 final class Leash {
     private static final List<String> SETPRIV = List.of("setpriv", "--pdeathsig", "KILL", "--", "setsid", "--");
@@ -50,7 +52,10 @@ final class Leash {
         return all;
     }
 
-    /** Asked once, by trying: there are a {@code setpriv} without the option (BusyBox) and systems without one. */
+    /**
+     * Asked once, by trying: there are a {@code setpriv} without the option (BusyBox) and systems
+     * without one.
+     */
     private static final class Kernel {
         static final boolean HOLDS = tried();
 

@@ -8,7 +8,10 @@ import java.nio.charset.StandardCharsets;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Logs what a process writes, line by line at INFO, on a thread of its own that ends with the output. */
+/**
+ * Logs what a process writes, line by line at INFO, on a thread of its own that ends with the
+ * output.
+ */
 final class OutputLog implements Runnable {
     /** A longer line is logged in pieces. */
     static final int MOST_LINE_CHARS = 16 * 1024;

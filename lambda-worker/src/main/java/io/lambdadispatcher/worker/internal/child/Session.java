@@ -7,8 +7,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The processes of one session (setsid(2)), which is how those are found that have lost the parent they were started by: Linux says of each process in which session
- * it is (proc(5), {@code /proc/PID/stat}). Elsewhere none is found. Any thread.
+ * The processes of one session (setsid(2)), which is how those are found that have lost the parent
+ * they were started by: Linux says of each process in which session it is (proc(5), {@code
+ * /proc/PID/stat}). Elsewhere none is found. Any thread.
  */
 final class Session {
     /** Fields behind the program's name: state, parent, process group, session. */

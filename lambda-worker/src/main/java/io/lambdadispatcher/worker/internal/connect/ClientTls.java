@@ -31,7 +31,9 @@ public final class ClientTls {
         this.verifiesHost = verifiesHost;
     }
 
-    /** @throws IllegalArgumentException if a file it names cannot be read, or holds something else */
+    /**
+     * @throws IllegalArgumentException if a file it names cannot be read, or holds something else
+     */
     public static ClientTls of(WorkerTls tls) {
         try {
             SslContextBuilder builder = SslContextBuilder.forClient()

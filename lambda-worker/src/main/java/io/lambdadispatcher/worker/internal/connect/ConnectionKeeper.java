@@ -15,12 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one worker connection alive, to each of the addresses in turn. Confined to one event loop, which is also the connections';
- * {@link #start} and {@link #drain} may be called from any thread.
+ * Keeps one worker connection alive, to each of the addresses in turn. Confined to one event loop,
+ * which is also the connections'; {@link #start} and {@link #drain} may be called from any thread.
  *
  * <pre>
  *   IDLE ──start──▶ DIALLING ──ready──▶ UP ──closed──▶ WAITING ──back-off over──▶ DIALLING
- *                      └──failed──▶ WAITING          any ──drain, refused for good──▶ STOPPING ──closed──▶ STOPPED
+ *                      └──failed──▶ WAITING
+ *   any ──drain, refused for good──▶ STOPPING ──closed──▶ STOPPED
  * </pre>
  */
 public final class ConnectionKeeper {
@@ -106,7 +107,10 @@ public final class ConnectionKeeper {
         });
     }
 
-    /** Stops as soon as the exchanges in flight have ended, or grace is over. Harmless when called again. */
+    /**
+     * Stops as soon as the exchanges in flight have ended, or grace is over. Harmless when called
+     * again.
+     */
     public void drain(DrainReason reason, Duration grace) {
         int graceMillis = (int) Math.min(Integer.MAX_VALUE, grace.toMillis());
         loop.execute(() -> onDrainAsked(reason, graceMillis));

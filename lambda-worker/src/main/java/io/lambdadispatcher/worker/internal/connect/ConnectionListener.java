@@ -21,7 +21,8 @@ interface ConnectionListener {
     /**
      * How a connection ended.
      *
-     * @param refusal the status with which the dispatcher refused the control stream; 0 = it did not
+     * @param refusal the status with which the dispatcher refused the control stream; 0 = it did
+     *     not
      * @param drained it ended as agreed, after a drain
      */
     record Closing(int refusal, boolean drained, String detail) {

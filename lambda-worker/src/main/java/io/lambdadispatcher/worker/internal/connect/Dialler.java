@@ -49,7 +49,10 @@ public final class Dialler {
         return transport.name();
     }
 
-    /** @param onFailed on the loop; not called once the channel is active, from then on the connection speaks for itself */
+    /**
+     * @param onFailed on the loop; not called once the channel is active, from then on the
+     *     connection speaks for itself
+     */
     void dial(
             EventLoop loop, InetSocketAddress address, DispatcherConnection connection, Consumer<Throwable> onFailed) {
         resolve(address)
@@ -135,7 +138,9 @@ public final class Dialler {
         pipeline.addLast(connection.http2());
     }
 
-    /** Gives the channel to HTTP/2 when TLS has agreed on it; until then a failure is a failed dial. */
+    /**
+     * Gives the channel to HTTP/2 when TLS has agreed on it; until then a failure is a failed dial.
+     */
     private static final class HandshakeWatch extends ChannelInboundHandlerAdapter {
         private final DispatcherConnection connection;
         private final Consumer<Throwable> onFailed;

@@ -52,9 +52,10 @@ import org.slf4j.LoggerFactory;
  *      ENDING ──our bodies have ended──▶ PARTING (GOODBYE sent) ──PING came back──▶ CLOSED
  * </pre>
  *
- * <p>After a DRAIN of our own, requests that crossed it on their way are still served: only when a PING sent after it has come back are
- * later ones refused. The same way the channel is closed after GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED
- * when the channel does, when the peer is silent, or when the control stream breaks.
+ * <p>After a DRAIN of our own, requests that crossed it on their way are still served: only when a
+ * PING sent after it has come back are later ones refused. The same way the channel is closed after
+ * GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED when the
+ * channel does, when the peer is silent, or when the control stream breaks.
  */
 final class DispatcherConnection extends Http2Client.Owner implements StreamHost, ControlStream.Listener {
     private static final long GREETING_TIMEOUT_MILLIS = 10_000;
@@ -298,7 +299,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         ending = why;
         if (state != State.NEW) {
             closing = true;
-            // Past the HTTP/2 handler, whose own close would wait for the streams, which never end by themselves.
+            // Past the HTTP/2 handler, whose own close would wait for the streams, which never end
+            // by themselves.
             http2.ctx().close();
         }
     }

@@ -11,7 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports every 5 s how the process and this event loop fare. Reads the process's CPU time through {@link ProcessHandle}, which needs no management classes. Event loop only.
+ * Reports every 5 s how the process and this event loop fare. Reads the process's CPU time through
+ * {@link ProcessHandle}, which needs no management classes. Event loop only.
  */
 final class LoadMeter {
     private static final Logger log = LoggerFactory.getLogger(LoadMeter.class);

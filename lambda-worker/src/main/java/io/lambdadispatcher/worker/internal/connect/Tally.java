@@ -2,7 +2,9 @@ package io.lambdadispatcher.worker.internal.connect;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What one keeper's connections have served. Written by its event loop alone, read by any thread. */
+/**
+ * What one keeper's connections have served. Written by its event loop alone, read by any thread.
+ */
 public final class Tally {
     private final AtomicLong started = new AtomicLong();
     private final AtomicLong ended = new AtomicLong();

@@ -21,14 +21,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that is at hand as a whole, and a response that is wanted as a whole: what an ordinary invocation is to a {@link Handler}. The
- * handler's side is called as {@link Request} and {@link Response} say, {@link #cancel} and {@link #answer} on any thread.
+ * A request that is at hand as a whole, and a response that is wanted as a whole: what an ordinary
+ * invocation is to a {@link Handler}. The handler's side is called as {@link Request} and {@link
+ * Response} say, {@link #cancel} and {@link #answer} on any thread.
  */
 public final class EventExchange implements Request, RequestBody, Response {
     /** @param body not to be changed */
     public record Answer(Http2Headers head, byte[] body) {}
 
-    /** What Lambda takes of a response (6 MB and a little) and base64 makes of it: more is no use. */
+    /**
+     * What Lambda takes of a response (6 MB and a little) and base64 makes of it: more is no use.
+     */
     private static final int MOST_BODY_BYTES = 6 * 1024 * 1024 + 100 * 1024;
 
     private final ScheduledExecutorService loop;

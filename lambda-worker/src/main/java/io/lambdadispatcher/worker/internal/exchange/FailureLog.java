@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Failures of handlers, for whoever wrote them: with stack trace and at WARN at most once a second, for a handler that always fails would
- * otherwise fill the log; the others at TRACE. Any thread.
+ * Failures of handlers, for whoever wrote them: with stack trace and at WARN at most once a second,
+ * for a handler that always fails would otherwise fill the log; the others at TRACE. Any thread.
  */
 public final class FailureLog {
     private static final Logger log = LoggerFactory.getLogger(FailureLog.class);

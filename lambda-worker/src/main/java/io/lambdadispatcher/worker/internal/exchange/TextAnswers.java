@@ -7,7 +7,10 @@ import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
-/** Sends what the worker itself has to say in place of the user's code. Any thread that may use the response. */
+/**
+ * Sends what the worker itself has to say in place of the user's code. Any thread that may use the
+ * response.
+ */
 public final class TextAnswers {
     private TextAnswers() {}
 

@@ -3,11 +3,16 @@ package io.lambdadispatcher.worker.internal.exchange;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;
 
-/** Makes the object of a class that a setting names, or says in one line why it cannot. Any thread. */
+/**
+ * Makes the object of a class that a setting names, or says in one line why it cannot. Any thread.
+ */
 public final class UserClass {
     private UserClass() {}
 
-    /** @throws IllegalArgumentException names the class, what is wrong with it and what was expected; its cause is what the constructor threw */
+    /**
+     * @throws IllegalArgumentException names the class, what is wrong with it and what was
+     *     expected; its cause is what the constructor threw
+     */
     public static Object newInstance(Class<?> type) {
         try {
             return type.getConstructor().newInstance();

@@ -6,8 +6,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The deadline of the exchange in flight. Requests end long before their deadlines, and these mostly grow: a timer that was set for an earlier exchange
- * is left running and set again when it fires, so that the usual request costs no timer at all. Event loop only.
+ * The deadline of the exchange in flight. Requests end long before their deadlines, and these
+ * mostly grow: a timer that was set for an earlier exchange is left running and set again when it
+ * fires, so that the usual request costs no timer at all. Event loop only.
  */
 final class DeadlineTimer {
     private final EventExecutor loop;

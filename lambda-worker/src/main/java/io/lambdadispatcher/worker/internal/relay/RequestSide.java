@@ -18,9 +18,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request of one exchange, between the frames that arrive and the reader that takes them. Two things end apart: <em>arrival</em>, with the
- * terminal frame (or CANCEL); and <em>delivery</em>, with the reader's last call or when nobody reads any more. Bytes go back to the window upon delivery,
- * but no later than the exchange is over: the window is the next one's then.
+ * The request of one exchange, between the frames that arrive and the reader that takes them. Two
+ * things end apart: <em>arrival</em>, with the terminal frame (or CANCEL); and <em>delivery</em>,
+ * with the reader's last call or when nobody reads any more. Bytes go back to the window upon
+ * delivery, but no later than the exchange is over: the window is the next one's then.
  */
 final class RequestSide implements Request, RequestBody {
     private final ServedExchange exchange;
@@ -118,7 +119,10 @@ final class RequestSide implements Request, RequestBody {
         }
     }
 
-    /** Not re-entered: a reader that pauses, resumes or ends the response from within a call is called on from this one. */
+    /**
+     * Not re-entered: a reader that pauses, resumes or ends the response from within a call is
+     * called on from this one.
+     */
     private void deliver() {
         if (delivering || reader == null) {
             return;

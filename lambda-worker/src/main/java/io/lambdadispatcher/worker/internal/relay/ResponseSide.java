@@ -19,11 +19,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The response of one exchange. The order of calls is checked on the caller's thread; the frames are made on the event loop, to which calls from
- * other threads hop in order (and, as long as one of those is on its way, calls from the loop as well).
+ * The response of one exchange. The order of calls is checked on the caller's thread; the frames
+ * are made on the event loop, to which calls from other threads hop in order (and, as long as one
+ * of those is on its way, calls from the loop as well).
  */
 final class ResponseSide implements Response {
-    /** With more than this waiting to be sent the handler is asked to wait; a whole image of usual size fits. */
+    /**
+     * With more than this waiting to be sent the handler is asked to wait; a whole image of usual
+     * size fits.
+     */
     static final int HIGH_WATER_BYTES = 256 * 1024;
 
     /** With less than this it may go on. */
@@ -47,7 +51,10 @@ final class ResponseSide implements Response {
     private final AtomicInteger hops = new AtomicInteger();
     private final AtomicInteger hoppingBytes = new AtomicInteger();
 
-    /** Set immediately, because earlier writes from another thread may be sent before a queued call would run. */
+    /**
+     * Set immediately, because earlier writes from another thread may be sent before a queued call
+     * would run.
+     */
     private volatile @Nullable Runnable writableListener;
 
     // Of the event loop.
@@ -251,7 +258,10 @@ final class ResponseSide implements Response {
         writableListener = listener;
     }
 
-    /** Bytes of ours, or of the exchange before, have left. From within a flush: the listener may write, so it is called later. */
+    /**
+     * Bytes of ours, or of the exchange before, have left. From within a flush: the listener may
+     * write, so it is called later.
+     */
     void onTaken(int pendingBytes) {
         if (!writable && !ended && pendingBytes <= LOW_WATER_BYTES) {
             writable = true;
@@ -284,7 +294,10 @@ final class ResponseSide implements Response {
         return false;
     }
 
-    /** The response fails with what is thrown: its caller could not mend it, because the head has promised another length. */
+    /**
+     * The response fails with what is thrown: its caller could not mend it, because the head has
+     * promised another length.
+     */
     private void count(int bodyBytes, boolean end) {
         if (exchange.isHeadOnly() || exchange.cancellation() != null || length.add(bodyBytes, end)) {
             return;

@@ -16,16 +16,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response on a worker stream. Over when both directions have had their terminal frame:
+ * One request and its response on a worker stream. Over when both directions have had their
+ * terminal frame:
  *
  * <pre>
  *   request:   OPEN ──END, TRAILERS, RESET, CANCEL──▶ arrived
  *   response:  OPEN ──END, TRAILERS, RESET──────────▶ ended      both: over
  * </pre>
  *
- * The response's end also ends the delivery of the request to the handler, and a cancellation ends the response at once with RESET: whatever the
- * handler still does, the stream is free for the next exchange. Only in an open tunnel, a CONNECT that was answered with 2xx, do the two directions end apart, and no
- * deadline bounds them.
+ * The response's end also ends the delivery of the request to the handler, and a cancellation ends
+ * the response at once with RESET: whatever the handler still does, the stream is free for the next
+ * exchange. Only in an open tunnel, a CONNECT that was answered with 2xx, do the two directions end
+ * apart, and no deadline bounds them.
  */
 final class ServedExchange {
 
@@ -139,7 +141,10 @@ final class ServedExchange {
         }
     }
 
-    /** The request's body is longer than its handler takes. Too late for a status, the response breaks off. */
+    /**
+     * The request's body is longer than its handler takes. Too late for a status, the response
+     * breaks off.
+     */
     void refuseBody(int maxBytes) {
         if (response.isUntouched()) {
             response.respond(413, BodyGatherer.tooLong(maxBytes));

@@ -24,9 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The worker's end of one worker stream: reads frames into exchanges, one after the other, and writes theirs. Event loop only.
+ * The worker's end of one worker stream: reads frames into exchanges, one after the other, and
+ * writes theirs. Event loop only.
  *
- * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange in flight; the connection opens another.
+ * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange in
+ * flight; the connection opens another.
  */
 public final class ServedStream implements FrameReader.Listener, DataOutlet.Listener {
 
@@ -56,14 +58,18 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     /**
-     * At least one exchange has ended on it, and none has made us reset it. Another stream in its place is likely to serve, too, and does not
-     * have to wait: the dispatcher cuts off a connection that loses streams too often.
+     * At least one exchange has ended on it, and none has made us reset it. Another stream in its
+     * place is likely to serve, too, and does not have to wait: the dispatcher cuts off a
+     * connection that loses streams too often.
      */
     public boolean hasServedWell() {
         return served && !misused;
     }
 
-    /** @return bytes of {@code in} that go back to the window now; the others follow when the handler has taken them */
+    /**
+     * @return bytes of {@code in} that go back to the window now; the others follow when the
+     *     handler has taken them
+     */
     public int read(ByteBuf in) {
         if (closed) {
             return in.readableBytes();
@@ -184,7 +190,9 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         onProgress(current);
     }
 
-    /** One that comes when the exchange is over crossed our response's end on its way: it is stale. */
+    /**
+     * One that comes when the exchange is over crossed our response's end on its way: it is stale.
+     */
     private void onCancel(FailureReason code) {
         ServedExchange current = exchange;
         if (current != null) {
@@ -323,7 +331,10 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         void writeTo(ByteBuf out) throws WireException;
     }
 
-    /** A block that fails has left HPACK's table in doubt, so that the stream cannot be used any more. */
+    /**
+     * A block that fails has left HPACK's table in doubt, so that the stream cannot be used any
+     * more.
+     */
     private void writeBlock(Block block) {
         ByteBuf out = outlet.newMeta();
         try {

@@ -14,11 +14,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Netty's HTTP/2 handler as a client, without child channels: what the connection to a dispatcher and those to an application are made with.
- * Its {@link Owner} gets the frames of its one channel. An exception ends the channel. Event loop only.
+ * Netty's HTTP/2 handler as a client, without child channels: what the connection to a dispatcher
+ * and those to an application are made with. Its {@link Owner} gets the frames of its one channel.
+ * An exception ends the channel. Event loop only.
  */
 public final class Http2Client extends CoalescingHttp2Handler {
-    /** Larger than any socket buffer between us: the connection's window is refilled at once and must not be felt. */
+    /**
+     * Larger than any socket buffer between us: the connection's window is refilled at once and
+     * must not be felt.
+     */
     private static final int CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 
     private static final Logger log = LoggerFactory.getLogger(Http2Client.class);
@@ -67,7 +71,10 @@ public final class Http2Client extends CoalescingHttp2Handler {
         owner.onInactive(failure);
     }
 
-    /** What is wrong with a frame does not come here: Netty's decoder has told the peer of it (RFC 9113 section 5.4). */
+    /**
+     * What is wrong with a frame does not come here: Netty's decoder has told the peer of it (RFC
+     * 9113 section 5.4).
+     */
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         log.debug("connection {} failed", ctx.channel(), cause);

@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Functions as their users write them for Lambda, one for each class of event: they give back the body as it came, {@code content-type}, {@code
- * x-list}, the cookies, and the status that {@code x-status} asks for.
+ * Functions as their users write them for Lambda, one for each class of event: they give back the
+ * body as it came, {@code content-type}, {@code x-list}, the cookies, and the status that {@code
+ * x-status} asks for.
  */
 final class EchoFunctions {
     private EchoFunctions() {}

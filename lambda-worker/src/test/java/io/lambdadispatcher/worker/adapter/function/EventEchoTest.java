@@ -15,7 +15,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A request → its event → an object → the user's code → an object → JSON → the response: nothing of it changes on the way. */
+/**
+ * A request → its event → an object → the user's code → an object → JSON → the response: nothing of
+ * it changes on the way.
+ */
 @Timeout(120)
 class EventEchoTest {
     private static final int ROUNDS = 150;

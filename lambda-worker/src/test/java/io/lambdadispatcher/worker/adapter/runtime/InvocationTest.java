@@ -81,7 +81,10 @@ class InvocationTest {
         assertThat(late.isHanging(SECOND)).isTrue();
     }
 
-    /** Version 4 is what SecureRandom makes: a snapshot holds the state of every other generator, and all environments restored from it would repeat it. */
+    /**
+     * Version 4 is what SecureRandom makes: a snapshot holds the state of every other generator,
+     * and all environments restored from it would repeat it.
+     */
     @Test
     void should_make_ids_that_no_snapshot_repeats() {
         for (int i = 0; i < 20; i++) {

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What becomes of a request where it is the worker that cannot: at once, not at its deadline. No child is started. */
+/**
+ * What becomes of a request where it is the worker that cannot: at once, not at its deadline. No
+ * child is started.
+ */
 @Timeout(60)
 class RequestExchangeTest {
     private static final int LARGE_BYTES = 300 * 1024;
@@ -57,7 +60,10 @@ class RequestExchangeTest {
                 4 * LARGE_BYTES);
     }
 
-    /** A request that there is no memory for, once we say so: what makes an event or a response of it asks it for these. */
+    /**
+     * A request that there is no memory for, once we say so: what makes an event or a response of
+     * it asks it for these.
+     */
     private Request starving(Request request) {
         return (Request) Proxy.newProxyInstance(
                 Request.class.getClassLoader(), new Class<?>[] {Request.class}, (proxy, method, arguments) -> {

@@ -52,7 +52,10 @@ class RuntimeHandlerTest {
     @TempDir
     Path directory;
 
-    /** Of a child's runtime client, by hand, for what the JDK's does not send: trailers, and bodies in pieces. */
+    /**
+     * Of a child's runtime client, by hand, for what the JDK's does not send: trailers, and bodies
+     * in pieces.
+     */
     private static final class Wire implements AutoCloseable {
         final Socket socket;
         final OutputStream out;
@@ -226,7 +229,8 @@ class RuntimeHandlerTest {
             String id = ScriptedRuntime.id(next.get());
             try (Wire wire = new Wire(runtime)) {
                 wire.post("invocation/" + id + "/response", "").chunk("{\"statusCode\"");
-                // Sent one after the other, but on two connections: until the first has been seen both will do.
+                // Sent one after the other, but on two connections: until the first has been seen
+                // both will do.
                 while (runtime.post("invocation/" + id + "/nothing", "").statusCode() != 404) {}
             }
             HttpResponse<String> taken;
@@ -434,8 +438,8 @@ class RuntimeHandlerTest {
             try (Wire wire = new Wire(runtime)) {
                 CompletableFuture<HttpResponse<String>> next = runtime.next();
                 ScriptedStream stream = runtime.stream();
-                // What the response holds for the client is at its bound somewhere in here, sometimes with the last
-                // bytes.
+                // What the response holds for the client is at its bound somewhere in here,
+                // sometimes with the last bytes.
                 for (int bytes = 250_000; bytes < 410_000; bytes += 8_192) {
                     stream.request(get("/"), 0, true);
                     String id = ScriptedRuntime.id(next.get());
@@ -724,8 +728,8 @@ class RuntimeHandlerTest {
             String head = "{\"statusCode\":201," + " ".repeat(20_000) + "\"headers\":{}}" + ZEROS;
             StringBuilder chunks = new StringBuilder();
             head.chars()
-                    .forEach(
-                            single -> chunks.append("1\r\n").append((char) single).append("\r\n"));
+                    .forEach(single ->
+                            chunks.append("1\r\n").append((char) single).append("\r\n"));
             try (Wire wire = new Wire(runtime)) {
                 wire.post("invocation/" + id + "/response", INTEGRATION)
                         .raw(chunks.toString())
@@ -772,7 +776,10 @@ class RuntimeHandlerTest {
         }
     }
 
-    /** The client has left, the invoke has returned, and Lambda has frozen the environment for an hour. */
+    /**
+     * The client has left, the invoke has returned, and Lambda has frozen the environment for an
+     * hour.
+     */
     @Test
     void should_leave_a_child_that_was_frozen_the_time_it_had() throws Exception {
         try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {

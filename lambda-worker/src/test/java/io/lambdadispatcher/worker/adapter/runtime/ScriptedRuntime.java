@@ -18,7 +18,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A worker whose child only says where its Runtime API is, and sleeps: the test is the runtime. The child ends by {@link #crash}.
+ * A worker whose child only says where its Runtime API is, and sleeps: the test is the runtime. The
+ * child ends by {@link #crash}.
  */
 final class ScriptedRuntime implements AutoCloseable {
     /** Writes its process id as well, and the whole line at once. */

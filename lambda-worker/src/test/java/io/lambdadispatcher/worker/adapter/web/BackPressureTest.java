@@ -18,7 +18,10 @@ class BackPressureTest {
     private static final long BODY_BYTES = 64L * 1024 * 1024;
     private static final int PART_BYTES = 64 * 1024;
 
-    /** Windows, socket buffers of the kernel on both ends, and what the relay may hold: far below the body. */
+    /**
+     * Windows, socket buffers of the kernel on both ends, and what the relay may hold: far below
+     * the body.
+     */
     private static final long MOST_UNDER_WAY_BYTES = 24L * 1024 * 1024;
 
     @Test

@@ -22,7 +22,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** An HTTP/2 application in clear text: each frame of each stream goes to a script, on the event loop. */
+/**
+ * An HTTP/2 application in clear text: each frame of each stream goes to a script, on the event
+ * loop.
+ */
 final class H2cApp implements AutoCloseable {
     /** Serves the frames of all streams. */
     interface Script {

@@ -276,7 +276,8 @@ class H2cRelayTest {
                     if (calls.incrementAndGet() == 2) {
                         Http2StreamChannel stream = (Http2StreamChannel) to.channel();
                         Http2FrameCodec codec = stream.parent().pipeline().get(Http2FrameCodec.class);
-                        // Of the two streams that there have been it took the first, which has id 1.
+                        // Of the two streams that there have been it took the first, which has id
+                        // 1.
                         codec.goAway(
                                 stream.parent().pipeline().context(codec),
                                 1,

@@ -146,7 +146,10 @@ class Http1PoolTest {
         assertThat(rule.isSafe(2_000_000_000, 5_000_000_000L)).isFalse();
     }
 
-    /** It closes all of its connections at once, however young they are: that says nothing of those to the next. */
+    /**
+     * It closes all of its connections at once, however young they are: that says nothing of those
+     * to the next.
+     */
     @Test
     void should_use_connections_again_after_a_restart_of_the_app() throws Exception {
         FakeClocks clocks = new FakeClocks();
@@ -178,7 +181,10 @@ class Http1PoolTest {
         }
     }
 
-    /** Closed by the application, and the event loop has not heard of it: it is busy with the next request. */
+    /**
+     * Closed by the application, and the event loop has not heard of it: it is busy with the next
+     * request.
+     */
     @Test
     void should_ask_the_kernel_before_it_uses_a_connection_again() throws Exception {
         try (RawApp app = new RawApp(connection -> {
@@ -206,8 +212,10 @@ class Http1PoolTest {
     }
 
     /**
-     * The longest time for which the worker's event loops, each of which is to run every millisecond, could not: after it they cannot tell what was idle for
-     * how long. They are asked themselves, for where processors are scarce a thread that mostly sleeps runs when they do not.
+     * The longest time for which the worker's event loops, each of which is to run every
+     * millisecond, could not: after it they cannot tell what was idle for how long. They are asked
+     * themselves, for where processors are scarce a thread that mostly sleeps runs when they do
+     * not.
      */
     private static final class Stillness {
         private final Set<ScheduledExecutorService> watched = ConcurrentHashMap.newKeySet();

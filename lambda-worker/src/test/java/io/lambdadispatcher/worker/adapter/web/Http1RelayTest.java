@@ -21,7 +21,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class Http1RelayTest {
     private static final String OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-    /** With a promise for which a connection may carry a POST, too, that has been idle for longer than a moment. */
+    /**
+     * With a promise for which a connection may carry a POST, too, that has been idle for longer
+     * than a moment.
+     */
     private static final String KEPT = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok";
 
     private static byte[] bytes(String text) {

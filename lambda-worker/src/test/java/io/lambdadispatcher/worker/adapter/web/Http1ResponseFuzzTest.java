@@ -17,7 +17,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Whatever an application behind a worker answers, however it is cut. {@code JAZZER_FUZZ=1} looks for more input. */
+/**
+ * Whatever an application behind a worker answers, however it is cut. {@code JAZZER_FUZZ=1} looks
+ * for more input.
+ */
 class Http1ResponseFuzzTest {
 
     /** The first byte says how the others are cut, and whether they answer a HEAD. */

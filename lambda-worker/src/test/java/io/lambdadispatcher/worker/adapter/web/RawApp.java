@@ -17,7 +17,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An application that is written in bytes: each connection is served by a script on a thread of its own. */
+/**
+ * An application that is written in bytes: each connection is served by a script on a thread of its
+ * own.
+ */
 final class RawApp implements AutoCloseable {
     /** Serves one connection. */
     interface Script {

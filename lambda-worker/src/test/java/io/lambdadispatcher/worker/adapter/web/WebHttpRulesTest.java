@@ -36,7 +36,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The rules of HTTP on the way to an application and back, by HTTP/1.1 and by HTTP/2 in clear text. */
+/**
+ * The rules of HTTP on the way to an application and back, by HTTP/1.1 and by HTTP/2 in clear text.
+ */
 @Timeout(60)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WebHttpRulesTest {
@@ -60,7 +62,8 @@ class WebHttpRulesTest {
     private volatile @Nullable Answer interim;
     private volatile Answer answer = Answer.OK;
 
-    // Started once for many cases: again after a case that has broken the worker stream, or for the other kind.
+    // Started once for many cases: again after a case that has broken the worker stream, or for the
+    // other kind.
     private AutoCloseable app = () -> {};
     private @Nullable Harness harness;
     private @Nullable App open;
@@ -227,7 +230,9 @@ class WebHttpRulesTest {
         }
     }
 
-    /** The request and the response have ended in order: the next case may use the worker stream. */
+    /**
+     * The request and the response have ended in order: the next case may use the worker stream.
+     */
     private void keep(ScriptedStream used, Seen seen) {
         stream = seen.whole && seen.status().charAt(0) == '2' ? used : null;
     }
@@ -294,8 +299,8 @@ class WebHttpRulesTest {
     }
 
     /**
-     * In a response of HTTP/1.1, Netty removes whitespace between name and colon, as RFC 9112 section 5.1 has it, and all that
-     * stands between: "na me" is read as "na".
+     * In a response of HTTP/1.1, Netty removes whitespace between name and colon, as RFC 9112
+     * section 5.1 has it, and all that stands between: "na me" is read as "na".
      */
     @ParameterizedTest
     @MethodSource("headers")

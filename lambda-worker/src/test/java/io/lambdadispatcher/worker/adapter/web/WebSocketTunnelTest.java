@@ -98,7 +98,10 @@ class WebSocketTunnelTest {
         }
     }
 
-    /** Nobody reads it, and it fills all windows; the worker stream must be free for the next nevertheless. */
+    /**
+     * Nobody reads it, and it fills all windows; the worker stream must be free for the next
+     * nevertheless.
+     */
     @Test
     void should_drop_what_the_client_goes_on_to_send_when_the_app_has_ended() throws Exception {
         RawApp[] it = new RawApp[1];

@@ -4,8 +4,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 
 /**
- * The end of a connection that no client can take for a clean one: a TCP reset. Needed where the end of the connection could pass for the end of
- * a response's body.
+ * The end of a connection that no client can take for a clean one: a TCP reset. Needed where the
+ * end of the connection could pass for the end of a response's body.
  */
 public final class AbruptClose {
     private AbruptClose() {}

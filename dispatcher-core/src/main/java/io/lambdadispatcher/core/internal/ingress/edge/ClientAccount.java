@@ -33,7 +33,10 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
          */
         long heldBytes();
 
-        /** The connection is being closed: lets go of all that it holds, rather than when its end is reported. */
+        /**
+         * The connection is being closed: lets go of all that it holds, rather than when its end is
+         * reported.
+         */
         void release();
     }
 
@@ -57,7 +60,9 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
         this.connectionBytes = connectionBytes;
     }
 
-    /** Sets who knows what the connection holds. Replaces the holder before, e.g. after an upgrade. */
+    /**
+     * Sets who knows what the connection holds. Replaces the holder before, e.g. after an upgrade.
+     */
     public void heldBy(Holder value) {
         holder = value;
     }

@@ -24,11 +24,12 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>Above 75 % of the limit, less of each request body is buffered ({@link Level#TIGHT}).
  *   <li>Above 85 %, requests of connections that hold much are refused ({@link Level#REFUSING}).
- *   <li>Above 95 %, no connection is accepted, and those that hold the most are closed until 90 % is
- *       left ({@link Level#FULL}).
+ *   <li>Above 95 %, no connection is accepted, and those that hold the most are closed until 90 %
+ *       is left ({@link Level#FULL}).
  * </ul>
  *
- * <p><b>Threading:</b> confined to the event loop, except for {@link #heldBytes} and {@link #level}.
+ * <p><b>Threading:</b> confined to the event loop, except for {@link #heldBytes} and {@link
+ * #level}.
  */
 final class ClientMemory {
 
@@ -37,7 +38,10 @@ final class ClientMemory {
         CALM,
         /** Of a request body, at most {@link ClientAccount#TIGHT_WINDOW_BYTES} are buffered. */
         TIGHT,
-        /** Connections that do not hold little get 503 for new requests: see {@link ClientMemory#admitsRequest}. */
+        /**
+         * Connections that do not hold little get 503 for new requests: see {@link
+         * ClientMemory#admitsRequest}.
+         */
         REFUSING,
         /** Connections are closed, now or at the end of this turn of the event loop. */
         FULL
@@ -164,8 +168,8 @@ final class ClientMemory {
     /**
      * Returns whether a request may be served. Those who hold little may still come when memory is
      * almost used up: otherwise, one client that holds much would keep out all others. Little is
-     * less than half of the average. If memory is not used up yet, it is also at most half of what a
-     * connection takes before its first request, because idle connections lower the average.
+     * less than half of the average. If memory is not used up yet, it is also at most half of what
+     * a connection takes before its first request, because idle connections lower the average.
      */
     boolean admitsRequest(ClientAccount account) {
         onMade(ClientAccount.EXCHANGE_BYTES);

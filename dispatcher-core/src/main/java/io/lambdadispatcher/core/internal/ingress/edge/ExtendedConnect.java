@@ -7,8 +7,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
 /**
- * The extended CONNECT by which a worker is asked for a WebSocket, whatever HTTP the client speaks (RFC 8441 sections 4 and 5). The key and its
- * acceptance belong to one hop only and go no further.
+ * The extended CONNECT by which a worker is asked for a WebSocket, whatever HTTP the client speaks
+ * (RFC 8441 sections 4 and 5). The key and its acceptance belong to one hop only and go no further.
  */
 public final class ExtendedConnect {
     private ExtendedConnect() {}

@@ -10,11 +10,12 @@ import io.netty.util.UncheckedBooleanSupplier;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How much is read from one client before the next socket of the event loop has its turn. In a short turn of
- * the loop, a client's socket is read up to four times, with up to 64 KiB each. Once the reads of a turn have
- * taken five milliseconds, each remaining client is read once, with at most 16 KiB. So hundreds of clients that
- * send as fast as they can do not make a small request wait for a second. What was not read stays in the
- * kernel and is read in the next turn, because the transports are level-triggered.
+ * How much is read from one client before the next socket of the event loop has its turn. In a
+ * short turn of the loop, a client's socket is read up to four times, with up to 64 KiB each. Once
+ * the reads of a turn have taken five milliseconds, each remaining client is read once, with at
+ * most 16 KiB. So hundreds of clients that send as fast as they can do not make a small request
+ * wait for a second. What was not read stays in the kernel and is read in the next turn, because
+ * the transports are level-triggered.
  *
  * <p><b>Threading:</b> one event loop.
  */

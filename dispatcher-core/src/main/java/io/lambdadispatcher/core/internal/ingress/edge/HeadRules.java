@@ -22,9 +22,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an intermediary must and may do to the fields of a message (RFC 9110 section 7.6): connection-specific fields go, fields that nobody
- * outside may set go, forwarding fields come. Names are lower case. One for each client connection, whose addresses are worked into
- * the values once; event loop only.
+ * What an intermediary must and may do to the fields of a message (RFC 9110 section 7.6):
+ * connection-specific fields go, fields that nobody outside may set go, forwarding fields come.
+ * Names are lower case. One for each client connection, whose addresses are worked into the values
+ * once; event loop only.
  */
 public final class HeadRules {
     /** To a request; a hint for the size of its head. */
@@ -69,7 +70,8 @@ public final class HeadRules {
     /**
      * Of a request, with its pseudo-header fields.
      *
-     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and from which whoever asks for a tunnel takes it before (RFC 8441 section 4)
+     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and from which
+     *     whoever asks for a tunnel takes it before (RFC 8441 section 4)
      */
     public boolean request(Http2Headers head) {
         List<CharSequence> unwanted = null;

@@ -11,7 +11,10 @@ public final class IngressDrain {
 
     /** A connection's protocol handler. */
     public interface Drainable {
-        /** No new request after those on their way; close when they are answered. Event loop only; harmless when repeated. */
+        /**
+         * No new request after those on their way; close when they are answered. Event loop only;
+         * harmless when repeated.
+         */
         void drain();
     }
 
@@ -33,8 +36,9 @@ public final class IngressDrain {
     }
 
     /**
-     * Event loop of {@code channel}: what is left of the connection is a tunnel, which is its worker's to end. Nobody waits for it here, or the worker would not
-     * be told to end before the time is up.
+     * Event loop of {@code channel}: what is left of the connection is a tunnel, which is its
+     * worker's to end. Nobody waits for it here, or the worker would not be told to end before the
+     * time is up.
      */
     public void leave(Channel channel) {
         open.remove(channel);

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at all client connections of an event loop once a second. One timer serves all of them, so an idle connection
- * costs a method call per second. Event loop only.
+ * Looks at all client connections of an event loop once a second. One timer serves all of them, so
+ * an idle connection costs a method call per second. Event loop only.
  */
 public final class LoopWatch {
     private static final Logger log = LoggerFactory.getLogger(LoopWatch.class);

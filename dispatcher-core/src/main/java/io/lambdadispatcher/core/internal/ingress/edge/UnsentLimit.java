@@ -8,9 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How much the kernel takes of a response before the client does (TCP_NOTSENT_LOWAT). Without a limit, a send buffer grows to 4 MiB:
- * for clients that take nothing, workers would make that much each, and a slow client would seem to take nothing for minutes while
- * the buffer empties. What has been sent and not acknowledged does not count, so the limit does not slow down long paths.
+ * How much the kernel takes of a response before the client does (TCP_NOTSENT_LOWAT). Without a
+ * limit, a send buffer grows to 4 MiB: for clients that take nothing, workers would make that much
+ * each, and a slow client would seem to take nothing for minutes while the buffer empties. What has
+ * been sent and not acknowledged does not count, so the limit does not slow down long paths.
  */
 public final class UnsentLimit {
     private static final Logger log = LoggerFactory.getLogger(UnsentLimit.class);

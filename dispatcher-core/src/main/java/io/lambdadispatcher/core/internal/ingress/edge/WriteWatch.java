@@ -9,9 +9,10 @@ import io.netty.channel.ChannelPromise;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out that a client's socket takes bytes too slowly, whatever wrote them: looks at the channel's own queue, behind
- * TLS and all protocols. What is written is counted only from a look that finds bytes waiting to one that does not, so a
- * client that keeps up costs nothing but the look. Event loop only.
+ * Finds out that a client's socket takes bytes too slowly, whatever wrote them: looks at the
+ * channel's own queue, behind TLS and all protocols. What is written is counted only from a look
+ * that finds bytes waiting to one that does not, so a client that keeps up costs nothing but the
+ * look. Event loop only.
  */
 public final class WriteWatch {
     private final Channel channel;

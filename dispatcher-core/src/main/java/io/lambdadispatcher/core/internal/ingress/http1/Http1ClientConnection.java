@@ -42,16 +42,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile wait undecided, and reading stops
- * until their turn. Ends the connection when it is idle, stuck, hostile or drained. Event loop only.
+ * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile
+ * wait undecided, and reading stops until their turn. Ends the connection when it is idle, stuck,
+ * hostile or drained. Event loop only.
  */
 public final class Http1ClientConnection extends ChannelDuplexHandler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
     /**
-     * What a client still sends is read and dropped after the last response, that it may read that (RFC 9112 section 9.6): until it has been silent for so long, or
-     * this has been looked at so often.
+     * What a client still sends is read and dropped after the last response, that it may read that
+     * (RFC 9112 section 9.6): until it has been silent for so long, or this has been looked at so
+     * often.
      */
     private static final long LINGER_MILLIS = 500;
 
@@ -172,7 +174,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         onObject(object);
     }
 
-    /** Also between requests: a client that asks and asks and takes no answer would fill our memory with answers. */
+    /**
+     * Also between requests: a client that asks and asks and takes no answer would fill our memory
+     * with answers.
+     */
     private boolean isNextTurn() {
         return switch (state) {
             case IDLE -> ctx().channel().isWritable();
@@ -230,7 +235,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    /** Bad bytes: an answer if none is in flight, and the end of the connection, because nobody knows where the next request begins. */
+    /**
+     * Bad bytes: an answer if none is in flight, and the end of the connection, because nobody
+     * knows where the next request begins.
+     */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
         String detail = "malformed request: " + cause.getMessage();
@@ -293,7 +301,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         flushSoon();
     }
 
-    /** @param bytes reported to the exchange as taken once the socket has them, or will never have them */
+    /**
+     * @param bytes reported to the exchange as taken once the socket has them, or will never have
+     *     them
+     */
     void writeBody(Object message, int bytes, Http1ClientExchange from) {
         ctx().write(message, ctx().newPromise().addListener(done -> from.onWritten(bytes)));
         flushSoon();
@@ -354,7 +365,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    /** Never a clean end: the client must not take what it has for the whole (it would where the end of the connection is the end of the body). */
+    /**
+     * Never a clean end: the client must not take what it has for the whole (it would where the end
+     * of the connection is the end of the body).
+     */
     void cut() {
         if (state != State.CLOSED) {
             AbruptClose.of(ctx().channel());

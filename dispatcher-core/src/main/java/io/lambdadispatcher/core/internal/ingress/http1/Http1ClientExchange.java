@@ -43,7 +43,9 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One HTTP/1.1 request and its response, translated to and from HTTP/2's terms. Event loop only. */
+/**
+ * One HTTP/1.1 request and its response, translated to and from HTTP/2's terms. Event loop only.
+ */
 final class Http1ClientExchange implements ResponseSink {
 
     private enum State {
@@ -138,12 +140,16 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
-    /** @return false if it asks for no WebSocket: any other {@code upgrade} is ignored (RFC 9110 section 7.8) */
+    /**
+     * @return false if it asks for no WebSocket: any other {@code upgrade} is ignored (RFC 9110
+     *     section 7.8)
+     */
     private boolean openUpgraded(HttpRequest from, Http2Headers head) {
         if (!WebSocketHandshake.isAsked(from)) {
             return false;
         }
-        // Also if it is refused: what comes behind a handshake may be either protocol, and nobody should guess.
+        // Also if it is refused: what comes behind a handshake may be either protocol, and nobody
+        // should guess.
         keepAlive = false;
         WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
         if (refusal == null) {
@@ -190,8 +196,8 @@ final class Http1ClientExchange implements ResponseSink {
         }
         if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
                 && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
-            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of 8 bytes that nobody
-            // announces.
+            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of
+            // 8 bytes that nobody announces.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
         if (length == ContentLength.MALFORMED) {
@@ -402,7 +408,11 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
-    /** The connection is no longer this exchange's. @return where the client's bytes go; {@code null} if there is no client any more */
+    /**
+     * The connection is no longer this exchange's.
+     *
+     * @return where the client's bytes go; {@code null} if there is no client any more
+     */
     @Nullable
     RequestSink openTunnel() {
         if (state != State.REQUESTED) {
@@ -540,8 +550,8 @@ final class Http1ClientExchange implements ResponseSink {
         if (retryAfter) {
             response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }
-        // RFC 9112 section 9.6: what is left of the body is not waited for, and the next request would come to a closed
-        // connection.
+        // RFC 9112 section 9.6: what is left of the body is not waited for, and the next request
+        // would come to a closed connection.
         keepAlive &= bodyEnded;
         frame(response, false);
         if (upgradeRequired) {

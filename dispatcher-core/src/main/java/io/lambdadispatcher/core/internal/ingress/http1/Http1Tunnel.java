@@ -30,12 +30,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An HTTP/1.1 connection whose client has asked for a WebSocket. The worker's head decides: with 2xx this takes the connection's HTTP out of the pipeline and
- * carries bytes both ways; with any other status the answer is an ordinary response, {@link Http1ClientExchange}'s business. Event loop only; buffers pass through
- * by reference.
+ * An HTTP/1.1 connection whose client has asked for a WebSocket. The worker's head decides: with
+ * 2xx this takes the connection's HTTP out of the pipeline and carries bytes both ways; with any
+ * other status the answer is an ordinary response, {@link Http1ClientExchange}'s business. Event
+ * loop only; buffers pass through by reference.
  *
- * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker with END, which becomes the same. An open tunnel may be silent for
- * ever, but not one with an ended direction, nor one whose client is not read because the handler does not read: there one of the two may have gone unnoticed.
+ * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker
+ * with END, which becomes the same. An open tunnel may be silent for ever, but not one with an
+ * ended direction, nor one whose client is not read because the handler does not read: there one of
+ * the two may have gone unnoticed.
  */
 final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, LoopWatch.Watched, ClientAccount.Holder {
 
@@ -134,7 +137,8 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         // It may be silent for days: a client that has vanished must be found out some time.
         channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
         if (channel.pipeline().get(SslHandler.class) == null) {
-            // TLS has close_notify for the end of a direction; a FIN that comes without is the end of everything.
+            // TLS has close_notify for the end of a direction; a FIN that comes without is the end
+            // of everything.
             channel.config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
         }
         channel.config().setAutoRead(true);

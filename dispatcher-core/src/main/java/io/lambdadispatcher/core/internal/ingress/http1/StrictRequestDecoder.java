@@ -17,9 +17,11 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import java.util.List;
 
 /**
- * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both content-length and transfer-encoding, folded
- * lines (RFC 9112 sections 6.3 and 5.2), and request lines with a blank before them, with control characters, or with another protocol's name. These are
- * shapes on which two servers may disagree where a request ends, or whether there is one. Event loop only.
+ * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both
+ * content-length and transfer-encoding, folded lines (RFC 9112 sections 6.3 and 5.2), and request
+ * lines with a blank before them, with control characters, or with another protocol's name. These
+ * are shapes on which two servers may disagree where a request ends, or whether there is one. Event
+ * loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
@@ -32,7 +34,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     /** Of the open head: what has been consumed. */
     private int headBytes;
 
-    /** Of the open head: lines so far, each of which becomes objects of ten times its size if it is short. */
+    /**
+     * Of the open head: lines so far, each of which becomes objects of ten times its size if it is
+     * short.
+     */
     private int headLines;
 
     private final int maxHeadLines;
@@ -42,7 +47,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     private boolean broken;
 
-    /** Nothing is decoded behind a WebSocket handshake: it is the tunnel's, or nobody's, for a connection ends with a refusal. */
+    /**
+     * Nothing is decoded behind a WebSocket handshake: it is the tunnel's, or nobody's, for a
+     * connection ends with a refusal.
+     */
     private boolean held;
 
     StrictRequestDecoder(HttpLimits limits) {
@@ -53,7 +61,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setUseRfc9112TransferEncoding(true));
-        // Twice: the exact limit is for the one who knows a whole head, and can say by how much it is exceeded.
+        // Twice: the exact limit is for the one who knows a whole head, and can say by how much it
+        // is exceeded.
         maxHeadLines = 2 * limits.maxHeadFields();
     }
 
@@ -140,8 +149,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     }
 
     /**
-     * Returns whether a line of the head begins with a blank, or its first line has a control character, which
-     * Netty would take for a blank. Looks no further than the head's end.
+     * Returns whether a line of the head begins with a blank, or its first line has a control
+     * character, which Netty would take for a blank. Looks no further than the head's end.
      */
     private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
@@ -182,7 +191,10 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 : message;
     }
 
-    /** Netty takes the first of several content-lengths if a request is older than HTTP/1.1. Others take the last. */
+    /**
+     * Netty takes the first of several content-lengths if a request is older than HTTP/1.1. Others
+     * take the last.
+     */
     private static final class OneLength extends DefaultHttpHeaders {
         @Override
         public HttpHeaders add(CharSequence name, Object value) {

@@ -15,8 +15,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An HTTP/1.1 request to speak WebSocket (RFC 6455 section 4.2): what it must be like, and how it is accepted. The key is for this hop only and goes no further;
- * what the two ends agree on, subprotocol and extensions, is theirs. Immutable.
+ * An HTTP/1.1 request to speak WebSocket (RFC 6455 section 4.2): what it must be like, and how it
+ * is accepted. The key is for this hop only and goes no further; what the two ends agree on,
+ * subprotocol and extensions, is theirs. Immutable.
  */
 final class WebSocketHandshake {
     static final AsciiString SUPPORTED_VERSION = AsciiString.cached("13");
@@ -26,7 +27,10 @@ final class WebSocketHandshake {
     /** Why there will be no WebSocket. */
     record Refusal(HttpResponseStatus status, String detail) {}
 
-    /** RFC 9110 section 7.8: any other {@code upgrade} is ignored, and so is one of HTTP/1.0, or one that {@code connection} does not name. */
+    /**
+     * RFC 9110 section 7.8: any other {@code upgrade} is ignored, and so is one of HTTP/1.0, or one
+     * that {@code connection} does not name.
+     */
     static boolean isAsked(HttpRequest request) {
         HttpHeaders fields = request.headers();
         return fields.contains(HttpHeaderNames.UPGRADE)

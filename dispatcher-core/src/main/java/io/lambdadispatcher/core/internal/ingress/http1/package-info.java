@@ -1,5 +1,6 @@
 /**
- * A client's HTTP/1.1 connection (RFC 9112) and its exchanges, WebSockets included. Event loop of the connection only.
+ * A client's HTTP/1.1 connection (RFC 9112) and its exchanges, WebSockets included. Event loop of
+ * the connection only.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.ingress.http1;

@@ -35,14 +35,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they belong to, and ends the connection when it
- * is idle, stuck, hostile or drained. Event loop only.
+ * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they
+ * belong to, and ends the connection when it is idle, stuck, hostile or drained. Event loop only.
  */
 public final class Http2ClientConnection extends CoalescingHttp2Handler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
-    /** Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by then are still served. */
+    /**
+     * Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by
+     * then are still served.
+     */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
     /** A client with a window of 1 MiB that fills it with frames of 100 bytes. */
@@ -69,7 +72,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     private long unfinishedSinceNanos;
 
-    /** How fast the client takes responses when it is the connection's window that they wait for. */
+    /**
+     * How fast the client takes responses when it is the connection's window that they wait for.
+     */
     private @Nullable Pace responsePace;
 
     /** Bytes of response bodies, over all streams. */
@@ -82,7 +87,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Streams that have been reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
 
-    /** Streams that were refused and frames for streams that we had reset, likewise. Most were on their way, but each costs an exception. */
+    /**
+     * Streams that were refused and frames for streams that we had reset, likewise. Most were on
+     * their way, but each costs an exception.
+     */
     private int lateFrames;
 
     private long resetsSinceNanos;
@@ -99,7 +107,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         this.streamKey = connection().newKey();
     }
 
-    /** Appends a client's connection with its limits to the pipeline; the first bytes it is given are its preface. */
+    /**
+     * Appends a client's connection with its limits to the pipeline; the first bytes it is given
+     * are its preface.
+     */
     public static void install(ChannelPipeline pipeline, IngressContext context) {
         HttpLimits limits = context.limits();
         Http2ClientConnection handler = Http2Assembly.publicServer(
@@ -142,7 +153,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (more > 0) {
             growConnectionWindow(more);
         }
-        // Netty would set it when the client has acknowledged our SETTINGS, which the client decides.
+        // Netty would set it when the client has acknowledged our SETTINGS, which the client
+        // decides.
         connection().remote().maxActiveStreams(context.limits().maxConcurrentStreams());
         idleSinceNanos = now(ctx);
         resetsSinceNanos = idleSinceNanos;
@@ -190,7 +202,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             return;
         }
         if (error.error() == Http2Error.REFUSED_STREAM) {
-            // Nothing was begun for it. A client may not know the limit yet when it sends its first requests.
+            // Nothing was begun for it. A client may not know the limit yet when it sends its first
+            // requests.
             countLateFrame();
         } else {
             countReset();
@@ -207,7 +220,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         int id = error.streamId();
         int newest = connection().remote().lastStreamCreated();
         if (id > Math.max(newest, reader.newestHeadId())) {
-            // This is its head, which is refused, malformed or too large. Its body may be on its way.
+            // This is its head, which is refused, malformed or too large. Its body may be on its
+            // way.
             recent.add(id, RecentStreams.End.RESET_BY_US);
             return false;
         }
@@ -247,8 +261,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     /**
-     * Whoever resets a stream, the client may open another one at once, and its request is cancelled at some cost
-     * (CVE-2023-44487, CVE-2025-8671).
+     * Whoever resets a stream, the client may open another one at once, and its request is
+     * cancelled at some cost (CVE-2023-44487, CVE-2025-8671).
      */
     private void countReset() {
         int limit = context.limits().maxResetsPerWindow();
@@ -262,7 +276,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         onError(ctx(), false, Http2Exception.connectionError(error, reason));
     }
 
-    /** RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this is the last". */
+    /**
+     * RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this
+     * is the last".
+     */
     @Override
     public void drain() {
         ChannelHandlerContext ctx = this.ctx;
@@ -279,7 +296,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** A client may send again elsewhere what is later than the last stream that we name. Netty's close() sends no GOAWAY after another. */
+    /**
+     * A client may send again elsewhere what is later than the last stream that we name. Netty's
+     * close() sends no GOAWAY after another.
+     */
     private void endDrain(ChannelHandlerContext ctx) {
         if (!ctx.channel().isActive()) {
             return;
@@ -300,7 +320,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
         if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
-            // A stream's reset would wait behind all that the client does not take, and the stream stay open.
+            // A stream's reset would wait behind all that the client does not take, and the stream
+            // stay open.
             log.debug("client {}: reads its responses too slowly", ctx.channel().remoteAddress());
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             AbruptClose.of(ctx.channel());

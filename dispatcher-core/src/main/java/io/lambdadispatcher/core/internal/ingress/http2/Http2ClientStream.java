@@ -68,7 +68,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private long received;
 
-    /** Of {@code received}, what the client's window has not got back: the rest, and some that is withheld. */
+    /**
+     * Of {@code received}, what the client's window has not got back: the rest, and some that is
+     * withheld.
+     */
     private int requestUntaken;
 
     private int requestWithheld;
@@ -123,7 +126,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private record Rejection(HttpResponseStatus status, String detail) {}
 
-    /** What Netty's codec has let pass; it has seen to pseudo-header fields, names, values and connection-specific fields. */
+    /**
+     * What Netty's codec has let pass; it has seen to pseudo-header fields, names, values and
+     * connection-specific fields.
+     */
     private @Nullable Rejection verify(Http2Headers head) {
         int maxFields = connection.context().limits().maxHeadFields();
         if (head.size() > maxFields) {
@@ -194,7 +200,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
     }
 
-    /** RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it without an error. */
+    /**
+     * RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it
+     * without an error.
+     */
     void onHalfClosed() {
         if (state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
             connection.reset(stream, Http2Error.NO_ERROR);
@@ -253,7 +262,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
     }
 
-    /** Each end may wait for the other without knowing that it is gone: no timeout of a request need apply any more. */
+    /**
+     * Each end may wait for the other without knowing that it is gone: no timeout of a request need
+     * apply any more.
+     */
     private boolean mayBeForgotten() {
         boolean clientEnded = !stream.state().remoteSideOpen();
         boolean responding = state == State.RESPONDING || call && state == State.REQUESTED;
@@ -385,7 +397,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         outlet.close();
     }
 
-    /** What gRPC, for one, makes something of: CANCEL is its CANCELLED. Of a tunnel it is what RST is to TCP (RFC 8441 section 5). */
+    /**
+     * What gRPC, for one, makes something of: CANCEL is its CANCELLED. Of a tunnel it is what RST
+     * is to TCP (RFC 8441 section 5).
+     */
     private static Http2Error error(Failure.Kind kind) {
         return switch (kind) {
             case HANDLER_CANCELLED, TIMEOUT -> Http2Error.CANCEL;
@@ -399,7 +414,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         requestWithheld += bytes;
         int windowBytes = connection.context().limits().streamWindowBytes();
         int allowedBytes = connection.context().account().windowBytes(windowBytes);
-        // If memory is tight, the client may send more when half of what it may have here has been taken.
+        // If memory is tight, the client may send more when half of what it may have here has been
+        // taken.
         if (allowedBytes == windowBytes || requestUntaken <= allowedBytes / 2) {
             int back = requestWithheld;
             requestWithheld = 0;

@@ -1,8 +1,9 @@
 package io.lambdadispatcher.core.internal.ingress.http2;
 
 /**
- * How the last streams of a client ended, which decides what a late frame means (RFC 9113 section 5.1). Netty forgets a
- * stream when it closes. Two bits for each of 32 streams, in one number. Event loop only.
+ * How the last streams of a client ended, which decides what a late frame means (RFC 9113 section
+ * 5.1). Netty forgets a stream when it closes. Two bits for each of 32 streams, in one number.
+ * Event loop only.
  */
 final class RecentStreams {
     private static final int REMEMBERED = 32;

@@ -4,8 +4,9 @@ import java.util.ArrayDeque;
 import java.util.random.RandomGenerator;
 
 /**
- * One invoke for each request: an environment that is free serves it, the last one used first; else a new one starts. It is billed by
- * the millisecond, its initialisation too (AWS has done so for all functions since August 2025). The balancer or gateway in front is not in the bill.
+ * One invoke for each request: an environment that is free serves it, the last one used first; else
+ * a new one starts. It is billed by the millisecond, its initialisation too (AWS has done so for
+ * all functions since August 2025). The balancer or gateway in front is not in the bill.
  */
 final class DirectPath implements Path {
     private static final long MILLI_NANOS = 1_000_000;

@@ -19,9 +19,11 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dispatcher over virtual time: the real {@link CapacityController} and the real choice among workers, looked after as
- * {@code LaunchSupervisor} does it, over workers that are played. One queue, as if there were one event loop; nothing takes time on the
- * network, and the dispatcher itself takes none. A request that is cut is not sent again, though the dispatcher would do so where it is safe.
+ * The dispatcher over virtual time: the real {@link CapacityController} and the real choice among
+ * workers, looked after as {@code LaunchSupervisor} does it, over workers that are played. One
+ * queue, as if there were one event loop; nothing takes time on the network, and the dispatcher
+ * itself takes none. A request that is cut is not sent again, though the dispatcher would do so
+ * where it is safe.
  */
 final class DispatchPath implements Path {
     private static final long TICK_NANOS = 1_000_000_000;
@@ -116,7 +118,10 @@ final class DispatchPath implements Path {
         time.after(nanos, () -> onServed(worker, arrivedNanos, nanos, caller));
     }
 
-    /** As many as its processor can carry go at full speed; more share it. What came before is not slowed down by what comes after. */
+    /**
+     * As many as its processor can carry go at full speed; more share it. What came before is not
+     * slowed down by what comes after.
+     */
     private double stretch(SimulatedWorker worker) {
         return contentionAbove == 0 ? 1 : Math.max(1, worker.busy / contentionAbove);
     }

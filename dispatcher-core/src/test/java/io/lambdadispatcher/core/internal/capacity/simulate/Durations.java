@@ -3,7 +3,8 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import java.util.random.RandomGenerator;
 
 /**
- * A fixed part, and one that is lognormal: most draws near the median, few far above it, as cold starts and calls over a network are.
+ * A fixed part, and one that is lognormal: most draws near the median, few far above it, as cold
+ * starts and calls over a network are.
  *
  * @param fixedNanos what every draw has
  * @param medianNanos of the rest

@@ -4,8 +4,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Virtual time: events in the order of their nanoseconds, those of the same moment in the order in which they were put in, so that a
- * run can be repeated. A binary heap in parallel arrays; O(log n). One thread.
+ * Virtual time: events in the order of their nanoseconds, those of the same moment in the order in
+ * which they were put in, so that a run can be repeated. A binary heap in parallel arrays; O(log
+ * n). One thread.
  */
 final class EventQueue {
     private long[] nanos = new long[1024];
@@ -37,7 +38,10 @@ final class EventQueue {
         at(nowNanos + delayNanos, event);
     }
 
-    /** Runs what is due until then, the events it brings forth included; {@code nowNanos} is {@code untilNanos} afterwards. */
+    /**
+     * Runs what is due until then, the events it brings forth included; {@code nowNanos} is {@code
+     * untilNanos} afterwards.
+     */
     void runUntil(long untilNanos) {
         while (size > 0 && nanos[0] <= untilNanos) {
             nowNanos = nanos[0];

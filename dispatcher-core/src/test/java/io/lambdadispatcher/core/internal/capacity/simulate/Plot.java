@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** Three charts over the same time, as one SVG: workers, what waits, what arrives. Each column has the highest value of its moment. */
+/**
+ * Three charts over the same time, as one SVG: workers, what waits, what arrives. Each column has
+ * the highest value of its moment.
+ */
 final class Plot {
     private static final int WIDTH = 1000;
     private static final int LEFT = 70;

@@ -12,7 +12,8 @@ enum Scenario {
             "2 warm workers of the 20 that 100 requests in flight need; direct: 10 warm environments of 100",
             "published: dispatch 81 rps, avg 1.167 s, max 2.7 s; direct 98 rps, avg 0.873 s, max 8.8 s",
             Shape.CLOSED,
-            // Times in service are those of the same rows when all is warm, shared link and processors included.
+            // Times in service are those of the same rows when all is warm, shared link and
+            // processors included.
             of -> of.with(IN_FLIGHT, 100)
                     .with(REQUESTS, 1000)
                     .with(SERVICE_MILLIS, 180)

@@ -6,7 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** {@code Simulate <scenario> [--setting number]… [--out directory]}: prints a table, writes JSON and a plot. */
+/**
+ * {@code Simulate <scenario> [--setting number]… [--out directory]}: prints a table, writes JSON
+ * and a plot.
+ */
 public final class Simulate {
     private Simulate() {}
 

@@ -3,8 +3,9 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import java.util.Locale;
 
 /**
- * What can be said of a run, each a number: {@code --service-millis 50}. Where it is about what {@code FunctionOptions},
- * {@code CapacityPolicy} or {@code LaunchLimits} hold, the default is theirs.
+ * What can be said of a run, each a number: {@code --service-millis 50}. Where it is about what
+ * {@code FunctionOptions}, {@code CapacityPolicy} or {@code LaunchLimits} hold, the default is
+ * theirs.
  */
 enum SimulationSetting {
     SEED(1, "of all random numbers"),

@@ -15,8 +15,9 @@ interface Traffic {
     }
 
     /**
-     * A load tool with so many requests in flight: each of its clients sends the next request when it has the answer to the last one, until
-     * it has sent its share. After a failure it pauses, so that a queue that is full does not stop the clock.
+     * A load tool with so many requests in flight: each of its clients sends the next request when
+     * it has the answer to the last one, until it has sent its share. After a failure it pauses, so
+     * that a queue that is full does not stop the clock.
      */
     final class Closed implements Traffic {
         private static final long PAUSE_NANOS = 100_000_000;
@@ -78,15 +79,18 @@ interface Traffic {
     }
 
     /**
-     * Many who know nothing of each other: a Poisson process whose rate changes with time. Drawn at the highest rate and thinned out (P. A. W.
-     * Lewis, G. S. Shedler, 1979).
+     * Many who know nothing of each other: a Poisson process whose rate changes with time. Drawn at
+     * the highest rate and thinned out (P. A. W. Lewis, G. S. Shedler, 1979).
      */
     final class Open implements Traffic {
         private final double highestPerSecond;
         private final DoubleUnaryOperator perSecond;
         private final long untilNanos;
 
-        /** @param perSecond requests per second so many seconds after the start, never above {@code highestPerSecond} */
+        /**
+         * @param perSecond requests per second so many seconds after the start, never above {@code
+         *     highestPerSecond}
+         */
         Open(double highestPerSecond, DoubleUnaryOperator perSecond, long untilNanos) {
             this.highestPerSecond = highestPerSecond;
             this.perSecond = perSecond;

@@ -1,4 +1,7 @@
-/** The capacity controller over virtual time, beside the direct path: not JMH, see {@code Simulate}. One thread throughout. */
+/**
+ * The capacity controller over virtual time, beside the direct path: not JMH, see {@code Simulate}.
+ * One thread throughout.
+ */
 @NullMarked
 package io.lambdadispatcher.core.internal.capacity.simulate;
 

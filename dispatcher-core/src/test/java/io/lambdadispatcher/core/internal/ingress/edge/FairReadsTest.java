@@ -26,7 +26,10 @@ class FairReadsTest {
         channel.finishAndReleaseAll();
     }
 
-    /** A client whose socket always has more than is asked for. Returns what one visit of the event loop reads of it, in bytes. */
+    /**
+     * A client whose socket always has more than is asked for. Returns what one visit of the event
+     * loop reads of it, in bytes.
+     */
     private int visit(ExtendedHandle client) {
         client.reset(channel.config());
         int total = 0;

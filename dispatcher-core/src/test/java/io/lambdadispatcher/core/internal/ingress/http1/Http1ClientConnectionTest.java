@@ -186,7 +186,10 @@ class Http1ClientConnectionTest {
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
     }
 
-    /** Before its end: as objects, tiny headers take ten times the memory of their bytes, which alone are limited otherwise. */
+    /**
+     * Before its end: as objects, tiny headers take ten times the memory of their bytes, which
+     * alone are limited otherwise.
+     */
     @Test
     void should_answer_431_to_a_head_of_too_many_lines_before_it_ends() {
         int fields = 2 * HttpLimits.defaults().maxHeadFields();
@@ -307,7 +310,10 @@ class Http1ClientConnectionTest {
         }
     }
 
-    /** To close over bytes that nobody reads resets the connection, and the client may lose what it has not read yet. */
+    /**
+     * To close over bytes that nobody reads resets the connection, and the client may lose what it
+     * has not read yet.
+     */
     @Test
     void should_read_what_a_client_goes_on_to_send_after_the_last_response() {
         read(REFUSED);

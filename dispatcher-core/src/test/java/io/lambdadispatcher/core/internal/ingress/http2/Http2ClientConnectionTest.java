@@ -105,7 +105,10 @@ class Http2ClientConnectionTest {
         }
     }
 
-    /** When the process is an hour old: nothing may be taken to have stood still since the clock's zero. */
+    /**
+     * When the process is an hour old: nothing may be taken to have stood still since the clock's
+     * zero.
+     */
     @BeforeEach
     void connect() {
         channel.freezeTime();
@@ -172,7 +175,10 @@ class Http2ClientConnectionTest {
         channel.writeInbound(Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex.replace(" ", ""))));
     }
 
-    /** RFC 9113 section 8.1.1: a malformed request is an error of its stream, and its body may be on the way already. */
+    /**
+     * RFC 9113 section 8.1.1: a malformed request is an error of its stream, and its body may be on
+     * the way already.
+     */
     @Test
     void should_reset_only_the_stream_with_two_content_lengths() {
         read("000006 01 04 00000001 838486 010161");
@@ -249,7 +255,10 @@ class Http2ClientConnectionTest {
         return waited;
     }
 
-    /** It would be kept as long as the connection; what is remembered shows by a text that changes behind its back. */
+    /**
+     * It would be kept as long as the connection; what is remembered shows by a text that changes
+     * behind its back.
+     */
     @Test
     void should_remember_no_long_authority() {
         Http2ClientConnection handler = channel.pipeline().get(Http2ClientConnection.class);
@@ -261,7 +270,10 @@ class Http2ClientConnectionTest {
         assertThat(handler.isAuthority(large.append(' '))).isFalse();
     }
 
-    /** RFC 9113 section 6.8: what is later than the last stream that is named was not processed, and may be sent again elsewhere. */
+    /**
+     * RFC 9113 section 6.8: what is later than the last stream that is named was not processed, and
+     * may be sent again elsewhere.
+     */
     @Test
     void should_name_the_last_stream_before_it_closes_for_a_drain() {
         read(GET_BEGUN + GET_REST);
@@ -280,7 +292,10 @@ class Http2ClientConnectionTest {
         assertThat(channel.isOpen()).isFalse();
     }
 
-    /** To reset the stream alone would be of no use: the reset would wait as well, and the stream count as open until then. */
+    /**
+     * To reset the stream alone would be of no use: the reset would wait as well, and the stream
+     * count as open until then.
+     */
     @Test
     void should_cut_a_client_whose_socket_takes_nothing_for_the_write_timeout() {
         channel.fill();
@@ -400,7 +415,9 @@ class Http2ClientConnectionTest {
         assertThat(channel.isOpen()).isTrue();
     }
 
-    /** Its client has sent one message, and waits for a response that begins with the first event. */
+    /**
+     * Its client has sent one message, and waits for a response that begins with the first event.
+     */
     @Test
     void should_leave_a_call_of_grpc_the_idle_timeout() {
         read(SOME_WINDOW);
@@ -597,7 +614,10 @@ class Http2ClientConnectionTest {
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
     }
 
-    /** Go's client sends all it has before it knows the limit, and each request's body behind its head. */
+    /**
+     * Go's client sends all it has before it knows the limit, and each request's body behind its
+     * head.
+     */
     @Test
     void should_refuse_streams_beyond_the_limit_without_harm_to_those_before() {
         int limit = HttpLimits.defaults().maxConcurrentStreams();
@@ -666,7 +686,9 @@ class Http2ClientConnectionTest {
         }
     }
 
-    /** Netty alone would reset the stream, give it twice the bytes back, and let the client go on. */
+    /**
+     * Netty alone would reset the stream, give it twice the bytes back, and let the client go on.
+     */
     @Test
     void should_close_a_connection_that_exceeds_the_window_of_a_stream() {
         taking = false;
@@ -780,7 +802,9 @@ class Http2ClientConnectionTest {
         assertThat(sent(1)).hasSizeGreaterThan(100).containsOnly(Http2FrameTypes.HEADERS);
     }
 
-    /** As when the memory for clients is used up: neither its bodies nor its window updates arrive. */
+    /**
+     * As when the memory for clients is used up: neither its bodies nor its window updates arrive.
+     */
     @Test
     void should_blame_no_client_that_is_not_read() {
         read(head(1, false, request("POST")));

@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 
-/** The actuator endpoint {@code dispatcher}: workers, queues, launches and clients at this moment. */
+/**
+ * The actuator endpoint {@code dispatcher}: workers, queues, launches and clients at this moment.
+ */
 @Endpoint(id = "dispatcher")
 public final class DispatcherEndpoint {
     private final DispatcherLifecycle lifecycle;

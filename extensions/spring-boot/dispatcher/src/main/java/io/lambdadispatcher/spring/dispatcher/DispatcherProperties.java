@@ -9,9 +9,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 
 /**
- * Settings of the dispatcher. They have the names that {@code docs/reference/configuration.md} gives them.
- * One default differs: without {@code public.plain.port} there is no plain-text port, because the
- * application may have a web server of its own on 8080.
+ * Settings of the dispatcher. They have the names that {@code docs/reference/configuration.md}
+ * gives them. One default differs: without {@code public.plain.port} there is no plain-text port,
+ * because the application may have a web server of its own on 8080.
  *
  * @param enabled Starts the dispatcher with the application.
  * @param function The function, if there is one only.

@@ -16,7 +16,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
-/** Applies the properties to a builder. Errors name the property, its value and what was expected. */
+/**
+ * Applies the properties to a builder. Errors name the property, its value and what was expected.
+ */
 final class DispatcherStarter {
     private static final String PREFIX = "lambda-dispatcher.";
     private static final String LAMBDA_LAUNCHER = "io.lambdadispatcher.aws.LambdaLauncher";

@@ -127,7 +127,9 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
         return relay().onDrain(reason, grace);
     }
 
-    /** An ordinary invocation, with an event of whatever kind, as one request to the application. */
+    /**
+     * An ordinary invocation, with an event of whatever kind, as one request to the application.
+     */
     @Override
     public void handleRequest(InputStream event, OutputStream result, Context context) throws IOException {
         relay().handleRequest(event, result, context);

@@ -14,10 +14,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param enabled Starts the worker with the application, if addresses are set.
  * @param addresses Worker ports of the dispatchers to dial: host:port. Without any, no worker
  *     starts.
- * @param function Name of the function whose requests the worker serves, as the dispatcher knows it.
+ * @param function Name of the function whose requests the worker serves, as the dispatcher knows
+ *     it.
  * @param secret The dispatcher's function.secret, or workers.secret if the function has none.
  * @param functionKey The function's key, instead of the secret.
- * @param workerId Name of the worker, never used again. If it is not set, it is made again each time.
+ * @param workerId Name of the worker, never used again. If it is not set, it is made again each
+ *     time.
  * @param connections Connections in all, 1 to 64. Default: 1.
  * @param streams Worker streams on each connection, 1 to 1000. Default: 100.
  * @param drainGrace Maximum time in which requests in flight may finish when the application ends.

@@ -70,7 +70,10 @@ final class WorkerSettings {
         }
     }
 
-    /** Names properties instead of variables. What has no name of a variable begins with that of a value. */
+    /**
+     * Names properties instead of variables. What has no name of a variable begins with that of a
+     * value.
+     */
     private static String withProperties(String message) {
         Matcher variable = VARIABLE.matcher(message);
         return variable.find() ? variable.replaceAll(found -> property(found.group(1))) : PROPERTY_PREFIX + message;

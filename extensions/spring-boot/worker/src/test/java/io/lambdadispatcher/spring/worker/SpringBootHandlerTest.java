@@ -118,7 +118,10 @@ class SpringBootHandlerTest {
         assertThat(handler.application().isActive()).isFalse();
     }
 
-    /** As CRaC stops and starts it around a snapshot: its web server listens on another port afterwards. */
+    /**
+     * As CRaC stops and starts it around a snapshot: its web server listens on another port
+     * afterwards.
+     */
     @Test
     void should_follow_a_web_server_that_starts_again() throws Exception {
         SpringBootHandler handler = new SpringBootHandler(Shop.class.getName());

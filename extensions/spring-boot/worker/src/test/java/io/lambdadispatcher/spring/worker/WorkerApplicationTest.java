@@ -148,7 +148,10 @@ class WorkerApplicationTest {
         }
     }
 
-    /** The requests that the first application has begun, and those that come while it ends, are all answered. */
+    /**
+     * The requests that the first application has begun, and those that come while it ends, are all
+     * answered.
+     */
     @Test
     void should_lose_no_request_when_the_application_ends() throws Exception {
         Shop.gate = new CountDownLatch(1);
