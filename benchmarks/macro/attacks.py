@@ -208,7 +208,7 @@ class Demo:
         command = [
             options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", "off",
             "--workers-port", self.target.workers, "--admin-port", self.target.admin,
-            "--function-min-workers", "1", "--function-max-workers", "6", "--function-no-show-after", "3m",
+            "--function-min-workers", "1", "--function-max-workers", "6", "--function-launch-timeout", "3m",
             "--local-java", pathlib.Path(directory) / "java", *options.setting]
         if options.memory:
             self.group = Group(options.memory)

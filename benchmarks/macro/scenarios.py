@@ -131,7 +131,7 @@ class Side:
                     "key": str(self.run.key),
                 },
             },
-            "workers": {"host": "127.0.0.1", "port": free_port(), "dial-back": "127.0.0.1:0"},
+            "workers": {"host": "127.0.0.1", "port": free_port(), "advertised-addresses": "127.0.0.1:0"},
             # hey opens all its streams on one connection before it has read the limit, and cannot repeat a POST that is refused.
             "http": {"max-concurrent-streams": 1000},
             "admin": {"port": self.admin_port},
@@ -142,7 +142,7 @@ class Side:
     def function(self, pool):
         common = {"name": pool.name, "header": f"x-function: {pool.name}"}
         if self.name == "direct":
-            return {**common, "mode": "direct", "event-shape": "alb", "direct-lambda": pool.name}
+            return {**common, "mode": "direct", "event-format": "alb", "direct-lambda": pool.name}
         return {
             **common,
             "launcher": "lambda",

@@ -150,8 +150,8 @@ public final class Dispatcher implements AutoCloseable {
                 supervisor.restore(earlier, from.historyTaken);
             }
         });
-        List<InetSocketAddress> dialBack = dialBack(from.dialBack);
-        supervisors.values().forEach(supervisor -> supervisor.start(dialBack));
+        List<InetSocketAddress> advertisedAddresses = advertisedAddresses(from.advertisedAddresses);
+        supervisors.values().forEach(supervisor -> supervisor.start(advertisedAddresses));
     }
 
     private void superviseLaunches(
@@ -175,7 +175,7 @@ public final class Dispatcher implements AutoCloseable {
         });
     }
 
-    private List<InetSocketAddress> dialBack(List<InetSocketAddress> given) {
+    private List<InetSocketAddress> advertisedAddresses(List<InetSocketAddress> given) {
         InetSocketAddress own = workerAddress();
         return given.isEmpty()
                 ? List.of(own)
@@ -194,7 +194,7 @@ public final class Dispatcher implements AutoCloseable {
                         tls == null ? null : TlsContexts.forWorkers(tls),
                         from.pingInterval,
                         from.pingTimeout,
-                        from.limits.headTimeout()),
+                        from.limits.headerTimeout()),
                 engine.pools(),
                 engine.loopIndexes(),
                 registry,
@@ -448,7 +448,7 @@ public final class Dispatcher implements AutoCloseable {
 
         final Map<String, DirectOptions> direct = new HashMap<>();
         final Map<String, WorkerLauncher> launchers = new HashMap<>();
-        List<InetSocketAddress> dialBack = List.of();
+        List<InetSocketAddress> advertisedAddresses = List.of();
         List<LaunchHistory> history = List.of();
         Instant historyTaken = Instant.EPOCH;
         HttpLimits limits = HttpLimits.defaults();
@@ -492,8 +492,8 @@ public final class Dispatcher implements AutoCloseable {
          * Sets the addresses that launched workers dial. Port 0 stands for the worker listener's
          * port. Default: the worker listener's own address.
          */
-        public Builder dialBack(List<InetSocketAddress> addresses) {
-            dialBack = List.copyOf(addresses);
+        public Builder advertisedAddresses(List<InetSocketAddress> addresses) {
+            advertisedAddresses = List.copyOf(addresses);
             return this;
         }
 

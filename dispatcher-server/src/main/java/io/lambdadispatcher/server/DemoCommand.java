@@ -94,7 +94,7 @@ final class DemoCommand extends SettingsCommand {
                 server,
                 failed,
                 requested,
-                configuration.get(Settings.FUNCTION_NO_SHOW_AFTER).plus(READY_MARGIN));
+                configuration.get(Settings.FUNCTION_LAUNCH_TIMEOUT).plus(READY_MARGIN));
         if (obstacle == null && !requested.isRequested()) {
             new DemoGreeting(server, certificate, whatToTry).print(out);
             requested.await();

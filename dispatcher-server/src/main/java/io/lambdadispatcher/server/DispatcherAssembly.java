@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.aws.DialBackAddress;
+import io.lambdadispatcher.aws.AdvertisedAddress;
 import io.lambdadispatcher.aws.LambdaFunctions;
 import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
@@ -44,19 +44,19 @@ final class DispatcherAssembly {
     private static final Logger log = LoggerFactory.getLogger(DispatcherAssembly.class);
 
     private final Configuration configuration;
-    private final Supplier<DialBackAddress.Found> ownAddress;
+    private final Supplier<AdvertisedAddress.Found> ownAddress;
     private final List<FunctionConfiguration> functions;
     private final List<Runnable> closings = new ArrayList<>();
 
     DispatcherAssembly(Configuration configuration) {
-        this(configuration, DialBackAddress::find);
+        this(configuration, AdvertisedAddress::find);
     }
 
     /**
      * @param ownAddress asked where workers are to be launched that are told no other; throws if
      *     there is none
      */
-    DispatcherAssembly(Configuration configuration, Supplier<DialBackAddress.Found> ownAddress) {
+    DispatcherAssembly(Configuration configuration, Supplier<AdvertisedAddress.Found> ownAddress) {
         this.configuration = configuration;
         this.ownAddress = ownAddress;
         functions = configuration.functions();
@@ -118,7 +118,7 @@ final class DispatcherAssembly {
                 }
             }
             locate(builder);
-            return builder.maxInvokes(limit).build();
+            return builder.maxInvocations(limit).build();
         } catch (RuntimeException e) {
             throw new StartException("direct requests: " + e.getMessage(), e);
         }
@@ -135,11 +135,11 @@ final class DispatcherAssembly {
                 builder.secret(function.options().name(), own);
             }
         }
-        List<InetSocketAddress> dialBack = configuration.get(Settings.WORKERS_DIAL_BACK);
-        if (dialBack.isEmpty() && any(Launcher.LAMBDA)) {
-            dialBack = List.of(InetSocketAddress.createUnresolved(ownHost(), 0));
+        List<InetSocketAddress> advertisedAddresses = configuration.get(Settings.WORKERS_ADVERTISED_ADDRESSES);
+        if (advertisedAddresses.isEmpty() && any(Launcher.LAMBDA)) {
+            advertisedAddresses = List.of(InetSocketAddress.createUnresolved(ownHost(), 0));
         }
-        builder.dialBack(dialBack);
+        builder.advertisedAddresses(advertisedAddresses);
         if (any(Launcher.LOCAL)) {
             launch(Launcher.LOCAL, new LocalLauncher(localWorkers()), builder);
         }
@@ -169,7 +169,7 @@ final class DispatcherAssembly {
 
     private LambdaLauncher lambdaLauncher() throws StartException {
         LambdaLauncher.Builder builder =
-                LambdaLauncher.builder().maxInvokes(configuration.get(Settings.AWS_MAX_INVOKES));
+                LambdaLauncher.builder().maxInvocations(configuration.get(Settings.AWS_MAX_INVOCATIONS));
         functions.stream()
                 .filter(function -> function.launcher() == Launcher.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
@@ -277,13 +277,13 @@ final class DispatcherAssembly {
 
     private HttpLimits limits() {
         return HttpLimits.builder()
-                .maxHeadBytes(configuration.get(Settings.HTTP_MAX_HEAD_SIZE))
-                .maxHeadFields(configuration.get(Settings.HTTP_MAX_HEAD_FIELDS))
+                .maxHeaderBytes(configuration.get(Settings.HTTP_MAX_HEADER_SIZE))
+                .maxHeaders(configuration.get(Settings.HTTP_MAX_HEADERS))
                 .maxRequestLineBytes(configuration.get(Settings.HTTP_MAX_REQUEST_LINE))
                 .maxConcurrentStreams(configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS))
                 .streamWindowBytes(configuration.get(Settings.HTTP_STREAM_WINDOW))
                 .connectionWindowBytes(configuration.get(Settings.HTTP_CONNECTION_WINDOW))
-                .headTimeout(configuration.get(Settings.HTTP_HEAD_TIMEOUT))
+                .headerTimeout(configuration.get(Settings.HTTP_HEADER_TIMEOUT))
                 .idleTimeout(configuration.get(Settings.HTTP_IDLE_TIMEOUT))
                 .bodyTimeout(configuration.get(Settings.HTTP_BODY_TIMEOUT))
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
@@ -298,7 +298,7 @@ final class DispatcherAssembly {
     private ForwardingPolicy forwarding() {
         ForwardingPolicy.Builder policy = ForwardingPolicy.builder()
                 .trust(configuration.get(Settings.FORWARDING_TRUST))
-                .fields(configuration.get(Settings.FORWARDING_FIELDS))
+                .headers(configuration.get(Settings.FORWARDING_HEADERS))
                 .via(configuration.get(Settings.FORWARDING_VIA));
         String clientHeader = configuration.find(Settings.FORWARDING_CLIENT_HEADER);
         if (clientHeader != null) {

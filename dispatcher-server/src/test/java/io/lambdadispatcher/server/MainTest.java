@@ -128,7 +128,7 @@ class MainTest {
                         "demo",
                         "--function-name=parcels",
                         "--function-handler=com.example.Gone::find",
-                        "--function-no-show-after=10m",
+                        "--function-launch-timeout=10m",
                         "--public-plain-port=0",
                         "--public-tls-port=0",
                         "--workers-port=0",

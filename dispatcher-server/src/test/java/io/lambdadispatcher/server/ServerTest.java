@@ -55,7 +55,7 @@ class ServerTest {
                 Settings.WORKERS_PORT, "0",
                 Settings.ADMIN_PORT, "0",
                 Settings.WORKERS_SECRET, "0123456789abcdef",
-                Settings.FUNCTION_PENDING_TIMEOUT, "1ms",
+                Settings.FUNCTION_QUEUE_TIMEOUT, "1ms",
                 Settings.SHUTDOWN_GRACE, "1s"));
         settings.putAll(more);
         Configuration configuration = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());

@@ -203,7 +203,7 @@ class FaultsIT {
     @Test
     void should_answer_503_with_retry_after_when_no_worker_comes() throws Exception {
         FunctionOptions impatient =
-                Rig.function().pending(2, Duration.ofMillis(300)).build();
+                Rig.function().queue(2, Duration.ofMillis(300)).build();
         try (Rig rig = Rig.start(impatient, DispatcherObserver.NONE)) {
             HttpResponse<String> response = rig.client(HttpClient.Version.HTTP_1_1)
                     .send(request(rig, HttpClient.Version.HTTP_1_1, "/ping").build(), BodyHandlers.ofString());

@@ -39,14 +39,14 @@ import org.junit.jupiter.params.provider.ValueSource;
  * connection, holds nothing afterwards, and a good client is served right after.
  */
 class HostileIT {
-    private static final int HEAD_TIMEOUT_MILLIS = 2_000;
+    private static final int HEADER_TIMEOUT_MILLIS = 2_000;
 
     private static Rig rig;
 
     @BeforeAll
     static void start() {
         HttpLimits impatient = HttpLimits.builder()
-                .headTimeout(Duration.ofMillis(HEAD_TIMEOUT_MILLIS))
+                .headerTimeout(Duration.ofMillis(HEADER_TIMEOUT_MILLIS))
                 .writeTimeout(Duration.ofSeconds(5))
                 .build();
         rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE, builder -> builder.limits(impatient));

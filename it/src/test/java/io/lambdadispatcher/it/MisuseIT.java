@@ -12,8 +12,8 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -136,7 +136,7 @@ class MisuseIT {
         return Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .requestTimeout(Duration.ofSeconds(2))
-                        .pending(100, Duration.ofMillis(500))
+                        .queue(100, Duration.ofMillis(500))
                         .build())
                 .workerListener(ANY_PORT)
                 .eventLoops(1)
@@ -313,7 +313,8 @@ class MisuseIT {
         build(
                 "direct calls without an invoker",
                 builder -> builder.direct(
-                        "f", DirectOptions.builder(EventShape.values()[0]).build()));
+                        "f",
+                        DirectOptions.builder(DirectEventFormat.values()[0]).build()));
         build("a short secret", builder -> builder.secret(new byte[15]));
         build("a secret for a function that does not exist", builder -> builder.secret("typo", new byte[16]));
         build("`eventLoops(0)`", builder -> builder.eventLoops(0));

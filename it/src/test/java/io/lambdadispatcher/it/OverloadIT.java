@@ -63,7 +63,7 @@ class OverloadIT {
                 .build();
         // Requests to it wait until their time is over, because it has no worker.
         FunctionOptions parked = FunctionOptions.builder("parked")
-                .pending(1000, Duration.ofSeconds(10))
+                .queue(1000, Duration.ofSeconds(10))
                 .build();
         rig = Rig.start(
                 FunctionOptions.builder("demo").streamsPerConnection(200).build(),

@@ -234,7 +234,7 @@ final class Rig implements AutoCloseable {
      * directions.
      */
     void awaitAllFree() {
-        await("all streams free", () -> pool().free() == pool().streams() && pool().pending() == 0);
+        await("all streams free", () -> pool().free() == pool().streams() && pool().queued() == 0);
     }
 
     @Override

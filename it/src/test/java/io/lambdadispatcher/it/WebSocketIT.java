@@ -74,7 +74,7 @@ class WebSocketIT {
     /** Idle connections are looked for once a second. */
     private static HttpLimits limits(Duration idleTimeout) {
         return HttpLimits.builder()
-                .headTimeout(Duration.ofSeconds(1))
+                .headerTimeout(Duration.ofSeconds(1))
                 .idleTimeout(idleTimeout)
                 .build();
     }

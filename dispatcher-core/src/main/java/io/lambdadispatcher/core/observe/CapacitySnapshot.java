@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
  * launches have one.
  *
  * @param function the name of the function
- * @param wanted the number of workers that the function should have, within the capacity policy and
- *     the spending limit
- * @param coming workers that have been launched or have dialled in, but are not ready
+ * @param desired the number of workers that the function should have, within the capacity policy
+ *     and the spending limit
+ * @param starting workers that have been launched or have dialled in, but are not ready
  * @param ready workers that are ready, ejected and self-launched ones included
  * @param draining workers that finish their requests and take no new ones
  * @param ejected workers that get no requests for some time, because they failed or were slow while
@@ -19,16 +19,16 @@ import org.jspecify.annotations.Nullable;
  *     io.lambdadispatcher.core.options.LaunchLimits#workerMegabytes}. Self-launched workers do not
  *     count, but direct requests do
  * @param gbSecondsTotal GB-seconds since the dispatcher started, calculated in the same way
- * @param obstacle why launching is limited or paused, in one line; {@code null} if it is not
+ * @param blockedReason why launching is limited or paused, in one line; {@code null} if it is not
  */
 public record CapacitySnapshot(
         String function,
-        int wanted,
-        int coming,
+        int desired,
+        int starting,
         int ready,
         int draining,
         int ejected,
         int launchesInLastMinute,
         double gbSecondsLastHour,
         double gbSecondsTotal,
-        @Nullable String obstacle) {}
+        @Nullable String blockedReason) {}

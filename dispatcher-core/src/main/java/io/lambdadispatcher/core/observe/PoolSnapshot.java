@@ -9,6 +9,6 @@ package io.lambdadispatcher.core.observe;
  * @param readyWorkers number of connected workers that are neither starting nor draining
  * @param streams number of open worker streams
  * @param free number of worker streams that could take a request now
- * @param pending number of queued requests
+ * @param queued number of queued requests
  */
-public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int pending) {}
+public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int queued) {}

@@ -26,21 +26,21 @@ public final class CapacityPolicy {
     private final int minWorkers;
     private final int maxWorkers;
     private final int warmWorkers;
-    private final double headRoom;
+    private final double headroom;
     private final Duration idleAfter;
     private final Duration scaleInAfter;
     private final int warmEnvironments;
-    private final Duration maxWorkerLife;
+    private final Duration maxWorkerAge;
 
     private CapacityPolicy(Builder from) {
         minWorkers = from.minWorkers;
         maxWorkers = from.maxWorkers;
         warmWorkers = from.warmWorkers;
-        headRoom = from.headRoom;
+        headroom = from.headroom;
         idleAfter = from.idleAfter;
         scaleInAfter = from.scaleInAfter;
         warmEnvironments = from.warmEnvironments;
-        maxWorkerLife = from.maxWorkerLife;
+        maxWorkerAge = from.maxWorkerAge;
         Check.range("minWorkers", minWorkers, 0, MAX_WORKERS);
         Check.that(
                 maxWorkers >= minWorkers && maxWorkers <= MAX_WORKERS,
@@ -48,11 +48,11 @@ public final class CapacityPolicy {
                 Check.number(maxWorkers),
                 "minWorkers (" + Check.number(minWorkers) + ") to " + Check.number(MAX_WORKERS));
         Check.range("warmWorkers", warmWorkers, 0, MAX_WORKERS);
-        Check.that(headRoom >= 0 && headRoom <= 10, "headRoom", Check.number(headRoom), "0 to 10");
+        Check.that(headroom >= 0 && headroom <= 10, "headroom", Check.number(headroom), "0 to 10");
         Check.notNegative("idleAfter", idleAfter);
         Check.notNegative("scaleInAfter", scaleInAfter);
         Check.range("warmEnvironments", warmEnvironments, 0, 1000);
-        Check.notNegative("maxWorkerLife", maxWorkerLife);
+        Check.notNegative("maxWorkerAge", maxWorkerAge);
     }
 
     /** Starts a policy that launches no workers until {@link Builder#workers} is called. */
@@ -97,9 +97,9 @@ public final class CapacityPolicy {
         return warmWorkers;
     }
 
-    /** Returns the spare capacity as a fraction of the load. See {@link Builder#headRoom}. */
-    public double headRoom() {
-        return headRoom;
+    /** Returns the spare capacity as a fraction of the load. See {@link Builder#headroom}. */
+    public double headroom() {
+        return headroom;
     }
 
     /**
@@ -125,10 +125,10 @@ public final class CapacityPolicy {
 
     /**
      * Returns the maximum age of a worker, or zero if there is no limit. See {@link
-     * Builder#maxWorkerLife}.
+     * Builder#maxWorkerAge}.
      */
-    public Duration maxWorkerLife() {
-        return maxWorkerLife;
+    public Duration maxWorkerAge() {
+        return maxWorkerAge;
     }
 
     /**
@@ -139,11 +139,11 @@ public final class CapacityPolicy {
         private int minWorkers;
         private int maxWorkers;
         private int warmWorkers;
-        private double headRoom = 0.25;
+        private double headroom = 0.25;
         private Duration idleAfter = Duration.ofMinutes(5);
         private Duration scaleInAfter = Duration.ofMinutes(1);
         private int warmEnvironments;
-        private Duration maxWorkerLife = Duration.ZERO;
+        private Duration maxWorkerAge = Duration.ZERO;
 
         private Builder() {}
 
@@ -181,8 +181,8 @@ public final class CapacityPolicy {
          *
          * @param fraction 0 to 10
          */
-        public Builder headRoom(double fraction) {
-            headRoom = fraction;
+        public Builder headroom(double fraction) {
+            headroom = fraction;
             return this;
         }
 
@@ -228,8 +228,8 @@ public final class CapacityPolicy {
          *
          * @param age 0 or more, counted from the launch
          */
-        public Builder maxWorkerLife(Duration age) {
-            maxWorkerLife = age;
+        public Builder maxWorkerAge(Duration age) {
+            maxWorkerAge = age;
             return this;
         }
 

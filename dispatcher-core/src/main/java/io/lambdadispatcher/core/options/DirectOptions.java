@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * invocation of the function. {@link Builder} states units, defaults and ranges. Immutable.
  *
  * <pre>{@code
- * DirectOptions direct = DirectOptions.builder(EventShape.HTTP_API_V2)
+ * DirectOptions direct = DirectOptions.builder(DirectEventFormat.HTTP_API_V2)
  *         .maxConcurrent(200)
  *         .overflowAfter(Duration.ofMillis(500))
  *         .build();
@@ -29,7 +29,7 @@ public final class DirectOptions {
      */
     private static final Duration MIN_WAIT = Duration.ofMillis(10);
 
-    private final EventShape shape;
+    private final DirectEventFormat shape;
     private final int maxBodyBytes;
     private final int maxEventBytes;
     private final int maxResponseBytes;
@@ -59,7 +59,7 @@ public final class DirectOptions {
      *
      * @param shape the event that the function receives
      */
-    public static Builder builder(EventShape shape) {
+    public static Builder builder(DirectEventFormat shape) {
         return new Builder(shape);
     }
 
@@ -68,12 +68,12 @@ public final class DirectOptions {
      *
      * @param shape the event that the function receives
      */
-    public static DirectOptions of(EventShape shape) {
+    public static DirectOptions of(DirectEventFormat shape) {
         return builder(shape).build();
     }
 
     /** Returns the shape of the event that the function receives. */
-    public EventShape shape() {
+    public DirectEventFormat shape() {
         return shape;
     }
 
@@ -115,14 +115,14 @@ public final class DirectOptions {
      * Not thread-safe.
      */
     public static final class Builder {
-        private final EventShape shape;
+        private final DirectEventFormat shape;
         private int maxBodyBytes;
         private int maxEventBytes = LAMBDA_BYTES;
         private int maxResponseBytes;
         private int maxConcurrent = 1000;
         private @Nullable Duration overflowAfter;
 
-        private Builder(EventShape shape) {
+        private Builder(DirectEventFormat shape) {
             this.shape = shape;
             maxBodyBytes = switch (shape) {
                 case ALB, ALB_MULTI_VALUE -> MIB;

@@ -20,14 +20,14 @@ import java.util.Objects;
  */
 public final class ForwardingPolicy {
     private final Trust trust;
-    private final Fields fields;
+    private final Headers headers;
     private final boolean via;
     private final String clientHeader;
     private final String requestIdHeader;
 
     private ForwardingPolicy(Builder from) {
         trust = from.trust;
-        fields = from.fields;
+        headers = from.headers;
         via = from.via;
         clientHeader = header("clientHeader", from.clientHeader);
         requestIdHeader = header("requestIdHeader", from.requestIdHeader);
@@ -52,7 +52,7 @@ public final class ForwardingPolicy {
          */
         REPLACE,
         /**
-         * Keeps the forwarding headers of a request, and appends to those that {@link Fields}
+         * Keeps the forwarding headers of a request, and appends to those that {@link Headers}
          * selects. Use it only if all clients connect through a proxy that you trust. Variants with
          * underscores, such as {@code x_forwarded_for}, are removed.
          */
@@ -60,7 +60,7 @@ public final class ForwardingPolicy {
     }
 
     /** Which forwarding headers the dispatcher adds to requests. */
-    public enum Fields {
+    public enum Headers {
         /** No forwarding headers. */
         NONE,
         /**
@@ -89,9 +89,9 @@ public final class ForwardingPolicy {
         return trust;
     }
 
-    /** Returns which forwarding headers are added. See {@link Builder#fields}. */
-    public Fields fields() {
-        return fields;
+    /** Returns which forwarding headers are added. See {@link Builder#headers}. */
+    public Headers headers() {
+        return headers;
     }
 
     /** Returns whether {@code via} is added. See {@link Builder#via}. */
@@ -121,7 +121,7 @@ public final class ForwardingPolicy {
      */
     public static final class Builder {
         private Trust trust = Trust.REPLACE;
-        private Fields fields = Fields.X_FORWARDED;
+        private Headers headers = Headers.X_FORWARDED;
         private boolean via = true;
         private String clientHeader = "";
         private String requestIdHeader = "";
@@ -137,10 +137,11 @@ public final class ForwardingPolicy {
         }
 
         /**
-         * Sets which forwarding headers are added to requests. Default: {@link Fields#X_FORWARDED}.
+         * Sets which forwarding headers are added to requests. Default: {@link
+         * Headers#X_FORWARDED}.
          */
-        public Builder fields(Fields value) {
-            fields = Objects.requireNonNull(value, "fields");
+        public Builder headers(Headers value) {
+            headers = Objects.requireNonNull(value, "headers");
             return this;
         }
 

@@ -9,7 +9,7 @@ import java.time.Duration;
  * <pre>{@code
  * FunctionOptions orders = FunctionOptions.builder("orders")
  *         .capacity(CapacityPolicy.between(1, 20))
- *         .pending(1_000, Duration.ofSeconds(5))
+ *         .queue(1_000, Duration.ofSeconds(5))
  *         .requestTimeout(Duration.ofSeconds(50))
  *         .build();
  * }</pre>
@@ -20,8 +20,8 @@ public final class FunctionOptions {
     private final LaunchLimits launching;
     private final int connectionsPerWorker;
     private final int streamsPerConnection;
-    private final int pendingLimit;
-    private final Duration pendingTimeout;
+    private final int queueLimit;
+    private final Duration queueTimeout;
     private final Duration requestTimeout;
 
     private FunctionOptions(Builder from) {
@@ -30,15 +30,15 @@ public final class FunctionOptions {
         launching = from.launching;
         connectionsPerWorker = from.connectionsPerWorker;
         streamsPerConnection = from.streamsPerConnection;
-        pendingLimit = from.pendingLimit;
-        pendingTimeout = from.pendingTimeout;
+        queueLimit = from.queueLimit;
+        queueTimeout = from.queueTimeout;
         requestTimeout = from.requestTimeout;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
         Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
         Check.range("streamsPerConnection", streamsPerConnection, 1, 1000);
-        Check.atLeast("pendingLimit", pendingLimit, 0);
-        Check.notNegative("pendingTimeout", pendingTimeout);
+        Check.atLeast("queueLimit", queueLimit, 0);
+        Check.notNegative("queueTimeout", queueTimeout);
         Check.notNegative("requestTimeout", requestTimeout);
     }
 
@@ -94,14 +94,14 @@ public final class FunctionOptions {
         return connectionsPerWorker * streamsPerConnection;
     }
 
-    /** Returns the maximum number of queued requests. See {@link Builder#pending}. */
-    public int pendingLimit() {
-        return pendingLimit;
+    /** Returns the maximum number of queued requests. See {@link Builder#queue}. */
+    public int queueLimit() {
+        return queueLimit;
     }
 
-    /** Returns the maximum time that a request is queued. See {@link Builder#pending}. */
-    public Duration pendingTimeout() {
-        return pendingTimeout;
+    /** Returns the maximum time that a request is queued. See {@link Builder#queue}. */
+    public Duration queueTimeout() {
+        return queueTimeout;
     }
 
     /**
@@ -122,8 +122,8 @@ public final class FunctionOptions {
         private LaunchLimits launching = LaunchLimits.defaults();
         private int connectionsPerWorker = 1;
         private int streamsPerConnection = 100;
-        private int pendingLimit = 10_000;
-        private Duration pendingTimeout = Duration.ofSeconds(10);
+        private int queueLimit = 10_000;
+        private Duration queueTimeout = Duration.ofSeconds(10);
         private Duration requestTimeout = Duration.ofMinutes(15);
 
         private Builder(String name) {
@@ -175,9 +175,9 @@ public final class FunctionOptions {
          * @param limit maximum number of queued requests over all event loops, 0 or more
          * @param timeout maximum time that a request is queued, 0 or more
          */
-        public Builder pending(int limit, Duration timeout) {
-            pendingLimit = limit;
-            pendingTimeout = timeout;
+        public Builder queue(int limit, Duration timeout) {
+            queueLimit = limit;
+            queueTimeout = timeout;
             return this;
         }
 

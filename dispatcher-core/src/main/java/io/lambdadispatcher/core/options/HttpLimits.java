@@ -8,7 +8,7 @@ import java.time.Duration;
  *
  * <pre>{@code
  * HttpLimits limits = HttpLimits.builder()
- *         .maxHeadBytes(16 * 1024)
+ *         .maxHeaderBytes(16 * 1024)
  *         .idleTimeout(Duration.ofSeconds(75))
  *         .maxConnections(50_000)
  *         .build();
@@ -24,13 +24,13 @@ public final class HttpLimits {
      */
     private static final int MIN_WINDOW_BYTES = 65_535;
 
-    private final int maxHeadBytes;
-    private final int maxHeadFields;
+    private final int maxHeaderBytes;
+    private final int maxHeaders;
     private final int maxRequestLineBytes;
     private final int maxConcurrentStreams;
     private final int streamWindowBytes;
     private final int connectionWindowBytes;
-    private final Duration headTimeout;
+    private final Duration headerTimeout;
     private final Duration idleTimeout;
     private final Duration bodyTimeout;
     private final Duration writeTimeout;
@@ -41,13 +41,13 @@ public final class HttpLimits {
     private final long clientMemoryBytes;
 
     private HttpLimits(Builder from) {
-        maxHeadBytes = from.maxHeadBytes;
-        maxHeadFields = from.maxHeadFields;
+        maxHeaderBytes = from.maxHeaderBytes;
+        maxHeaders = from.maxHeaders;
         maxRequestLineBytes = from.maxRequestLineBytes;
         maxConcurrentStreams = from.maxConcurrentStreams;
         streamWindowBytes = from.streamWindowBytes;
         connectionWindowBytes = from.connectionWindowBytes;
-        headTimeout = from.headTimeout;
+        headerTimeout = from.headerTimeout;
         idleTimeout = from.idleTimeout;
         bodyTimeout = from.bodyTimeout;
         writeTimeout = from.writeTimeout;
@@ -56,13 +56,13 @@ public final class HttpLimits {
         maxConnections = from.maxConnections;
         maxConnectionsPerAddress = from.maxConnectionsPerAddress;
         clientMemoryBytes = from.clientMemoryBytes;
-        Check.range("maxHeadBytes", maxHeadBytes, KIB, 256 * KIB);
-        Check.range("maxHeadFields", maxHeadFields, 8, 10_000);
+        Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 256 * KIB);
+        Check.range("maxHeaders", maxHeaders, 8, 10_000);
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 256 * KIB);
         Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
         Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
         Check.range("connectionWindowBytes", connectionWindowBytes, MIN_WINDOW_BYTES, 512 * MIB);
-        Check.positive("headTimeout", headTimeout);
+        Check.positive("headerTimeout", headerTimeout);
         Check.positive("idleTimeout", idleTimeout);
         Check.positive("bodyTimeout", bodyTimeout);
         Check.positive("writeTimeout", writeTimeout);
@@ -86,15 +86,16 @@ public final class HttpLimits {
     }
 
     /**
-     * Returns the maximum size of a request's headers, in bytes. See {@link Builder#maxHeadBytes}.
+     * Returns the maximum size of a request's headers, in bytes. See {@link
+     * Builder#maxHeaderBytes}.
      */
-    public int maxHeadBytes() {
-        return maxHeadBytes;
+    public int maxHeaderBytes() {
+        return maxHeaderBytes;
     }
 
-    /** Returns the maximum number of a request's headers. See {@link Builder#maxHeadFields}. */
-    public int maxHeadFields() {
-        return maxHeadFields;
+    /** Returns the maximum number of a request's headers. See {@link Builder#maxHeaders}. */
+    public int maxHeaders() {
+        return maxHeaders;
     }
 
     /**
@@ -130,10 +131,11 @@ public final class HttpLimits {
     }
 
     /**
-     * Returns the maximum time for a request's headers to arrive. See {@link Builder#headTimeout}.
+     * Returns the maximum time for a request's headers to arrive. See {@link
+     * Builder#headerTimeout}.
      */
-    public Duration headTimeout() {
-        return headTimeout;
+    public Duration headerTimeout() {
+        return headerTimeout;
     }
 
     /**
@@ -200,13 +202,13 @@ public final class HttpLimits {
      * thread-safe.
      */
     public static final class Builder {
-        private int maxHeadBytes = 64 * KIB;
-        private int maxHeadFields = 200;
+        private int maxHeaderBytes = 64 * KIB;
+        private int maxHeaders = 200;
         private int maxRequestLineBytes = 16 * KIB;
         private int maxConcurrentStreams = 100;
         private int streamWindowBytes = 256 * KIB;
         private int connectionWindowBytes = MIB;
-        private Duration headTimeout = Duration.ofSeconds(10);
+        private Duration headerTimeout = Duration.ofSeconds(10);
         private Duration idleTimeout = Duration.ofMinutes(5);
         private Duration bodyTimeout = Duration.ofSeconds(20);
         private Duration writeTimeout = Duration.ofSeconds(30);
@@ -225,8 +227,8 @@ public final class HttpLimits {
          *
          * @param bytes 1 KiB to 256 KiB
          */
-        public Builder maxHeadBytes(int bytes) {
-            maxHeadBytes = bytes;
+        public Builder maxHeaderBytes(int bytes) {
+            maxHeaderBytes = bytes;
             return this;
         }
 
@@ -236,8 +238,8 @@ public final class HttpLimits {
          *
          * @param fields 8 to 10,000
          */
-        public Builder maxHeadFields(int fields) {
-            maxHeadFields = fields;
+        public Builder maxHeaders(int fields) {
+            maxHeaders = fields;
             return this;
         }
 
@@ -292,8 +294,8 @@ public final class HttpLimits {
          *
          * @param timeout more than 0
          */
-        public Builder headTimeout(Duration timeout) {
-            headTimeout = timeout;
+        public Builder headerTimeout(Duration timeout) {
+            headerTimeout = timeout;
             return this;
         }
 

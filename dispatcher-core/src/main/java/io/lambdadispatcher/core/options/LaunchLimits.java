@@ -21,17 +21,17 @@ public final class LaunchLimits {
     private final int launchesPerMinute;
     private final double gbSecondsPerHour;
     private final int workerMegabytes;
-    private final Duration noShowAfter;
+    private final Duration launchTimeout;
 
     private LaunchLimits(Builder from) {
         launchesPerMinute = from.launchesPerMinute;
         gbSecondsPerHour = from.gbSecondsPerHour;
         workerMegabytes = from.workerMegabytes;
-        noShowAfter = from.noShowAfter;
+        launchTimeout = from.launchTimeout;
         Check.atLeast("launchesPerMinute", launchesPerMinute, 1);
         Check.atLeast("gbSecondsPerHour", gbSecondsPerHour, 0);
         Check.atLeast("workerMegabytes", workerMegabytes, 1);
-        Check.positive("noShowAfter", noShowAfter);
+        Check.positive("launchTimeout", launchTimeout);
     }
 
     /** Starts limits with the defaults. */
@@ -64,10 +64,10 @@ public final class LaunchLimits {
 
     /**
      * Returns the time within which a launched worker must dial in. See {@link
-     * Builder#noShowAfter}.
+     * Builder#launchTimeout}.
      */
-    public Duration noShowAfter() {
-        return noShowAfter;
+    public Duration launchTimeout() {
+        return launchTimeout;
     }
 
     /**
@@ -78,7 +78,7 @@ public final class LaunchLimits {
         private int launchesPerMinute = 300;
         private double gbSecondsPerHour;
         private int workerMegabytes = 512;
-        private Duration noShowAfter = Duration.ofSeconds(30);
+        private Duration launchTimeout = Duration.ofSeconds(30);
 
         private Builder() {}
 
@@ -123,8 +123,8 @@ public final class LaunchLimits {
          *
          * @param time more than 0
          */
-        public Builder noShowAfter(Duration time) {
-            noShowAfter = time;
+        public Builder launchTimeout(Duration time) {
+            launchTimeout = time;
             return this;
         }
 

@@ -28,7 +28,9 @@ public final class LaunchPayload {
         members.put("token", request.token());
         members.put(
                 "addresses",
-                request.dialBack().stream().map(LaunchPayload::hostAndPort).toList());
+                request.advertisedAddresses().stream()
+                        .map(LaunchPayload::hostAndPort)
+                        .toList());
         members.put("connections", request.connections());
         members.put("streams", request.streamsPerConnection());
         members.put("tls", request.tls());

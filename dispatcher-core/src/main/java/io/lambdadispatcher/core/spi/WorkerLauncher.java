@@ -18,7 +18,8 @@ public interface WorkerLauncher extends AutoCloseable {
      * @param function the function that it serves
      * @param workerId its id, which is also part of the token
      * @param token the signed launch token, valid for this worker only
-     * @param dialBack the addresses that it dials. It spreads its connections over all of them
+     * @param advertisedAddresses the addresses that it dials. It spreads its connections over all
+     *     of them
      * @param connections the number of its connections
      * @param streamsPerConnection the number of worker streams on each connection
      * @param tls whether the worker port has TLS
@@ -29,7 +30,7 @@ public interface WorkerLauncher extends AutoCloseable {
             String function,
             String workerId,
             String token,
-            List<InetSocketAddress> dialBack,
+            List<InetSocketAddress> advertisedAddresses,
             int connections,
             int streamsPerConnection,
             boolean tls,

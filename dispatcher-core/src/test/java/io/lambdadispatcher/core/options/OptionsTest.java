@@ -20,24 +20,24 @@ class OptionsTest {
         CapacityPolicy capacity = CapacityPolicy.builder()
                 .workers(2, 10)
                 .warmWorkers(3)
-                .headRoom(0.5)
+                .headroom(0.5)
                 .idleAfter(Duration.ofMinutes(1))
                 .scaleInAfter(Duration.ofMinutes(2))
                 .warmEnvironments(4)
-                .maxWorkerLife(Duration.ofMinutes(3))
+                .maxWorkerAge(Duration.ofMinutes(3))
                 .build();
         LaunchLimits launching = LaunchLimits.builder()
                 .launchesPerMinute(5)
                 .gbSecondsPerHour(6.5)
                 .workerMegabytes(7)
-                .noShowAfter(Duration.ofSeconds(8))
+                .launchTimeout(Duration.ofSeconds(8))
                 .build();
         FunctionOptions function = FunctionOptions.builder("orders")
                 .capacity(capacity)
                 .launching(launching)
                 .connectionsPerWorker(9)
                 .streamsPerConnection(10)
-                .pending(11, Duration.ofSeconds(12))
+                .queue(11, Duration.ofSeconds(12))
                 .requestTimeout(Duration.ofSeconds(13))
                 .build();
 
@@ -45,17 +45,17 @@ class OptionsTest {
                         capacity.minWorkers(),
                         capacity.maxWorkers(),
                         capacity.warmWorkers(),
-                        capacity.headRoom(),
+                        capacity.headroom(),
                         capacity.idleAfter(),
                         capacity.scaleInAfter(),
                         capacity.warmEnvironments(),
-                        capacity.maxWorkerLife()))
+                        capacity.maxWorkerAge()))
                 .containsExactly(2, 10, 3, 0.5, Duration.ofMinutes(1), Duration.ofMinutes(2), 4, Duration.ofMinutes(3));
         assertThat(List.of(
                         launching.launchesPerMinute(),
                         launching.gbSecondsPerHour(),
                         launching.workerMegabytes(),
-                        launching.noShowAfter()))
+                        launching.launchTimeout()))
                 .containsExactly(5, 6.5, 7, Duration.ofSeconds(8));
         assertThat(List.of(
                         function.name(),
@@ -64,8 +64,8 @@ class OptionsTest {
                         function.connectionsPerWorker(),
                         function.streamsPerConnection(),
                         function.streamsPerWorker(),
-                        function.pendingLimit(),
-                        function.pendingTimeout(),
+                        function.queueLimit(),
+                        function.queueTimeout(),
                         function.requestTimeout()))
                 .containsExactly(
                         "orders", capacity, launching, 9, 10, 90, 11, Duration.ofSeconds(12), Duration.ofSeconds(13));
@@ -74,20 +74,20 @@ class OptionsTest {
     @Test
     void should_build_the_limits_that_were_set() {
         HttpLimits limits = HttpLimits.builder()
-                .maxHeadBytes(2000)
-                .maxHeadFields(20)
+                .maxHeaderBytes(2000)
+                .maxHeaders(20)
                 .maxRequestLineBytes(300)
                 .maxConcurrentStreams(4)
                 .streamWindowBytes(70_000)
                 .connectionWindowBytes(80_000)
-                .headTimeout(Duration.ofSeconds(5))
+                .headerTimeout(Duration.ofSeconds(5))
                 .idleTimeout(Duration.ofSeconds(6))
                 .writeTimeout(Duration.ofSeconds(7))
                 .bodyTimeout(Duration.ofSeconds(8))
                 .minRate(9)
                 .maxResetsPerWindow(8)
                 .build();
-        DirectOptions direct = DirectOptions.builder(EventShape.ALB)
+        DirectOptions direct = DirectOptions.builder(DirectEventFormat.ALB)
                 .maxBodyBytes(1)
                 .maxEventBytes(2048)
                 .maxResponseBytes(4096)
@@ -96,13 +96,13 @@ class OptionsTest {
                 .build();
 
         assertThat(List.of(
-                        limits.maxHeadBytes(),
-                        limits.maxHeadFields(),
+                        limits.maxHeaderBytes(),
+                        limits.maxHeaders(),
                         limits.maxRequestLineBytes(),
                         limits.maxConcurrentStreams(),
                         limits.streamWindowBytes(),
                         limits.connectionWindowBytes(),
-                        limits.headTimeout(),
+                        limits.headerTimeout(),
                         limits.idleTimeout(),
                         limits.writeTimeout(),
                         limits.bodyTimeout(),
@@ -127,16 +127,18 @@ class OptionsTest {
                         direct.maxEventBytes(),
                         direct.maxResponseBytes(),
                         direct.maxConcurrent()))
-                .containsExactly(EventShape.ALB, 1, 2048, 4096, 2);
+                .containsExactly(DirectEventFormat.ALB, 1, 2048, 4096, 2);
         assertThat(direct.overflowAfter()).isEqualTo(Duration.ofSeconds(3));
     }
 
     @Test
     void should_have_the_limits_that_aws_has_for_the_shape() {
-        assertThat(DirectOptions.of(EventShape.ALB).maxBodyBytes()).isEqualTo(1 << 20);
-        assertThat(DirectOptions.of(EventShape.ALB).maxResponseBytes()).isEqualTo(1 << 20);
-        assertThat(DirectOptions.of(EventShape.HTTP_API_V2).maxBodyBytes()).isEqualTo(6 << 20);
-        assertThat(DirectOptions.of(EventShape.HTTP_API_V2).overflowAfter()).isNull();
+        assertThat(DirectOptions.of(DirectEventFormat.ALB).maxBodyBytes()).isEqualTo(1 << 20);
+        assertThat(DirectOptions.of(DirectEventFormat.ALB).maxResponseBytes()).isEqualTo(1 << 20);
+        assertThat(DirectOptions.of(DirectEventFormat.HTTP_API_V2).maxBodyBytes())
+                .isEqualTo(6 << 20);
+        assertThat(DirectOptions.of(DirectEventFormat.HTTP_API_V2).overflowAfter())
+                .isNull();
     }
 
     @ParameterizedTest
@@ -159,11 +161,11 @@ class OptionsTest {
                         "maxWorkers: 100,001, expected minWorkers (0) to 100,000",
                         () -> CapacityPolicy.between(0, 100_001)),
                 refused(
-                        "headRoom: 10.5, expected 0 to 10",
-                        () -> CapacityPolicy.builder().headRoom(10.5).build()),
+                        "headroom: 10.5, expected 0 to 10",
+                        () -> CapacityPolicy.builder().headroom(10.5).build()),
                 refused(
-                        "headRoom: NaN, expected 0 to 10",
-                        () -> CapacityPolicy.builder().headRoom(Double.NaN).build()),
+                        "headroom: NaN, expected 0 to 10",
+                        () -> CapacityPolicy.builder().headroom(Double.NaN).build()),
                 refused(
                         "idleAfter: PT-1S, expected 0 or more",
                         () -> CapacityPolicy.builder().idleAfter(NEGATIVE).build()),
@@ -177,8 +179,10 @@ class OptionsTest {
                         "gbSecondsPerHour: -0.5, expected 0 or more",
                         () -> LaunchLimits.builder().gbSecondsPerHour(-0.5).build()),
                 refused(
-                        "noShowAfter: PT0S, expected more than 0",
-                        () -> LaunchLimits.builder().noShowAfter(Duration.ZERO).build()),
+                        "launchTimeout: PT0S, expected more than 0",
+                        () -> LaunchLimits.builder()
+                                .launchTimeout(Duration.ZERO)
+                                .build()),
                 refused("name: 0 characters, expected 1 to 256 characters", () -> FunctionOptions.of("")),
                 refused(
                         "connectionsPerWorker: 65, expected 1 to 64",
@@ -186,32 +190,32 @@ class OptionsTest {
                                 .connectionsPerWorker(65)
                                 .build()),
                 refused(
-                        "pendingLimit: -1, expected 0 or more",
+                        "queueLimit: -1, expected 0 or more",
                         () -> FunctionOptions.builder("f")
-                                .pending(-1, Duration.ZERO)
+                                .queue(-1, Duration.ZERO)
                                 .build()),
                 refused(
                         "maxEventBytes: 1,000, expected 1,024 or more",
-                        () -> DirectOptions.builder(EventShape.ALB)
+                        () -> DirectOptions.builder(DirectEventFormat.ALB)
                                 .maxEventBytes(1000)
                                 .build()),
                 refused(
                         "overflowAfter: PT0.009S, expected 10 ms or more",
-                        () -> DirectOptions.builder(EventShape.ALB)
+                        () -> DirectOptions.builder(DirectEventFormat.ALB)
                                 .overflowAfter(Duration.ofMillis(9))
                                 .build()),
                 refused(
-                        "maxHeadBytes: 262,145, expected 1,024 to 262,144",
-                        () -> HttpLimits.builder().maxHeadBytes(262_145).build()),
+                        "maxHeaderBytes: 262,145, expected 1,024 to 262,144",
+                        () -> HttpLimits.builder().maxHeaderBytes(262_145).build()),
                 refused(
-                        "maxHeadFields: 7, expected 8 to 10,000",
-                        () -> HttpLimits.builder().maxHeadFields(7).build()),
+                        "maxHeaders: 7, expected 8 to 10,000",
+                        () -> HttpLimits.builder().maxHeaders(7).build()),
                 refused(
                         "connectionWindowBytes: 65,534, expected 65,535 to 536,870,912",
                         () -> HttpLimits.builder().connectionWindowBytes(65_534).build()),
                 refused(
-                        "headTimeout: PT0S, expected more than 0",
-                        () -> HttpLimits.builder().headTimeout(Duration.ZERO).build()),
+                        "headerTimeout: PT0S, expected more than 0",
+                        () -> HttpLimits.builder().headerTimeout(Duration.ZERO).build()),
                 refused(
                         "idleTimeout: PT-1S, expected more than 0",
                         () -> HttpLimits.builder().idleTimeout(NEGATIVE).build()));

@@ -53,8 +53,8 @@ public final class Readiness {
 
     private static String why(List<CapacitySnapshot> capacity, String function) {
         return capacity.stream()
-                .filter(of -> of.function().equals(function) && of.obstacle() != null)
-                .map(of -> " (" + of.obstacle() + ")")
+                .filter(of -> of.function().equals(function) && of.blockedReason() != null)
+                .map(of -> " (" + of.blockedReason() + ")")
                 .findAny()
                 .orElse("");
     }

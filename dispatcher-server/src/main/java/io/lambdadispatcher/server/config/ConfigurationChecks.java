@@ -148,8 +148,8 @@ final class ConfigurationChecks {
     private void checkOverflow() {
         Duration after = checked.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER);
         boolean inRange = after.compareTo(SHORTEST_OVERFLOW) >= 0
-                && after.compareTo(checked.get(Settings.FUNCTION_PENDING_TIMEOUT)) < 0;
-        String expected = "at least 10ms, and less than function.pending-timeout";
+                && after.compareTo(checked.get(Settings.FUNCTION_QUEUE_TIMEOUT)) < 0;
+        String expected = "at least 10ms, and less than function.queue-timeout";
         require(inRange, Settings.FUNCTION_DIRECT_OVERFLOW_AFTER, expected);
         boolean launchesLambda = checked.get(Settings.FUNCTION_LAUNCHER) == Launcher.LAMBDA;
         if (!launchesLambda || checked.isSet(Settings.FUNCTION_DIRECT_LAMBDA)) {

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.config;
 
-import io.lambdadispatcher.aws.DialBackAddress;
+import io.lambdadispatcher.aws.AdvertisedAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -31,7 +31,7 @@ public final class ConfigurationLoader {
      */
     private static final Set<String> OTHER_VARIABLES = Set.of(
             FILE_VARIABLE,
-            DialBackAddress.VARIABLE,
+            AdvertisedAddress.VARIABLE,
             Setting.VARIABLE_PREFIX + "JAVA_OPTS",
             DEMO_TRY_VARIABLE,
             DEMO_EXAMPLES_VARIABLE,

@@ -50,7 +50,7 @@ public record FunctionConfiguration(
                 .launching(launching(values))
                 .connectionsPerWorker(values.get(Settings.FUNCTION_CONNECTIONS))
                 .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
-                .pending(values.get(Settings.FUNCTION_PENDING_LIMIT), values.get(Settings.FUNCTION_PENDING_TIMEOUT))
+                .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
                 .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
                 .build();
         return new FunctionConfiguration(
@@ -73,7 +73,7 @@ public record FunctionConfiguration(
     }
 
     private static @Nullable DirectOptions direct(SettingValues values) {
-        DirectOptions.Builder options = DirectOptions.builder(values.get(Settings.FUNCTION_EVENT_SHAPE))
+        DirectOptions.Builder options = DirectOptions.builder(values.get(Settings.FUNCTION_EVENT_FORMAT))
                 .maxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
         if (values.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
             return options.build();
@@ -101,20 +101,20 @@ public record FunctionConfiguration(
         return CapacityPolicy.builder()
                 .workers(min, max)
                 .warmWorkers(values.get(Settings.FUNCTION_WARM_WORKERS))
-                .headRoom(values.get(Settings.FUNCTION_HEAD_ROOM) / 100.0)
+                .headroom(values.get(Settings.FUNCTION_HEADROOM) / 100.0)
                 .idleAfter(values.get(Settings.FUNCTION_IDLE_AFTER))
                 .scaleInAfter(values.get(Settings.FUNCTION_SCALE_IN_AFTER))
                 .warmEnvironments(values.get(Settings.FUNCTION_WARM_ENVIRONMENTS))
-                .maxWorkerLife(values.get(Settings.FUNCTION_MAX_WORKER_LIFE))
+                .maxWorkerAge(values.get(Settings.FUNCTION_MAX_WORKER_AGE))
                 .build();
     }
 
     private static LaunchLimits launching(SettingValues values) {
         return LaunchLimits.builder()
                 .launchesPerMinute(values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE))
-                .gbSecondsPerHour(values.get(Settings.FUNCTION_SPENDING_LIMIT))
+                .gbSecondsPerHour(values.get(Settings.FUNCTION_SQUEUE_LIMIT))
                 .workerMegabytes(values.get(Settings.FUNCTION_WORKER_MEMORY))
-                .noShowAfter(values.get(Settings.FUNCTION_NO_SHOW_AFTER))
+                .launchTimeout(values.get(Settings.FUNCTION_LAUNCH_TIMEOUT))
                 .build();
     }
 }

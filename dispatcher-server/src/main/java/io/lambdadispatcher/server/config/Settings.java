@@ -23,7 +23,7 @@ import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
-import io.lambdadispatcher.core.options.EventShape;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
@@ -75,7 +75,7 @@ public final class Settings {
     public static final Setting<String> WORKERS_HOST =
             WORKERS.setting("workers.host", HOST, "0.0.0.0").doc("Address that the worker port listens on.");
     public static final Setting<Integer> WORKERS_PORT =
-            WORKERS.setting("workers.port", port(), "8444").doc("Port that workers dial.");
+            WORKERS.setting("workers.port", port(), "8444").doc("Port that workers connect to.");
     public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting("workers.tls.certificate", file())
             .doc("PEM file with the certificate chain of the worker port. Setting it turns on TLS.");
     public static final Setting<Path> WORKERS_TLS_KEY = WORKERS.setting("workers.tls.key", file())
@@ -89,10 +89,11 @@ public final class Settings {
     public static final Setting<byte[]> WORKERS_SECRET_FILE = WORKERS.setting(
                     "workers.secret-file", ValueType.secretFile())
             .doc("File that holds the shared secret, instead of workers.secret. A line break at its end is ignored.");
-    public static final Setting<List<InetSocketAddress>> WORKERS_DIAL_BACK = WORKERS.setting(
-                    "workers.dial-back", addresses(), "")
-            .doc("Addresses that launched workers dial; port 0 means the worker port. If it is not set, local workers"
-                    + " dial loopback, and workers on Lambda dial an address that the dispatcher detects.");
+    public static final Setting<List<InetSocketAddress>> WORKERS_ADVERTISED_ADDRESSES = WORKERS.setting(
+                    "workers.advertised-addresses", addresses(), "")
+            .doc("Addresses of the dispatcher that launched workers connect to; port 0 means the worker port. If it is "
+                    + "not set, local workers connect to loopback, and workers on Lambda to an address that the dispatcher "
+                    + "detects.");
     public static final Setting<Duration> WORKERS_PING_INTERVAL = WORKERS.setting(
                     "workers.ping-interval", positiveDuration(), "2s")
             .doc("Pings a worker connection after this time without traffic.");
@@ -116,16 +117,15 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(1, 10_000), "100")
             .doc("Share of the requests among functions with the same host, header and path."
                     + " Set it for all of them or for none.");
-    public static final Setting<Integer> FUNCTION_PENDING_LIMIT = FUNCTION.setting(
-                    "function.pending-limit", number(0, 10_000_000), "10000")
-            .doc(
-                    "Maximum number of queued requests, which wait for a worker. Further requests get 503. One client fills"
-                            + " at most half of the queue.");
-    public static final Setting<Duration> FUNCTION_PENDING_TIMEOUT = FUNCTION.setting(
-                    "function.pending-timeout", duration(), "10s")
-            .doc(
-                    "Maximum time that a queued request waits for a worker before it gets 503. If a queue has not been"
-                            + " empty for this time, requests that have waited for more than 500 ms, or a twentieth of this time, also get 503.");
+    public static final Setting<Integer> FUNCTION_QUEUE_LIMIT = FUNCTION.setting(
+                    "function.queue-limit", number(0, 10_000_000), "10000")
+            .doc("Maximum number of queued requests, which wait for a worker. Further requests get 503. One client "
+                    + "fills at most half of the queue.");
+    public static final Setting<Duration> FUNCTION_QUEUE_TIMEOUT = FUNCTION.setting(
+                    "function.queue-timeout", duration(), "10s")
+            .doc("Maximum time that a queued request waits for a worker before it gets 503. If a queue has not been "
+                    + "empty for this time, requests that have waited for a twentieth of it, and for at least 500 ms, also "
+                    + "get 503.");
     public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
                     "function.request-timeout", duration(), "15m")
             .doc(
@@ -136,8 +136,8 @@ public final class Settings {
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
             .doc(
                     "How requests reach the function: dispatch = through workers, direct = each request as one Lambda invocation.");
-    public static final Setting<EventShape> FUNCTION_EVENT_SHAPE = DIRECT.setting(
-                    "function.event-shape", choice(EventShape.class), "http-api-v2")
+    public static final Setting<DirectEventFormat> FUNCTION_EVENT_FORMAT = DIRECT.setting(
+                    "function.event-format", choice(DirectEventFormat.class), "http-api-v2")
             .doc("Event format in which the function sees direct requests. It also sets their size limits.");
     public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = DIRECT.setting(
                     "function.direct-overflow", bool(), "false")
@@ -146,7 +146,7 @@ public final class Settings {
     public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = DIRECT.setting(
                     "function.direct-overflow-after", duration(), "1s")
             .doc("Time after which function.direct-overflow sends a queued request directly: at least 10ms and less"
-                    + " than function.pending-timeout.");
+                    + " than function.queue-timeout.");
     public static final Setting<String> FUNCTION_DIRECT_LAMBDA = DIRECT.setting("function.direct-lambda", LAMBDA)
             .doc("Lambda function that direct requests invoke. If it is not set, function.lambda is invoked, which"
                     + " must then accept both events and the launches of workers.");
@@ -182,16 +182,17 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_STREAMS = LAUNCHING
             .setting("function.streams", number(1, 1000), "100")
             .doc("Maximum number of requests in flight on each connection of a worker.");
-    public static final Setting<Duration> FUNCTION_NO_SHOW_AFTER = LAUNCHING
-            .setting("function.no-show-after", positiveDuration(), "30s")
-            .doc("Maximum time from a launch until its worker has dialled in. After it, the launch counts as failed.");
-    public static final Setting<Duration> FUNCTION_MAX_WORKER_LIFE = LAUNCHING
-            .setting("function.max-worker-life", duration(), "0")
+    public static final Setting<Duration> FUNCTION_LAUNCH_TIMEOUT = LAUNCHING
+            .setting("function.launch-timeout", positiveDuration(), "30s")
+            .doc("Maximum time from the launch of a worker until it connects to the dispatcher. After it, the launch "
+                    + "counts as failed.");
+    public static final Setting<Duration> FUNCTION_MAX_WORKER_AGE = LAUNCHING
+            .setting("function.max-worker-age", duration(), "0")
             .doc("Replaces a worker before it reaches this age. 0 means that only the launcher limits the age.");
     public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = LAUNCHING
             .setting("function.launches-per-minute", number(1, 1_000_000), "300")
             .doc("Maximum number of launches in any 60 seconds, including failed ones.");
-    public static final Setting<Integer> FUNCTION_SPENDING_LIMIT = LAUNCHING
+    public static final Setting<Integer> FUNCTION_SQUEUE_LIMIT = LAUNCHING
             .setting("function.spending-limit", number(0, 2_000_000_000), "0")
             .doc(
                     "Maximum GB-seconds of workers in any hour. Workers are retired before it is reached. 0 means no limit.");
@@ -209,8 +210,7 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
                     "function.warm-workers", number(0, 100_000), "0")
             .doc("Number of spare workers beyond those that the traffic needs, as long as there is traffic.");
-    public static final Setting<Integer> FUNCTION_HEAD_ROOM = SCALING.setting(
-                    "function.head-room", number(0, 1000), "25")
+    public static final Setting<Integer> FUNCTION_HEADROOM = SCALING.setting("function.headroom", number(0, 1000), "25")
             .doc("Spare capacity for rising traffic, in percent of the capacity that the current traffic needs.");
     public static final Setting<Duration> FUNCTION_IDLE_AFTER = SCALING.setting("function.idle-after", duration(), "5m")
             .doc("Retires all workers except function.min-workers after this time without a request.");
@@ -248,15 +248,15 @@ public final class Settings {
     public static final Setting<URI> AWS_ENDPOINT = AWS.setting("aws.endpoint", uri())
             .doc(
                     "URL of the Lambda endpoint, for example of an emulator. If it is not set, the AWS SDK uses the endpoint of the region.");
-    public static final Setting<Integer> AWS_MAX_INVOKES = AWS.setting("aws.max-invokes", number(1, 100_000), "5000")
+    public static final Setting<Integer> AWS_MAX_INVOCATIONS = AWS.setting(
+                    "aws.max-invocations", number(1, 100_000), "5000")
             .doc("Maximum number of Lambda invocations in flight that run workers, over all functions.");
 
     private static final Topic HTTP = new Topic("HTTP limits and timeouts");
-    public static final Setting<Integer> HTTP_MAX_HEAD_SIZE = HTTP.setting(
-                    "http.max-head-size", size(1024, 256 * 1024), "64KiB")
+    public static final Setting<Integer> HTTP_MAX_HEADER_SIZE = HTTP.setting(
+                    "http.max-header-size", size(1024, 256 * 1024), "64KiB")
             .doc("Maximum size of all headers of a request. A larger request gets 431.");
-    public static final Setting<Integer> HTTP_MAX_HEAD_FIELDS = HTTP.setting(
-                    "http.max-head-fields", number(8, 10_000), "200")
+    public static final Setting<Integer> HTTP_MAX_HEADERS = HTTP.setting("http.max-headers", number(8, 10_000), "200")
             .doc("Maximum number of headers of a request. A request with more gets 431.");
     public static final Setting<Integer> HTTP_MAX_REQUEST_LINE = HTTP.setting(
                     "http.max-request-line", size(256, 256 * 1024), "16KiB")
@@ -270,8 +270,8 @@ public final class Settings {
     public static final Setting<Integer> HTTP_CONNECTION_WINDOW = HTTP.setting(
                     "http.connection-window", size(64 * 1024, 512 << 20), "1MiB")
             .doc("Maximum number of bytes of request bodies that the dispatcher buffers for one HTTP/2 connection.");
-    public static final Setting<Duration> HTTP_HEAD_TIMEOUT = HTTP.setting(
-                    "http.head-timeout", positiveDuration(), "10s")
+    public static final Setting<Duration> HTTP_HEADER_TIMEOUT = HTTP.setting(
+                    "http.header-timeout", positiveDuration(), "10s")
             .doc("Maximum time for a TLS handshake, for all headers of a request, and for a worker's HELLO to arrive.");
     public static final Setting<Duration> HTTP_IDLE_TIMEOUT = HTTP.setting(
                     "http.idle-timeout", positiveDuration(), "5m")
@@ -286,9 +286,9 @@ public final class Settings {
             .doc(
                     "Maximum time in which a client reads no byte of a response that is ready to be sent. After it, the response is cut off.");
     public static final Setting<Integer> HTTP_MIN_RATE = HTTP.setting("http.min-rate", number(0, 1 << 20), "240")
-            .doc(
-                    "Minimum rate in bytes per second at which a client must send a request body and read a response. Only"
-                            + " the time in which the dispatcher waits for the client counts, except the first seconds. 0 means no minimum.");
+            .doc("Minimum rate in bytes per second at which a client must send a request body and read a response. "
+                    + "Only the time in which the dispatcher waits for the client counts, and its first 10 s are free. 0 "
+                    + "means no minimum.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
             .doc(
                     "Maximum number of HTTP/2 streams of a connection that are reset within 30 s, by the client or because of its"
@@ -302,8 +302,9 @@ public final class Settings {
                     + " closed when they are accepted.");
     public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
                     "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
-            .doc("Maximum memory that the dispatcher uses for clients. Above it, requests get 503 and connections are"
-                    + " closed. auto means half of the heap or half of the direct memory, whichever is smaller.");
+            .doc("Maximum memory that the dispatcher uses for clients. Above 85 % of it, requests get 503. Above 95 %, "
+                    + "the connections that hold the most are closed. auto means half of the heap or half of the direct "
+                    + "memory, whichever is smaller.");
 
     public static final Setting<ErrorFormat> HTTP_ERROR_FORMAT = HTTP.setting(
                     "http.error-format", choice(ErrorFormat.class), "text")
@@ -317,8 +318,8 @@ public final class Settings {
             .doc(
                     "Handling of forwarding headers that a request already has: replace = the dispatcher removes them, append ="
                             + " the dispatcher adds to them, for use behind a trusted proxy.");
-    public static final Setting<ForwardingPolicy.Fields> FORWARDING_FIELDS = FORWARDING
-            .setting("forwarding.fields", choice(ForwardingPolicy.Fields.class), "x-forwarded")
+    public static final Setting<ForwardingPolicy.Headers> FORWARDING_HEADERS = FORWARDING
+            .setting("forwarding.headers", choice(ForwardingPolicy.Headers.class), "x-forwarded")
             .doc("Forwarding headers that tell the handler about the client.");
     public static final Setting<Boolean> FORWARDING_VIA =
             FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");

@@ -321,7 +321,7 @@ public record ValueType<T>(
     static ValueType<Map<String, String>> variables() {
         return new ValueType<>(
                 "NAME=VALUE...",
-                "NAME=VALUE, separated by spaces",
+                "NAME=VALUE, separated by spaces, or a list if a value contains spaces",
                 items -> {
                     Map<String, String> variables = new TreeMap<>();
                     for (String item : items) {

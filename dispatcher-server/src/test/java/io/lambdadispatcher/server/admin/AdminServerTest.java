@@ -123,9 +123,9 @@ class AdminServerTest {
     @Test
     void should_show_how_launching_stands() throws Exception {
         assertThat(call("GET", "/launching").body())
-                .contains("a: 3 wanted, 1 coming, 2 ready")
+                .contains("a: 3 desired, 1 starting, 2 ready")
                 .contains("12 GB-s in the last hour, 46 GB-s in all: launching")
-                .contains("b: 5 wanted")
+                .contains("b: 5 desired")
                 .contains("circuit open, the last failure: x");
     }
 
@@ -257,7 +257,7 @@ class AdminServerTest {
 
             assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
                     .containsSubsequence("200 OK", "a_metric 1\n", "200 OK", "live\n", "200 OK", "content-length: 5")
-                    .containsSubsequence("live\n", "404", "200 OK", "a: 3 wanted", "503", "starting\n");
+                    .containsSubsequence("live\n", "404", "200 OK", "a: 3 desired", "503", "starting\n");
         }
     }
 }

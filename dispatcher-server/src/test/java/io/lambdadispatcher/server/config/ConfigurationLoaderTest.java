@@ -138,7 +138,7 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_leave_variables_that_are_for_others_alone() throws Exception {
-        environment.put("LAMBDA_DISPATCHER_DIAL_BACK_HOST", "10.0.0.7");
+        environment.put("LAMBDA_DISPATCHER_ADVERTISED_HOST", "10.0.0.7");
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", "{}");
         environment.put("LAMBDA_DISPATCHER_JAVA_OPTS", "-Xmx1g");
 
@@ -147,7 +147,7 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_report_every_wrong_value_with_its_source_and_what_was_expected() throws Exception {
-        write("log.level: loud", "http:", "  max-head-size: 1KB");
+        write("log.level: loud", "http:", "  max-header-size: 1KB");
         environment.put("LAMBDA_DISPATCHER_SHUTDOWN_GRACE", "10");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         flags.put("--public-plain-port", "65536");
@@ -156,7 +156,7 @@ class ConfigurationLoaderTest {
                 .containsExactlyInAnyOrder(
                         "log.level: expected one of error, warn, info, debug, trace, got \"loud\" (" + file
                                 + " line 1)",
-                        "http.max-head-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file + " line 3)",
+                        "http.max-header-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file + " line 3)",
                         "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
                         "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
@@ -235,14 +235,18 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_read_lists_from_the_file_and_from_text() throws Exception {
-        write("local.jvm-flags:", "  - -Xmx64m", "  - -Dname=with space", "workers.dial-back: [a:1, '[::1]:2']");
+        write(
+                "local.jvm-flags:",
+                "  - -Xmx64m",
+                "  - -Dname=with space",
+                "workers.advertised-addresses: [a:1, '[::1]:2']");
         flags.put("--local-command", "node  worker.js");
 
         Configuration configuration = loadWithSecret();
 
         assertThat(configuration.get(Settings.LOCAL_JVM_FLAGS)).containsExactly("-Xmx64m", "-Dname=with space");
         assertThat(configuration.get(Settings.LOCAL_COMMAND)).containsExactly("node", "worker.js");
-        assertThat(configuration.get(Settings.WORKERS_DIAL_BACK))
+        assertThat(configuration.get(Settings.WORKERS_ADVERTISED_ADDRESSES))
                 .containsExactly(
                         InetSocketAddress.createUnresolved("a", 1), InetSocketAddress.createUnresolved("::1", 2));
     }
@@ -285,8 +289,8 @@ class ConfigurationLoaderTest {
                 "    max-workers: 3",
                 "    connections: 4",
                 "    streams: 5",
-                "    pending-limit: 6",
-                "    pending-timeout: 7s",
+                "    queue-limit: 6",
+                "    queue-timeout: 7s",
                 "    request-timeout: 0",
                 "  - name: images",
                 "    path: /images");
@@ -301,8 +305,8 @@ class ConfigurationLoaderTest {
         assertThat(functions.get(0).options().capacity().minWorkers()).isEqualTo(3);
         assertThat(functions.get(0).options().connectionsPerWorker()).isEqualTo(4);
         assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
-        assertThat(functions.get(0).options().pendingLimit()).isEqualTo(6);
-        assertThat(functions.get(0).options().pendingTimeout()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(functions.get(0).options().queueLimit()).isEqualTo(6);
+        assertThat(functions.get(0).options().queueTimeout()).isEqualTo(Duration.ofSeconds(7));
         assertThat(functions.get(0).options().requestTimeout()).isZero();
     }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.lambdadispatcher.core.options.EventShape;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -87,18 +87,18 @@ class RouteTest {
     void should_read_how_requests_go_directly() throws Exception {
         Configuration configuration = load(
                 "functions:",
-                "- {name: a, path: /a, mode: direct, event-shape: alb-multi-value, direct-limit: 5, lambda: l}",
+                "- {name: a, path: /a, mode: direct, event-format: alb-multi-value, direct-limit: 5, lambda: l}",
                 "- {name: b, path: /b, direct-overflow: true, direct-overflow-after: 250ms, direct-lambda: d}",
                 "- {name: c, path: /c}");
 
         List<FunctionConfiguration> functions = configuration.functions();
         assertThat(functions.get(0).direct()).satisfies(direct -> {
-            assertThat(direct.shape()).isEqualTo(EventShape.ALB_MULTI_VALUE);
+            assertThat(direct.shape()).isEqualTo(DirectEventFormat.ALB_MULTI_VALUE);
             assertThat(direct.maxConcurrent()).isEqualTo(5);
             assertThat(direct.overflowAfter()).isNull();
         });
         assertThat(functions.get(1).direct()).satisfies(direct -> {
-            assertThat(direct.shape()).isEqualTo(EventShape.HTTP_API_V2);
+            assertThat(direct.shape()).isEqualTo(DirectEventFormat.HTTP_API_V2);
             assertThat(direct.overflowAfter()).isEqualTo(Duration.ofMillis(250));
         });
         assertThat(functions.get(2).direct()).isNull();
@@ -115,7 +115,7 @@ class RouteTest {
                                 + " \"true\" (dispatcher.yaml line 3)");
         assertThat(problems("function.direct-overflow: true", "function.direct-overflow-after: 10s"))
                 .containsExactly("function.direct-overflow-after: expected at least 10ms, and less than"
-                        + " function.pending-timeout, got \"10s\" (dispatcher.yaml line 2)");
+                        + " function.queue-timeout, got \"10s\" (dispatcher.yaml line 2)");
     }
 
     @Test

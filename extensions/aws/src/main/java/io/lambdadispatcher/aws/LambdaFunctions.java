@@ -25,10 +25,10 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
     private final Map<String, String> lambdas = new HashMap<>();
     private @Nullable String region;
     private @Nullable URI endpoint;
-    private int maxInvokes;
+    private int maxInvocations;
 
-    LambdaFunctions(int maxInvokes) {
-        this.maxInvokes = maxInvokes;
+    LambdaFunctions(int maxInvocations) {
+        this.maxInvocations = maxInvocations;
     }
 
     abstract B self();
@@ -70,11 +70,11 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
      *
      * @throws IllegalArgumentException if the value is less than 1
      */
-    public B maxInvokes(int value) {
+    public B maxInvocations(int value) {
         if (value < 1) {
-            throw new IllegalArgumentException("maxInvokes: " + value + ", expected 1 or more");
+            throw new IllegalArgumentException("maxInvocations: " + value + ", expected 1 or more");
         }
-        maxInvokes = value;
+        maxInvocations = value;
         return self();
     }
 
@@ -93,8 +93,8 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
 
     NettyNioAsyncHttpClient.Builder http() {
         return NettyNioAsyncHttpClient.builder()
-                .maxConcurrency(maxInvokes)
-                .maxPendingConnectionAcquires(maxInvokes)
+                .maxConcurrency(maxInvocations)
+                .maxPendingConnectionAcquires(maxInvocations)
                 .connectionTimeout(Duration.ofSeconds(5))
                 .readTimeout(LONGEST_INVOKE)
                 .writeTimeout(Duration.ofSeconds(30))

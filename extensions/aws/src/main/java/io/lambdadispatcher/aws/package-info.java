@@ -1,7 +1,7 @@
 /**
  * AWS Lambda. {@link io.lambdadispatcher.aws.LambdaLauncher} starts workers by invoking functions.
  * {@link io.lambdadispatcher.aws.LambdaInvoker} invokes functions for direct requests. {@link
- * io.lambdadispatcher.aws.DialBackAddress} finds the address that workers dial.
+ * io.lambdadispatcher.aws.AdvertisedAddress} finds the address that workers dial.
  */
 @NullMarked
 package io.lambdadispatcher.aws;

@@ -76,7 +76,7 @@ class LambdaLauncherTest {
                 .function("api", function)
                 .region("us-east-1")
                 .endpoint(endpoint)
-                .maxInvokes(MANY)
+                .maxInvocations(MANY)
                 .build();
     }
 

@@ -62,8 +62,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
      */
     public DispatcherMetrics(MeterRegistry registry) {
         this.registry = registry;
-        workerRejects = Counter.builder(Meters.WORKER_REJECTS.title())
-                .description(Meters.WORKER_REJECTS.description())
+        workerRejects = Counter.builder(Meters.WORKER_REJECTIONS.title())
+                .description(Meters.WORKER_REJECTIONS.description())
                 .register(registry);
         for (Protection protection : Protection.values()) {
             protections[protection.ordinal()] = Counter.builder(Meters.PROTECTIONS.title())
@@ -104,12 +104,12 @@ public final class DispatcherMetrics implements DispatcherObserver {
             gauge(Meters.WORKERS_READY, function, workers, PoolSnapshot::readyWorkers);
             gauge(Meters.WORKER_STREAMS, function, workers, PoolSnapshot::streams);
             gauge(Meters.WORKER_STREAMS_FREE, function, workers, PoolSnapshot::free);
-            gauge(Meters.PENDING, function, workers, PoolSnapshot::pending);
-            gauge(Meters.WORKERS_WANTED, function, launching, CapacitySnapshot::wanted);
-            gauge(Meters.WORKERS_COMING, function, launching, CapacitySnapshot::coming);
+            gauge(Meters.PENDING, function, workers, PoolSnapshot::queued);
+            gauge(Meters.WORKERS_DESIRED, function, launching, CapacitySnapshot::desired);
+            gauge(Meters.WORKERS_STARTING, function, launching, CapacitySnapshot::starting);
             gauge(Meters.WORKERS_DRAINING, function, launching, CapacitySnapshot::draining);
             gauge(Meters.WORKERS_EJECTED, function, launching, CapacitySnapshot::ejected);
-            gauge(Meters.LAUNCHING_HELD, function, launching, seen -> seen.obstacle() == null ? 0 : 1);
+            gauge(Meters.LAUNCHES_BLOCKED, function, launching, seen -> seen.blockedReason() == null ? 0 : 1);
             FunctionCounter.builder(
                             Meters.SPENDING.title(),
                             launching,

@@ -76,8 +76,8 @@ final class FunctionMeters {
         connectionsDrained = counter(Meters.WORKER_CONNECTIONS_CLOSED, "end", "drained");
         connectionsLost = counter(Meters.WORKER_CONNECTIONS_CLOSED, "end", "lost");
         launches = counter(Meters.LAUNCHES);
-        launchesEnded = counter(Meters.LAUNCH_ENDS, "result", "ended");
-        launchesFailed = counter(Meters.LAUNCH_ENDS, "result", "failed");
+        launchesEnded = counter(Meters.LAUNCHES_ENDED, "result", "ended");
+        launchesFailed = counter(Meters.LAUNCHES_ENDED, "result", "failed");
         cpu = summary(Meters.WORKER_CPU);
         memory = summary(Meters.WORKER_MEMORY);
         loopLag = Timer.builder(Meters.WORKER_LOOP_LAG.title())

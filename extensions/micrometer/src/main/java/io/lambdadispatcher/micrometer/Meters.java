@@ -38,25 +38,29 @@ enum Meters {
     WORKERS_READY("workers.ready", null, "Workers that accept requests"),
     WORKER_STREAMS("worker.streams", null, "Open worker streams"),
     WORKER_STREAMS_FREE("worker.streams.free", null, "Free worker streams"),
-    PENDING("requests.pending", null, "Queued requests, which wait for a worker stream"),
+    PENDING("requests.queued", null, "Queued requests, which wait for a worker stream"),
     WORKER_CONNECTIONS_OPENED("worker.connections.opened", null, "Accepted worker connections"),
     WORKER_CONNECTIONS_CLOSED("worker.connections.closed", null, "Closed worker connections"),
-    WORKER_REJECTS("worker.rejects", null, "Rejected dial-ins, because of the token, the function or the protocol"),
+    WORKER_REJECTIONS(
+            "worker.rejections", null, "Rejected dial-ins, because of the token, the function or the protocol"),
     WORKER_CPU("worker.cpu", "ratio", "CPU usage that workers report"),
     WORKER_MEMORY("worker.memory", "ratio", "Memory usage that workers report"),
     WORKER_LOOP_LAG("worker.loop.lag", null, "Event loop lag that workers report"),
-    WORKERS_WANTED(
-            "workers.wanted", null, "Workers that the traffic needs, within the scaling limits and the spending limit"),
-    WORKERS_COMING("workers.coming", null, "Launched workers that are not ready yet"),
+    WORKERS_DESIRED(
+            "workers.desired",
+            null,
+            "Workers that the traffic needs, within the scaling limits and the spending limit"),
+    WORKERS_STARTING("workers.starting", null, "Launched workers that are not ready yet"),
     WORKERS_DRAINING("workers.draining", null, "Launched workers that are draining"),
     WORKERS_EJECTED(
             "workers.ejected",
             null,
             "Workers ejected by outlier detection, because they failed more often or were slower than others"),
-    LAUNCHING_HELD("launching.held", null, "1 if the launch guard or the launch switch blocks launches, otherwise 0"),
+    LAUNCHES_BLOCKED(
+            "launches.blocked", null, "1 if the launch guard or the launch switch blocks launches, otherwise 0"),
     SPENDING("worker.gb.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
-    LAUNCH_ENDS("launch.ends", null, "Launched workers that have exited, and failed launches");
+    LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches");
 
     private final String title;
     private final @Nullable String unit;

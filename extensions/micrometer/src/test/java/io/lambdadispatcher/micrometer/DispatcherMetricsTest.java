@@ -129,10 +129,10 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_workers_ready{function=\"a\"} 2.0\n")
                 .contains("lambda_dispatcher_worker_streams{function=\"a\"} 100.0\n")
                 .contains("lambda_dispatcher_worker_streams_free{function=\"a\"} 60.0\n")
-                .contains("lambda_dispatcher_requests_pending{function=\"a\"} 7.0\n")
-                .contains("lambda_dispatcher_workers_wanted{function=\"a\"} 4.0\n")
-                .contains("lambda_dispatcher_launching_held{function=\"a\"} 1.0\n")
-                .contains("lambda_dispatcher_launching_held{function=\"b\"} 0.0\n")
+                .contains("lambda_dispatcher_requests_queued{function=\"a\"} 7.0\n")
+                .contains("lambda_dispatcher_workers_desired{function=\"a\"} 4.0\n")
+                .contains("lambda_dispatcher_launches_blocked{function=\"a\"} 1.0\n")
+                .contains("lambda_dispatcher_launches_blocked{function=\"b\"} 0.0\n")
                 .contains("lambda_dispatcher_worker_gb_seconds_total{function=\"a\"} 90.5\n")
                 .contains("lambda_dispatcher_client_memory_bytes 1000.0\n")
                 .contains("lambda_dispatcher_client_memory_limit_bytes 4000.0\n")
@@ -160,9 +160,9 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_worker_connections_opened_total{function=\"a\"} 2.0\n")
                 .contains("lambda_dispatcher_worker_connections_closed_total{end=\"drained\",function=\"a\"} 1.0\n")
                 .contains("lambda_dispatcher_worker_connections_closed_total{end=\"lost\",function=\"a\"} 1.0\n")
-                .contains("lambda_dispatcher_worker_rejects_total 1.0\n")
+                .contains("lambda_dispatcher_worker_rejections_total 1.0\n")
                 .contains("lambda_dispatcher_launches_total{function=\"a\"} 1.0\n")
-                .contains("lambda_dispatcher_launch_ends_total{function=\"a\",result=\"failed\"} 1.0\n");
+                .contains("lambda_dispatcher_launches_ended_total{function=\"a\",result=\"failed\"} 1.0\n");
     }
 
     @Test

@@ -69,10 +69,10 @@ class AwsRoutesIT {
                 FunctionOptions.builder(FUNCTION)
                         .capacity(CapacityPolicy.between(0, 1))
                         .launching(LaunchLimits.builder()
-                                .noShowAfter(Duration.ofSeconds(90))
+                                .launchTimeout(Duration.ofSeconds(90))
                                 .build())
                         .streamsPerConnection(10)
-                        .pending(1000, Duration.ofSeconds(90))
+                        .queue(1000, Duration.ofSeconds(90))
                         .build());
     }
 

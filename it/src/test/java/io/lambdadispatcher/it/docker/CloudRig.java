@@ -74,7 +74,7 @@ final class CloudRig implements AutoCloseable {
                 .function(function)
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                 .workerListener(listener(tls))
-                .dialBack(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
+                .advertisedAddresses(List.of(InetSocketAddress.createUnresolved(Cloud.HOST, 0)))
                 .launcher(launcher)
                 .observer(observer)
                 .liveness(Duration.ofSeconds(1), Duration.ofSeconds(6))

@@ -59,10 +59,10 @@ class ContainerFaultsIT {
                         .scaleInAfter(Duration.ofSeconds(5))
                         .build())
                 .launching(LaunchLimits.builder()
-                        .noShowAfter(Duration.ofSeconds(30))
+                        .launchTimeout(Duration.ofSeconds(30))
                         .build())
                 .streamsPerConnection(10)
-                .pending(1000, Duration.ofSeconds(30))
+                .queue(1000, Duration.ofSeconds(30))
                 .build();
         rig = new CloudRig(cloud.endpoint(), function, launches);
         awaitThreeReady();

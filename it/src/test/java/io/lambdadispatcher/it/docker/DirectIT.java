@@ -6,8 +6,8 @@ import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.it.directdemo.EventEcho;
@@ -81,7 +81,7 @@ class DirectIT {
 
     @ParameterizedTest
     @EnumSource
-    void should_bring_a_binary_body_there_and_back(EventShape shape) throws Exception {
+    void should_bring_a_binary_body_there_and_back(DirectEventFormat shape) throws Exception {
         byte[] image = new byte[168_161];
         new Random(3).nextBytes(image);
         try (Dispatcher dispatcher =
@@ -96,7 +96,8 @@ class DirectIT {
 
     @Test
     void should_answer_for_a_function_that_fails_or_outlives_its_time_or_gets_too_much() throws Exception {
-        try (Dispatcher dispatcher = dispatcher(FunctionOptions.of("echo"), DirectOptions.of(EventShape.HTTP_API_V2))
+        try (Dispatcher dispatcher = dispatcher(
+                        FunctionOptions.of("echo"), DirectOptions.of(DirectEventFormat.HTTP_API_V2))
                 .start()) {
             assertThat(post(dispatcher, "/fail", new byte[0]).statusCode()).isEqualTo(502);
             assertThat(post(dispatcher, "/slow", new byte[0]).statusCode()).isIn(502, 504);
@@ -109,9 +110,9 @@ class DirectIT {
     void should_send_what_waits_too_long_for_a_worker_directly() throws Exception {
         FunctionOptions function = FunctionOptions.builder("mixed")
                 .capacity(CapacityPolicy.between(0, 1))
-                .pending(10, Duration.ofSeconds(3))
+                .queue(10, Duration.ofSeconds(3))
                 .build();
-        DirectOptions overflow = DirectOptions.builder(EventShape.HTTP_API_V2)
+        DirectOptions overflow = DirectOptions.builder(DirectEventFormat.HTTP_API_V2)
                 .overflowAfter(Duration.ofMillis(300))
                 .build();
         try (Dispatcher dispatcher = dispatcher(function, overflow)

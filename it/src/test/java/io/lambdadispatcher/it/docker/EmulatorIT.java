@@ -34,10 +34,10 @@ class EmulatorIT {
                 .capacity(capacity)
                 // Late is not dead here: the emulator breaks at a second invoke beside the first.
                 .launching(LaunchLimits.builder()
-                        .noShowAfter(Duration.ofMinutes(2))
+                        .launchTimeout(Duration.ofMinutes(2))
                         .build())
                 .streamsPerConnection(20)
-                .pending(1000, Duration.ofSeconds(30))
+                .queue(1000, Duration.ofSeconds(30))
                 .build();
     }
 

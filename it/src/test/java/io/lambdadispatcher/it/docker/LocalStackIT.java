@@ -47,14 +47,14 @@ class LocalStackIT {
         return function(name, capacity, Duration.ofSeconds(90));
     }
 
-    private static FunctionOptions function(String name, CapacityPolicy capacity, Duration pendingTimeout) {
+    private static FunctionOptions function(String name, CapacityPolicy capacity, Duration queueTimeout) {
         return FunctionOptions.builder(name)
                 .capacity(capacity)
                 .launching(LaunchLimits.builder()
-                        .noShowAfter(Duration.ofSeconds(90))
+                        .launchTimeout(Duration.ofSeconds(90))
                         .build())
                 .streamsPerConnection(10)
-                .pending(1000, pendingTimeout)
+                .queue(1000, queueTimeout)
                 .build();
     }
 
@@ -158,7 +158,7 @@ class LocalStackIT {
     /** LocalStack may need longer to start a container, or to say no, than the client waited. */
     private static void awaitObstacle(CloudRig rig, String part) {
         CloudRig.await("the obstacle is named", Duration.ofSeconds(90), () -> {
-            String obstacle = rig.capacity().obstacle();
+            String obstacle = rig.capacity().blockedReason();
             return obstacle != null && obstacle.contains(part);
         });
     }
@@ -170,7 +170,7 @@ class LocalStackIT {
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
             assertThat(rig.get("/ping").statusCode()).isEqualTo(503);
             awaitObstacle(rig, "missing");
-            assertThat(rig.capacity().obstacle()).startsWith("launching is blocked by the open circuit breaker");
+            assertThat(rig.capacity().blockedReason()).startsWith("launching is blocked by the open circuit breaker");
             assertThat(launches.started).hasSizeBetween(1, 3);
         }
     }

@@ -139,10 +139,10 @@ public final class CapacityController {
     }
 
     private long earlier(long deadlineNanos, WorkerLife worker) {
-        if (policy.maxWorkerLife().isZero()) {
+        if (policy.maxWorkerAge().isZero()) {
             return deadlineNanos;
         }
-        long own = worker.launchedNanos + policy.maxWorkerLife().toNanos();
+        long own = worker.launchedNanos + policy.maxWorkerAge().toNanos();
         return deadlineNanos == WorkerLife.NEVER || own - deadlineNanos < 0 ? own : deadlineNanos;
     }
 
@@ -279,18 +279,18 @@ public final class CapacityController {
     }
 
     private void endOverdue(long nowNanos, WorkerLife worker) {
-        long limit = function.launching().noShowAfter().toNanos();
+        long limit = function.launching().launchTimeout().toNanos();
         if (worker.is(State.LAUNCHED) && worker.endsAfter(nowNanos, limit)) {
             actions.kill(
                     worker.id,
-                    "has not dialled in within " + function.launching().noShowAfter());
+                    "has not dialled in within " + function.launching().launchTimeout());
         } else if (worker.is(State.DIALLED) && worker.endsAfter(nowNanos, limit * TIMES_LONGER_TO_BE_READY)) {
             actions.kill(worker.id, "has dialled in, but has not become ready");
         } else if (worker.hasParted() && worker.endsAfter(nowNanos, limit)) {
             actions.kill(
                     worker.id,
                     "has drained, but has not exited within "
-                            + function.launching().noShowAfter());
+                            + function.launching().launchTimeout());
         }
     }
 

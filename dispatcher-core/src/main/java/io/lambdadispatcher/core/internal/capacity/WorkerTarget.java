@@ -63,7 +63,7 @@ final class WorkerTarget {
             return 0;
         }
         double streams = Math.max(
-                load.streams() * (1 + policy.headRoom()), demand.busy() + backlog.streams(load.meanServiceNanos()));
+                load.streams() * (1 + policy.headroom()), demand.busy() + backlog.streams(load.meanServiceNanos()));
         return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(streams / exchangesPerWorker)));
     }
 

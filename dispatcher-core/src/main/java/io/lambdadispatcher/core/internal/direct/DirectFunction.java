@@ -3,8 +3,8 @@ package io.lambdadispatcher.core.internal.direct;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.wire.event.EventFormat;
@@ -47,7 +47,7 @@ public final class DirectFunction {
         this.responses = new ResponseReader(format(options.shape()));
     }
 
-    private static EventFormat format(EventShape shape) {
+    private static EventFormat format(DirectEventFormat shape) {
         return switch (shape) {
             case ALB -> EventFormat.ALB;
             case ALB_MULTI_VALUE -> EventFormat.ALB_MULTI_VALUE;

@@ -29,7 +29,7 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) {
         timer = ctx.executor()
-                .schedule(() -> ctx.close(), context.limits().headTimeout().toNanos(), TimeUnit.NANOSECONDS);
+                .schedule(() -> ctx.close(), context.limits().headerTimeout().toNanos(), TimeUnit.NANOSECONDS);
     }
 
     @Override

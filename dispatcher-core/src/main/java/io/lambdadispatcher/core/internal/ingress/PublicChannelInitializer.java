@@ -84,7 +84,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
             return;
         }
         SslHandler handler = tls.newHandler(channel.alloc());
-        handler.setHandshakeTimeoutMillis(limits.headTimeout().toMillis());
+        handler.setHandshakeTimeoutMillis(limits.headerTimeout().toMillis());
         channel.pipeline().addLast(handler, new AlpnHandler(context));
     }
 

@@ -104,10 +104,10 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.restore(earlier, agoMillis));
     }
 
-    /** @param dialBack where launched workers dial in */
-    public void start(List<InetSocketAddress> dialBack) {
+    /** @param advertisedAddresses where launched workers dial in */
+    public void start(List<InetSocketAddress> advertisedAddresses) {
         pool.onShortage(this::lookSoon);
-        executor.execute(() -> confined.start(dialBack));
+        executor.execute(() -> confined.start(advertisedAddresses));
     }
 
     /** Launches nothing from now on. */
@@ -195,7 +195,7 @@ public final class LaunchSupervisor {
         private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
         private final Map<String, LaunchedWorker> launched = new HashMap<>();
         private final List<Future<?>> timers = new ArrayList<>();
-        private List<InetSocketAddress> dialBack = List.of();
+        private List<InetSocketAddress> advertisedAddresses = List.of();
         private @Nullable String obstacle;
         private long meteredNanos;
         private boolean switchedOff;
@@ -203,7 +203,7 @@ public final class LaunchSupervisor {
 
         void start(List<InetSocketAddress> addresses) {
             assert executor.inEventLoop();
-            dialBack = addresses;
+            advertisedAddresses = addresses;
             timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
             int environments = function.capacity().warmEnvironments();
             if (environments > 0) {
@@ -319,8 +319,8 @@ public final class LaunchSupervisor {
             CapacitySnapshot seen = controller.status(now);
             snapshot = seen;
             history = controller.history(now);
-            if (!Objects.equals(obstacle, seen.obstacle())) {
-                obstacle = seen.obstacle();
+            if (!Objects.equals(obstacle, seen.blockedReason())) {
+                obstacle = seen.blockedReason();
                 if (obstacle == null) {
                     log.info("function {}: launching is no longer limited or blocked", function.name());
                 } else {
@@ -357,11 +357,11 @@ public final class LaunchSupervisor {
                     function.name(),
                     id,
                     token,
-                    dialBack,
+                    advertisedAddresses,
                     function.connectionsPerWorker(),
                     function.streamsPerConnection(),
                     tls,
-                    function.capacity().maxWorkerLife()));
+                    function.capacity().maxWorkerAge()));
             launched.put(id, worker);
             worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;

@@ -46,7 +46,7 @@ public final class FunctionPool {
     /** Since when requests have waited without a pause and workers have served. */
     private volatile long standsSinceNanos;
 
-    private final long pendingTimeoutNanos;
+    private final long queueTimeoutNanos;
     private final long staleNanos;
 
     final ClientShares shares = new ClientShares();
@@ -69,8 +69,8 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
-        this.pendingTimeoutNanos = options.pendingTimeout().toNanos();
-        this.staleNanos = Math.max(MIN_STALE_NANOS, pendingTimeoutNanos / 20);
+        this.queueTimeoutNanos = options.queueTimeout().toNanos();
+        this.staleNanos = Math.max(MIN_STALE_NANOS, queueTimeoutNanos / 20);
         this.shards = loops.stream()
                 .map(loop -> new PoolShard(this, loop, loops.size(), observer))
                 .toList();
@@ -119,7 +119,7 @@ public final class FunctionPool {
      * fills at most half of the queue.
      */
     int queueShare() {
-        return Math.max(MIN_QUEUE_SHARE, options.pendingLimit() - queued());
+        return Math.max(MIN_QUEUE_SHARE, options.queueLimit() - queued());
     }
 
     /**
@@ -130,7 +130,7 @@ public final class FunctionPool {
         withoutWorker.warn(
                 "function {}: a request failed after {} ms in the queue, because no worker is connected",
                 options.name(),
-                options.pendingTimeout().toMillis());
+                options.queueTimeout().toMillis());
     }
 
     void onPending(long nowNanos) {
@@ -147,14 +147,14 @@ public final class FunctionPool {
 
     /**
      * Says whether a request has waited for too long to be served although its turn has come. That
-     * is so once the queue has not been empty for the pending timeout while workers served: then it
+     * is so once the queue has not been empty for the queue timeout while workers served: then it
      * will not empty soon, and whoever is served in the order of arrival has waited nearly until
      * its timeout. Shedding those that are stale serves fresh requests in time instead. A queue
      * that is younger, as after a cold start, is left alone. {@code SheddingSimulationTest}
      * compares this with CoDel and adaptive LIFO.
      */
     boolean isStale(long sinceNanos, long nowNanos) {
-        return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= pendingTimeoutNanos;
+        return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= queueTimeoutNanos;
     }
 
     /** Returns {@link #MIN_SHARE} of one event loop. */

@@ -121,10 +121,10 @@ public final class PoolShard implements ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
-        long pendingNanos = Math.max(1, pool.options().pendingTimeout().toNanos());
-        this.waiting = new FairQueue<>(loop, pendingNanos, this::onPendingTimeout);
+        long queueTimeoutNanos = Math.max(1, pool.options().queueTimeout().toNanos());
+        this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare =
-                new OverShare(loop, pendingNanos, pool.shares, this::mayBegin, this::onRoom, this::onShareTimeout);
+                new OverShare(loop, queueTimeoutNanos, pool.shares, this::mayBegin, this::onRoom, this::onShareTimeout);
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
@@ -228,7 +228,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private boolean tryQueue(Exchange exchange) {
-        return pool.queued() < pool.options().pendingLimit()
+        return pool.queued() < pool.options().queueLimit()
                 && exchange.share(pool.shares).tryQueue(pool.queueShare());
     }
 
@@ -645,7 +645,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    private void onPendingTimeout(FairQueue.Ticket<Exchange> expired) {
+    private void onQueueTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeft(expired.entry);
         boolean isAnyConnected = pool.streams() > 0;
         if (!isAnyConnected) {
@@ -660,7 +660,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private String withinTimeout() {
-        return " within " + millis(pool.options().pendingTimeout());
+        return " within " + millis(pool.options().queueTimeout());
     }
 
     private void failQueued(Exchange exchange, String why, String more) {

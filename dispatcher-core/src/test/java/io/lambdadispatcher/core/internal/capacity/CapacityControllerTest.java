@@ -395,7 +395,7 @@ class CapacityControllerTest {
 
         fail("w0", Cause.FAILED);
         look();
-        assertThat(controller.status(now).obstacle()).contains("broken");
+        assertThat(controller.status(now).blockedReason()).contains("broken");
     }
 
     @Test
@@ -618,7 +618,8 @@ class CapacityControllerTest {
         assertThat(most).isLessThanOrEqualTo(50).isGreaterThan(1);
         // With the circuit open it is one now and then.
         assertThat(told.launched).hasSizeBetween(60, 150);
-        assertThat(controller.status(now).obstacle()).startsWith("launching is blocked by the open circuit breaker");
+        assertThat(controller.status(now).blockedReason())
+                .startsWith("launching is blocked by the open circuit breaker");
     }
 
     @Test
@@ -631,7 +632,8 @@ class CapacityControllerTest {
                 fail(told.launched.get(seen), Cause.FAILED);
             }
         }
-        assertThat(controller.status(now).obstacle()).startsWith("launching is blocked by the open circuit breaker");
+        assertThat(controller.status(now).blockedReason())
+                .startsWith("launching is blocked by the open circuit breaker");
         while (told.launched.size() == seen) {
             pass(Duration.ofSeconds(1));
         }
@@ -641,7 +643,7 @@ class CapacityControllerTest {
         ready(told.launched.get(seen));
         pass(Duration.ofSeconds(1));
         assertThat(told.launched).hasSize(seen + 10);
-        assertThat(controller.status(now).obstacle()).isNull();
+        assertThat(controller.status(now).blockedReason()).isNull();
     }
 
     @Test
@@ -651,7 +653,7 @@ class CapacityControllerTest {
         fail("w0", Cause.REFUSED);
         look();
 
-        assertThat(controller.status(now).obstacle())
+        assertThat(controller.status(now).blockedReason())
                 .startsWith("launching is blocked by the open circuit breaker")
                 .contains("broken");
     }
@@ -673,7 +675,7 @@ class CapacityControllerTest {
 
         assertThat(told.launched).hasSizeBetween(22, 80);
         assertThat(controller.status(now).ready()).isEqualTo(5);
-        assertThat(controller.status(now).obstacle())
+        assertThat(controller.status(now).blockedReason())
                 .satisfiesAnyOf(
                         text -> assertThat(text).isNull(),
                         text -> assertThat(text).startsWith("launching is throttled"));
@@ -702,7 +704,7 @@ class CapacityControllerTest {
         controller.setLaunching(false);
         pass(Duration.ofSeconds(30));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).obstacle()).isEqualTo("launching is paused by the launch switch");
+        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the launch switch");
 
         controller.setLaunching(true);
         look();
@@ -800,7 +802,7 @@ class CapacityControllerTest {
         controller.restore(now, history, SECOND);
         pass(Duration.ofMinutes(2));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).obstacle()).isEqualTo("launching is paused by the launch switch");
+        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the launch switch");
 
         controller.setLaunching(true);
         pass(Duration.ofSeconds(1));
@@ -825,7 +827,7 @@ class CapacityControllerTest {
         controller.onOverflow(SECOND);
         look();
         assertThat(controller.permitsOverflow()).isFalse();
-        assertThat(controller.status(now).obstacle()).contains("1000 GB-seconds");
+        assertThat(controller.status(now).blockedReason()).contains("1000 GB-seconds");
 
         pass(Duration.ofMinutes(62));
         assertThat(controller.permitsOverflow()).isTrue();

@@ -7,8 +7,8 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DirectCallTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FakeFunction invoker = new FakeFunction(null);
-    private final DirectOptions options = DirectOptions.builder(EventShape.ALB)
+    private final DirectOptions options = DirectOptions.builder(DirectEventFormat.ALB)
             .maxBodyBytes(10)
             .maxEventBytes(4096)
             .maxResponseBytes(1024)
@@ -385,7 +385,9 @@ class DirectCallTest {
     @Test
     void should_let_one_client_begin_half_of_all_bodies() {
         DirectFunction wide = new DirectFunction(
-                "wide", DirectOptions.builder(EventShape.ALB).maxConcurrent(20).build(), invoker);
+                "wide",
+                DirectOptions.builder(DirectEventFormat.ALB).maxConcurrent(20).build(),
+                invoker);
         DirectShard wideShard = shard(wide);
         List<RequestSink> begun = new ArrayList<>();
         for (int i = 0; i < 20; i++) {

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
@@ -101,7 +101,7 @@ class DirectPathTest {
                 "https://localhost:" + dispatcher.publicAddresses().get(0).getPort());
     }
 
-    private URI start(EventShape shape) {
+    private URI start(DirectEventFormat shape) {
         return start(DirectOptions.of(shape));
     }
 
@@ -127,13 +127,13 @@ class DirectPathTest {
     }
 
     static Stream<Arguments> shapesAndVersions() {
-        return Stream.of(EventShape.values())
+        return Stream.of(DirectEventFormat.values())
                 .flatMap(shape -> Stream.of(Version.HTTP_1_1, Version.HTTP_2).map(v -> Arguments.of(shape, v)));
     }
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_give_back_every_byte(EventShape shape, Version version) throws Exception {
+    void should_give_back_every_byte(DirectEventFormat shape, Version version) throws Exception {
         HttpClient client = client(version);
         URI base = start(shape);
         byte[] text = "grün \u2028 \"\\\n\0 😀".repeat(3000).getBytes(StandardCharsets.UTF_8);
@@ -158,7 +158,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_refuse_at_the_limits_and_serve_the_next_request(Version version) throws Exception {
         HttpClient client = client(version);
-        URI base = start(EventShape.HTTP_API_V2);
+        URI base = start(DirectEventFormat.HTTP_API_V2);
         int fits = (6 * MIB - 4096) / 4 * 3;
 
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
@@ -174,8 +174,9 @@ class DirectPathTest {
     @Test
     void should_refuse_a_body_that_is_announced_as_too_large() throws Exception {
         HttpClient client = client(Version.HTTP_1_1);
-        URI base = start(
-                DirectOptions.builder(EventShape.HTTP_API_V2).maxBodyBytes(1000).build());
+        URI base = start(DirectOptions.builder(DirectEventFormat.HTTP_API_V2)
+                .maxBodyBytes(1000)
+                .build());
 
         assertThat(post(client, base, 1001).statusCode()).isEqualTo(413);
         assertThat(function.invoked).isEmpty();
@@ -194,7 +195,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_refuse_a_response_that_is_too_large(Version version) throws Exception {
         HttpClient client = client(version);
-        URI base = start(EventShape.HTTP_API_V2);
+        URI base = start(DirectEventFormat.HTTP_API_V2);
         String frame = "{\"statusCode\":200,\"body\":\"\"}";
         int fits = 6 * MIB - frame.length();
         function.handler = event -> {
@@ -219,7 +220,7 @@ class DirectPathTest {
             return "{\"statusCode\":418,\"headers\":{\"X-A\":\"1, 2\",\"Connection\":\"close\"},"
                     + "\"cookies\":[\"a=1; Path=/\",\"b=2\"],\"body\":\"tea\"}";
         };
-        URI base = start(EventShape.HTTP_API_V2);
+        URI base = start(DirectEventFormat.HTTP_API_V2);
         HttpResponse<String> response = client(version)
                 .send(
                         request(base, "/p/a?x=1&x=2")
@@ -243,7 +244,7 @@ class DirectPathTest {
 
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_send_no_body_where_there_is_none(EventShape shape, Version version) throws Exception {
+    void should_send_no_body_where_there_is_none(DirectEventFormat shape, Version version) throws Exception {
         function.handler = event -> "{\"statusCode\":" + path(event).substring(1) + ",\"body\":\"four\"}";
         HttpClient client = client(version);
         URI base = start(shape);
@@ -266,7 +267,7 @@ class DirectPathTest {
     @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
     void should_answer_502_for_a_response_that_is_none(Version version) throws Exception {
         function.handler = event -> "{\"statusCode\":200,\"headers\":{\"a\":\"x\\r\\nset-cookie: evil=1\"}}";
-        HttpResponse<String> response = get(client(version), start(EventShape.ALB), "/");
+        HttpResponse<String> response = get(client(version), start(DirectEventFormat.ALB), "/");
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(response.headers().firstValue("set-cookie")).isEmpty();
@@ -278,7 +279,7 @@ class DirectPathTest {
     void should_end_the_invocation_of_a_client_that_goes(Version version) throws Exception {
         function.handler = null;
         HttpClient client = client(version);
-        URI base = start(EventShape.ALB);
+        URI base = start(DirectEventFormat.ALB);
         CompletableFuture<HttpResponse<String>> gone =
                 client.sendAsync(request(base, "/").build(), BodyHandlers.ofString());
         await(() -> function.open.size() == 1);
@@ -295,7 +296,7 @@ class DirectPathTest {
      */
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
-    void should_count_every_call_off_however_it_ends(EventShape shape, Version version) throws Exception {
+    void should_count_every_call_off_however_it_ends(DirectEventFormat shape, Version version) throws Exception {
         URI base = start(DirectOptions.builder(shape).maxConcurrent(1).build(), 1);
         HttpClient client = client(version);
         List<String> responses = List.of(
@@ -348,7 +349,7 @@ class DirectPathTest {
 
     @Test
     void should_overflow_where_there_is_no_worker() throws Exception {
-        URI base = start(DirectOptions.builder(EventShape.ALB)
+        URI base = start(DirectOptions.builder(DirectEventFormat.ALB)
                 .overflowAfter(Duration.ofMillis(20))
                 .build());
 
@@ -363,12 +364,12 @@ class DirectPathTest {
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.between(0, 1))
-                        .pending(10, Duration.ofMillis(500))
+                        .queue(10, Duration.ofMillis(500))
                         .build())
                 .launcher(new NoWorkers())
                 .direct(
                         "f",
-                        DirectOptions.builder(EventShape.ALB)
+                        DirectOptions.builder(DirectEventFormat.ALB)
                                 .overflowAfter(Duration.ofMillis(20))
                                 .build())
                 .invoker(function)
@@ -380,13 +381,13 @@ class DirectPathTest {
                 "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort());
         dispatcher.setLaunching("f", false);
         await(() -> "launching is paused by the launch switch"
-                .equals(dispatcher.capacity().get(0).obstacle()));
+                .equals(dispatcher.capacity().get(0).blockedReason()));
 
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(503);
         assertThat(function.invoked).isEmpty();
 
         dispatcher.setLaunching("f", true);
-        await(() -> dispatcher.capacity().get(0).obstacle() == null);
+        await(() -> dispatcher.capacity().get(0).blockedReason() == null);
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(200);
         assertThat(function.invoked).containsExactly("f");
     }
@@ -415,7 +416,7 @@ class DirectPathTest {
         Function<Dispatcher.Builder, Dispatcher> start = builder -> builder.function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .start();
-        DirectOptions options = DirectOptions.of(EventShape.ALB);
+        DirectOptions options = DirectOptions.of(DirectEventFormat.ALB);
 
         assertThatThrownBy(() -> start.apply(Dispatcher.builder().direct("f", options)))
                 .hasMessage("invoker: not set, expected an invoker for the direct function 'f'");
@@ -430,7 +431,7 @@ class DirectPathTest {
      */
     @Test
     void should_answer_501_to_a_websocket() throws Exception {
-        URI base = start(EventShape.ALB);
+        URI base = start(DirectEventFormat.ALB);
         CompletableFuture<WebSocket> socket = client(Version.HTTP_1_1)
                 .newWebSocketBuilder()
                 .buildAsync(URI.create(base.toString().replaceFirst("^https", "wss")), new WebSocket.Listener() {});

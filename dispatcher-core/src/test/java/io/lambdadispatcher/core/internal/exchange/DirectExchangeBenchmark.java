@@ -3,8 +3,8 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.direct.DirectShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -27,7 +27,7 @@ import org.openjdk.jmh.annotations.TearDown;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DirectExchangeBenchmark {
     @Param({"ALB", "HTTP_API_V2"})
-    public EventShape shape = EventShape.ALB;
+    public DirectEventFormat shape = DirectEventFormat.ALB;
 
     @Param({"0", "4", "1024", "16384", "168161", "1048576", "5767168"})
     public int bodyBytes;

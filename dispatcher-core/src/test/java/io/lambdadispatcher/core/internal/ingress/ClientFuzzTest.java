@@ -47,8 +47,8 @@ class ClientFuzzTest {
 
     /** Small, so that the fuzzer reaches them. */
     private static final HttpLimits LIMITS = HttpLimits.builder()
-            .maxHeadBytes(1024)
-            .maxHeadFields(16)
+            .maxHeaderBytes(1024)
+            .maxHeaders(16)
             .maxRequestLineBytes(256)
             .maxConcurrentStreams(4)
             .maxResetsPerWindow(8)

@@ -149,7 +149,7 @@ class ClientHttpRulesTest {
         for (ForwardingPolicy.Trust trust : ForwardingPolicy.Trust.values()) {
             ForwardingPolicy policy = ForwardingPolicy.builder()
                     .trust(trust)
-                    .fields(ForwardingPolicy.Fields.X_FORWARDED)
+                    .headers(ForwardingPolicy.Headers.X_FORWARDED)
                     .via(false)
                     .clientHeader("")
                     .build();

@@ -6,8 +6,8 @@ import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
-import io.lambdadispatcher.core.options.EventShape;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 class LaunchSupervisorTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final Launcher launcher = new Launcher();
-    private final DirectFunction direct =
-            new DirectFunction("f", DirectOptions.of(EventShape.ALB), (function, event) -> new CompletableFuture<>());
+    private final DirectFunction direct = new DirectFunction(
+            "f", DirectOptions.of(DirectEventFormat.ALB), (function, event) -> new CompletableFuture<>());
 
     @BeforeEach
     void freeze() {
@@ -132,7 +132,7 @@ class LaunchSupervisorTest {
 
         // Each second without a back-off; with it a dozen, by chance a few more or less.
         assertThat(launcher.asked).isBetween(3, 60);
-        assertThat(supervisor.snapshot().obstacle()).contains("broken");
+        assertThat(supervisor.snapshot().blockedReason()).contains("broken");
     }
 
     @Test
@@ -140,8 +140,8 @@ class LaunchSupervisorTest {
         launcher.endsAtOnce = true;
         LaunchSupervisor supervisor = started(CapacityPolicy.fixed(2));
 
-        assertThat(supervisor.snapshot().coming()).isZero();
-        assertThat(supervisor.snapshot().obstacle()).contains("at once");
+        assertThat(supervisor.snapshot().starting()).isZero();
+        assertThat(supervisor.snapshot().blockedReason()).contains("at once");
     }
 
     @Test

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 class FairnessTest {
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.builder("f").pending(1000, Duration.ofHours(1)).build(),
+            FunctionOptions.builder("f").queue(1000, Duration.ofHours(1)).build(),
             List.of(loops[0].eventLoop(), loops[1].eventLoop()),
             DispatcherObserver.NONE);
     private final PoolShard here = pool.shard(0);

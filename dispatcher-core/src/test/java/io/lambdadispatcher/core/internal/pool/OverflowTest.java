@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class OverflowTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.builder("f").pending(10, Duration.ofMillis(350)).build(),
+            FunctionOptions.builder("f").queue(10, Duration.ofMillis(350)).build(),
             List.of(loop.eventLoop()),
             DispatcherObserver.NONE);
     private final PoolShard shard = pool.shard(0);

@@ -229,7 +229,7 @@ class PermitsTest {
         pool = new FunctionPool(
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
-                        .pending(20, Duration.ofHours(1))
+                        .queue(20, Duration.ofHours(1))
                         .build(),
                 eventLoops,
                 DispatcherObserver.NONE);

@@ -39,7 +39,7 @@ class PoolTest {
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
-                    .pending(3, Duration.ofMillis(100))
+                    .queue(3, Duration.ofMillis(100))
                     .requestTimeout(Duration.ofSeconds(1))
                     .build(),
             List.of(loops[0].eventLoop(), loops[1].eventLoop()),
@@ -375,7 +375,7 @@ class PoolTest {
         assertThat(pool.pending()).isZero();
     }
 
-    /** The pending timeout is 100 ms here. An attempt may take longer. */
+    /** The queue timeout is 100 ms here. An attempt may take longer. */
     @Test
     void should_let_a_retry_wait_as_long_as_a_new_request() {
         Stream first = new Stream(here);

@@ -30,13 +30,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What one client can take of a function's worker streams, and of its queue. */
 class SharesTest {
-    private static final int PENDING_TIMEOUT_MILLIS = 5000;
+    private static final int QUEUE_TIMEOUT_MILLIS = 5000;
 
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<Protection> protections = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
-                    .pending(100, Duration.ofMillis(PENDING_TIMEOUT_MILLIS))
+                    .queue(100, Duration.ofMillis(QUEUE_TIMEOUT_MILLIS))
                     .build(),
             List.of(loops[0].eventLoop(), loops[1].eventLoop()),
             new DispatcherObserver() {
@@ -373,7 +373,7 @@ class SharesTest {
     void should_time_out_what_waits_for_its_share() {
         List<Exchange> all = halfOpen(here, "attacker", 30);
         all.get(29).cancel(ErrorCode.CANCELLED);
-        pass(PENDING_TIMEOUT_MILLIS);
+        pass(QUEUE_TIMEOUT_MILLIS);
 
         assertThat(failures).hasSize(29).containsOnly("QUEUE_TIMEOUT");
         assertThat(pool.clients()).isZero();

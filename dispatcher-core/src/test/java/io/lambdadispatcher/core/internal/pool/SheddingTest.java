@@ -28,7 +28,7 @@ class SheddingTest {
     private final List<String> failures = new ArrayList<>();
     private final List<String> served = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.builder("f").pending(100, Duration.ofSeconds(10)).build(),
+            FunctionOptions.builder("f").queue(100, Duration.ofSeconds(10)).build(),
             List.of(loop.eventLoop()),
             new DispatcherObserver() {
                 @Override

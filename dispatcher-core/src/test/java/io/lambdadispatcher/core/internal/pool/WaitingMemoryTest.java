@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 /** What one function's waiting requests can take of the memory for clients. */
 class WaitingMemoryTest {
     private static final int FREE_BYTES = 1_000_000;
-    private static final int PENDING_TIMEOUT_MILLIS = 1000;
+    private static final int QUEUE_TIMEOUT_MILLIS = 1000;
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final List<Protection> protections = new ArrayList<>();
@@ -37,7 +37,7 @@ class WaitingMemoryTest {
 
     private PoolShard shard(String function) {
         FunctionOptions options = FunctionOptions.builder(function)
-                .pending(1000, Duration.ofMillis(PENDING_TIMEOUT_MILLIS))
+                .queue(1000, Duration.ofMillis(QUEUE_TIMEOUT_MILLIS))
                 .build();
         DispatcherObserver observer = new DispatcherObserver() {
             @Override
@@ -166,7 +166,7 @@ class WaitingMemoryTest {
         all.get(11).cancel(ErrorCode.CANCELLED);
         worker(3);
         loop.runPendingTasks();
-        loop.advanceTimeBy(PENDING_TIMEOUT_MILLIS + 20, TimeUnit.MILLISECONDS);
+        loop.advanceTimeBy(QUEUE_TIMEOUT_MILLIS + 20, TimeUnit.MILLISECONDS);
         loop.runScheduledPendingTasks();
         loop.runPendingTasks();
         assertThat(busy.pool().queued()).isZero();

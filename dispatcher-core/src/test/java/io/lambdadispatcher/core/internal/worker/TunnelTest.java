@@ -43,7 +43,7 @@ class TunnelTest {
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
-                    .pending(10, Duration.ofSeconds(30))
+                    .queue(10, Duration.ofSeconds(30))
                     .build())
             .publicListener(ListenerOptions.plain("127.0.0.1", 0))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))

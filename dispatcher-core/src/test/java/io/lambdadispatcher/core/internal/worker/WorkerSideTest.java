@@ -66,7 +66,7 @@ class WorkerSideTest {
     private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
-                    .pending(10, Duration.ofSeconds(30))
+                    .queue(10, Duration.ofSeconds(30))
                     .build())
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)

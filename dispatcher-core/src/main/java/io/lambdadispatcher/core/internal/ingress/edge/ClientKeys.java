@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
-import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Headers;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -59,7 +59,7 @@ final class ClientKeys {
 
     private @Nullable String lastForwardedFor(Http2Headers head) {
         String list = String.join(",", head.getAll(HeadRules.X_FORWARDED_FOR));
-        boolean endsWithOwn = policy.fields() == Fields.X_FORWARDED || policy.fields() == Fields.BOTH;
+        boolean endsWithOwn = policy.headers() == Headers.X_FORWARDED || policy.headers() == Headers.BOTH;
         return lastElement(endsWithOwn ? list.substring(0, Math.max(0, list.lastIndexOf(','))) : list);
     }
 

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
-import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Headers;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -129,16 +129,16 @@ public final class HeadRules {
     }
 
     private void addForwarding(Http2Headers head) {
-        Fields fields = policy.fields();
+        Headers added = policy.headers();
         CharSequence authority = head.authority();
-        if (fields == Fields.X_FORWARDED || fields == Fields.BOTH) {
+        if (added == Headers.X_FORWARDED || added == Headers.BOTH) {
             append(head, X_FORWARDED_FOR, client);
             append(head, X_FORWARDED_PROTO, scheme);
             if (authority != null) {
                 append(head, X_FORWARDED_HOST, authority);
             }
         }
-        if ((fields == Fields.FORWARDED || fields == Fields.BOTH) && authority != null) {
+        if ((added == Headers.FORWARDED || added == Headers.BOTH) && authority != null) {
             append(head, FORWARDED, forwarded(authority));
         }
         if (policy.via()) {

@@ -247,8 +247,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " bytes";
         } else if (cause instanceof TooLongHttpHeaderException || cause instanceof TooLongFrameException) {
             status = HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
-            detail = "request headers too large, limit " + context.limits().maxHeadBytes() + " bytes and "
-                    + context.limits().maxHeadFields() + " headers";
+            detail = "request headers too large, limit " + context.limits().maxHeaderBytes() + " bytes and "
+                    + context.limits().maxHeaders() + " headers";
         }
         reject(status, detail);
     }
@@ -465,11 +465,11 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             insideHeadSinceNanos = now;
         }
         insideHead = inside;
-        if (now - insideHeadSinceNanos > context.limits().headTimeout().toNanos()) {
+        if (now - insideHeadSinceNanos > context.limits().headerTimeout().toNanos()) {
             reject(
                     HttpResponseStatus.REQUEST_TIMEOUT,
                     "no complete request headers within "
-                            + context.limits().headTimeout().toMillis() + " ms");
+                            + context.limits().headerTimeout().toMillis() + " ms");
         } else if (!inside
                 && now - idleSinceNanos > context.limits().idleTimeout().toNanos()) {
             ctx().close();

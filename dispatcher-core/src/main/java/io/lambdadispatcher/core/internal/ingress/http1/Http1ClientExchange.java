@@ -170,7 +170,7 @@ final class Http1ClientExchange implements ResponseSink {
     private record Rejection(HttpResponseStatus status, String detail) {}
 
     private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields, long length) {
-        int maxFields = connection.context().limits().maxHeadFields();
+        int maxFields = connection.context().limits().maxHeaders();
         if (fields.size() > maxFields) {
             return new Rejection(
                     HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,

@@ -56,14 +56,14 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     StrictRequestDecoder(HttpLimits limits) {
         super(new HttpDecoderConfig()
                 .setMaxInitialLineLength(limits.maxRequestLineBytes())
-                .setMaxHeaderSize(limits.maxHeadBytes())
+                .setMaxHeaderSize(limits.maxHeaderBytes())
                 .setMaxChunkSize(MAX_CHUNK_BYTES)
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setUseRfc9112TransferEncoding(true));
         // Twice: the exact limit is for the one who knows a whole head, and can say by how much it
         // is exceeded.
-        maxHeadLines = 2 * limits.maxHeadFields();
+        maxHeadLines = 2 * limits.maxHeaders();
     }
 
     /** Bytes of a head have come, the rest has not. */

@@ -114,11 +114,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     public static void install(ChannelPipeline pipeline, IngressContext context) {
         HttpLimits limits = context.limits();
         Http2ClientConnection handler = Http2Assembly.publicServer(
-                new FlatHeadersDecoder(limits.maxHeadBytes(), HeadRules.MOST_FIELDS_ADDED),
+                new FlatHeadersDecoder(limits.maxHeaderBytes(), HeadRules.MOST_FIELDS_ADDED),
                 Http2Settings.defaultSettings()
                         .maxConcurrentStreams(limits.maxConcurrentStreams())
                         .initialWindowSize(limits.streamWindowBytes())
-                        .maxHeaderListSize(limits.maxHeadBytes())
+                        .maxHeaderListSize(limits.maxHeaderBytes())
                         .connectProtocolEnabled(true),
                 parts -> new Http2ClientConnection(parts, context));
         pipeline.addLast(handler);
@@ -331,7 +331,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             breakOff(
                     Http2Error.ENHANCE_YOUR_CALM,
                     "the request headers took longer than "
-                            + limits.headTimeout().toMillis() + " ms");
+                            + limits.headerTimeout().toMillis() + " ms");
         } else if (active) {
             lookAtStreams(now);
         }
@@ -339,7 +339,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     private long idleNanos() {
         HttpLimits limits = context.limits();
-        return (decoder().prefaceReceived() ? limits.idleTimeout() : limits.headTimeout()).toNanos();
+        return (decoder().prefaceReceived() ? limits.idleTimeout() : limits.headerTimeout()).toNanos();
     }
 
     private boolean isHeadSlow(long now) {
@@ -349,7 +349,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             unfinishedSinceNanos = now;
         }
         return finished >= 0
-                && now - unfinishedSinceNanos > context.limits().headTimeout().toNanos();
+                && now - unfinishedSinceNanos > context.limits().headerTimeout().toNanos();
     }
 
     /** Otherwise the memory for clients is used up, and nothing that the client sends arrives. */

@@ -131,7 +131,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
      * connection-specific fields.
      */
     private @Nullable Rejection verify(Http2Headers head) {
-        int maxFields = connection.context().limits().maxHeadFields();
+        int maxFields = connection.context().limits().maxHeaders();
         if (head.size() > maxFields) {
             return new Rejection(
                     HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,

@@ -45,7 +45,7 @@ final class DispatchPath implements Path {
     private final Choice<SimulatedWorker> choice = new Choice<>();
     private final Map<String, SimulatedWorker> workers = new LinkedHashMap<>();
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
-    private final long pendingTimeoutNanos;
+    private final long queueTimeoutNanos;
     private final double contentionAbove;
     private boolean lookingSoon;
     private boolean expiryScheduled;
@@ -73,7 +73,7 @@ final class DispatchPath implements Path {
         this.random = random;
         this.service = settings.workerService();
         this.start = settings.workerStart();
-        this.pendingTimeoutNanos = function.pendingTimeout().toNanos();
+        this.queueTimeoutNanos = function.queueTimeout().toNanos();
         this.contentionAbove = settings.get(SimulationSetting.CONTENTION_ABOVE);
         this.controller = new CapacityController(function, new Actions(), random);
         tick();
@@ -99,7 +99,7 @@ final class DispatchPath implements Path {
         SimulatedWorker worker = waiting.isEmpty() ? choice.least() : null;
         if (worker != null) {
             serve(worker, time.nowNanos(), caller);
-        } else if (waiting.size() < function.pendingLimit()) {
+        } else if (waiting.size() < function.queueLimit()) {
             waiting.addLast(new Waiting(time.nowNanos(), caller));
             scheduleExpiry();
             lookSoon();
@@ -165,14 +165,14 @@ final class DispatchPath implements Path {
         Waiting first = waiting.peekFirst();
         if (!expiryScheduled && first != null) {
             expiryScheduled = true;
-            time.at(first.sinceNanos + pendingTimeoutNanos, this::expire);
+            time.at(first.sinceNanos + queueTimeoutNanos, this::expire);
         }
     }
 
     private void expire() {
         expiryScheduled = false;
         List<Waiting> expired = new ArrayList<>();
-        while (!waiting.isEmpty() && time.nowNanos() - waiting.peekFirst().sinceNanos >= pendingTimeoutNanos) {
+        while (!waiting.isEmpty() && time.nowNanos() - waiting.peekFirst().sinceNanos >= queueTimeoutNanos) {
             expired.add(waiting.removeFirst());
         }
         tally.expired += expired.size();
@@ -203,8 +203,8 @@ final class DispatchPath implements Path {
         CapacitySnapshot status = controller.status(now);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,
-                status.wanted(),
-                status.coming(),
+                status.desired(),
+                status.starting(),
                 status.ready(),
                 status.draining(),
                 busy,

@@ -68,7 +68,7 @@ enum Scenario {
                     .with(SERVICE_MILLIS, 4_780)
                     .with(MAX_WORKERS, 20_000)
                     .with(LAUNCHES_PER_MINUTE, 100_000)
-                    .with(PENDING_LIMIT, 200_000)),
+                    .with(QUEUE_LIMIT, 200_000)),
 
     FAILING(
             "the function fails forever while 1,000 requests wait",

@@ -66,7 +66,7 @@ final class SimulationSettings {
         CapacityPolicy policy = CapacityPolicy.builder()
                 .workers(count(SimulationSetting.MIN_WORKERS), count(SimulationSetting.MAX_WORKERS))
                 .warmWorkers(count(SimulationSetting.WARM_WORKERS))
-                .headRoom(get(SimulationSetting.HEAD_ROOM))
+                .headroom(get(SimulationSetting.HEADROOM))
                 .idleAfter(duration(SimulationSetting.IDLE_AFTER_SECONDS))
                 .scaleInAfter(duration(SimulationSetting.SCALE_IN_AFTER_SECONDS))
                 .build();
@@ -78,7 +78,7 @@ final class SimulationSettings {
                 .capacity(policy)
                 .launching(limits)
                 .streamsPerConnection(count(SimulationSetting.STREAMS))
-                .pending(count(SimulationSetting.PENDING_LIMIT), duration(SimulationSetting.PENDING_TIMEOUT_SECONDS))
+                .queue(count(SimulationSetting.QUEUE_LIMIT), duration(SimulationSetting.QUEUE_TIMEOUT_SECONDS))
                 .build();
     }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
-import io.lambdadispatcher.core.options.ForwardingPolicy.Fields;
+import io.lambdadispatcher.core.options.ForwardingPolicy.Headers;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -18,24 +18,24 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ClientKeysTest {
     private static final String PROXY = "10.0.0.1";
 
-    private static Object client(ForwardingPolicy policy, String remote, String... fields) {
+    private static Object client(ForwardingPolicy policy, String remote, String... headers) {
         HeadRules rules = new HeadRules(policy, "http", new InetSocketAddress(remote, 4711));
         Http2Headers head = new DefaultHttp2Headers()
                 .method("GET")
                 .scheme("http")
                 .authority("a,b")
                 .path("/");
-        for (int i = 0; i < fields.length; i += 2) {
-            head.add(fields[i], fields[i + 1]);
+        for (int i = 0; i < headers.length; i += 2) {
+            head.add(headers[i], headers[i + 1]);
         }
         rules.request(head);
         return rules.client(head);
     }
 
-    private static ForwardingPolicy policy(Trust trust, Fields fields) {
+    private static ForwardingPolicy policy(Trust trust, Headers headers) {
         return ForwardingPolicy.builder()
                 .trust(trust)
-                .fields(fields)
+                .headers(headers)
                 .via(true)
                 .clientHeader("")
                 .build();
@@ -59,9 +59,9 @@ class ClientKeysTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Fields.class)
-    void should_believe_the_last_address_that_a_trusted_proxy_has_added(Fields fields) {
-        ForwardingPolicy policy = policy(Trust.APPEND, fields);
+    @EnumSource(Headers.class)
+    void should_believe_the_last_address_that_a_trusted_proxy_has_added(Headers headers) {
+        ForwardingPolicy policy = policy(Trust.APPEND, headers);
         Object client = client(ForwardingPolicy.defaults(), "192.0.2.1");
         assertThat(client(policy, PROXY, "x-forwarded-for", "6.6.6.6, 192.0.2.1"))
                 .isEqualTo(client);
@@ -81,13 +81,13 @@ class ClientKeysTest {
         "2001:db8::7, 2001:db8::8"
     })
     void should_read_addresses_with_and_without_ports(String hop, String same) {
-        assertThat(client(policy(Trust.APPEND, Fields.BOTH), PROXY, "x-forwarded-for", hop))
+        assertThat(client(policy(Trust.APPEND, Headers.BOTH), PROXY, "x-forwarded-for", hop))
                 .isEqualTo(client(ForwardingPolicy.defaults(), same));
     }
 
     @Test
     void should_take_other_names_as_they_are() {
-        ForwardingPolicy policy = policy(Trust.APPEND, Fields.X_FORWARDED);
+        ForwardingPolicy policy = policy(Trust.APPEND, Headers.X_FORWARDED);
         assertThat(client(policy, PROXY, "x-forwarded-for", "_gazonk")).isEqualTo("_gazonk");
     }
 
@@ -95,7 +95,7 @@ class ClientKeysTest {
     void should_prefer_the_header_that_the_operator_names() {
         ForwardingPolicy policy = ForwardingPolicy.builder()
                 .trust(Trust.APPEND)
-                .fields(Fields.X_FORWARDED)
+                .headers(Headers.X_FORWARDED)
                 .via(true)
                 .clientHeader("x-client-id")
                 .build();
@@ -109,7 +109,7 @@ class ClientKeysTest {
     void should_not_let_clients_choose_their_name() {
         assertThatThrownBy(() -> ForwardingPolicy.builder()
                         .trust(Trust.REPLACE)
-                        .fields(Fields.BOTH)
+                        .headers(Headers.BOTH)
                         .via(true)
                         .clientHeader("x-client-id")
                         .build())
@@ -117,7 +117,7 @@ class ClientKeysTest {
                 .hasMessageContaining("trust");
         assertThatThrownBy(() -> ForwardingPolicy.builder()
                         .trust(Trust.APPEND)
-                        .fields(Fields.BOTH)
+                        .headers(Headers.BOTH)
                         .via(true)
                         .clientHeader("X-Client")
                         .build())

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What is slow, by a clock that the test sets: the handler looks once a second. */
 class Http1ClientConnectionTest {
     private static final Duration LOOK = Duration.ofSeconds(1);
-    private static final Duration HEAD_TIMEOUT = HttpLimits.defaults().headTimeout();
+    private static final Duration HEADER_TIMEOUT = HttpLimits.defaults().headerTimeout();
     private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
     private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
     private static final int MIN_RATE = HttpLimits.defaults().minRate();
@@ -170,7 +170,7 @@ class Http1ClientConnectionTest {
     void should_leave_each_head_its_time() {
         for (int i = 0; i < 3; i++) {
             read(BEGUN);
-            pass(HEAD_TIMEOUT);
+            pass(HEADER_TIMEOUT);
             assertThat(sent()).isEmpty();
             read(REST);
             assertThat(sent()).startsWith("HTTP/1.1 204 ");
@@ -180,7 +180,7 @@ class Http1ClientConnectionTest {
     @Test
     void should_answer_408_to_a_head_that_takes_longer_than_its_timeout() {
         read(BEGUN);
-        pass(HEAD_TIMEOUT);
+        pass(HEADER_TIMEOUT);
         assertThat(sent()).isEmpty();
         pass(LOOK.multipliedBy(2));
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
@@ -192,7 +192,7 @@ class Http1ClientConnectionTest {
      */
     @Test
     void should_answer_431_to_a_head_of_too_many_lines_before_it_ends() {
-        int fields = 2 * HttpLimits.defaults().maxHeadFields();
+        int fields = 2 * HttpLimits.defaults().maxHeaders();
         read("GET / HTTP/1.1\r\n" + "a:b\r\n".repeat(fields - 1));
         read("a:");
         assertThat(sent()).isEmpty();
@@ -460,9 +460,9 @@ class Http1ClientConnectionTest {
     void should_leave_a_head_its_time_while_it_is_not_read() {
         read(BEGUN);
         channel.config().setAutoRead(false);
-        pass(HEAD_TIMEOUT.multipliedBy(2));
+        pass(HEADER_TIMEOUT.multipliedBy(2));
         channel.config().setAutoRead(true);
-        pass(HEAD_TIMEOUT);
+        pass(HEADER_TIMEOUT);
         assertThat(sent()).isEmpty();
         read(REST);
         assertThat(sent()).startsWith("HTTP/1.1 204 ");

@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** What is stuck or slow, by a clock that the test sets: the handler looks once a second. */
 class Http2ClientConnectionTest {
     private static final Duration LOOK = Duration.ofSeconds(1);
-    private static final Duration HEAD_TIMEOUT = HttpLimits.defaults().headTimeout();
+    private static final Duration HEADER_TIMEOUT = HttpLimits.defaults().headerTimeout();
     private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
     private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
     private static final int MAX_RESETS = 40;
@@ -492,19 +492,19 @@ class Http2ClientConnectionTest {
     @Test
     void should_leave_a_head_its_time() {
         read(GET_BEGUN);
-        pass(HEAD_TIMEOUT);
+        pass(HEADER_TIMEOUT);
         assertThat(sent(0)).isEmpty();
         read(GET_REST);
         assertThat(responses).hasSize(1);
         read(GET_LATER.substring(0, GET_LATER.length() - 6));
-        pass(HEAD_TIMEOUT);
+        pass(HEADER_TIMEOUT);
         assertThat(sent(0)).isEmpty();
     }
 
     @Test
     void should_end_a_connection_whose_head_takes_longer_than_its_timeout() {
         read(GET_BEGUN);
-        pass(HEAD_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        pass(HEADER_TIMEOUT.plus(LOOK.multipliedBy(2)));
         assertThat(sent(0)).containsExactly(Http2FrameTypes.GO_AWAY);
     }
 
@@ -648,7 +648,7 @@ class Http2ClientConnectionTest {
         read("00000a 01 05 00000001 838684");
         read("010161 00 01 41 00");
         assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
-        pass(HEAD_TIMEOUT.plus(LOOK).plus(LOOK));
+        pass(HEADER_TIMEOUT.plus(LOOK).plus(LOOK));
         assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
         assertThat(channel.isOpen()).isTrue();
     }
@@ -826,9 +826,9 @@ class Http2ClientConnectionTest {
     void should_leave_a_head_its_time_while_it_is_not_read() {
         read(GET_BEGUN);
         channel.config().setAutoRead(false);
-        pass(HEAD_TIMEOUT.multipliedBy(2));
+        pass(HEADER_TIMEOUT.multipliedBy(2));
         channel.config().setAutoRead(true);
-        pass(HEAD_TIMEOUT);
+        pass(HEADER_TIMEOUT);
         assertThat(sent(0)).isEmpty();
         read(GET_REST);
         assertThat(responses).hasSize(1);

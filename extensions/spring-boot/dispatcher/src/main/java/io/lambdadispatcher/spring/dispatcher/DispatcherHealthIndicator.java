@@ -26,8 +26,9 @@ final class DispatcherHealthIndicator implements HealthIndicator {
         Health.Builder health = dispatcher.isReady() ? Health.up() : Health.down();
         dispatcher.pools().forEach(pool -> health.withDetail(pool.function() + ".readyWorkers", pool.readyWorkers()));
         dispatcher.capacity().stream()
-                .filter(each -> each.obstacle() != null)
-                .forEach(each -> health.withDetail(each.function() + ".obstacle", String.valueOf(each.obstacle())));
+                .filter(each -> each.blockedReason() != null)
+                .forEach(
+                        each -> health.withDetail(each.function() + ".obstacle", String.valueOf(each.blockedReason())));
         return health.build();
     }
 }

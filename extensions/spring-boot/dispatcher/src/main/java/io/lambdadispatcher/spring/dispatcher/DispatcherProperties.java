@@ -90,21 +90,22 @@ public record DispatcherProperties(
      * @param tls TLS of the worker port.
      * @param secret Secret from which the key of each function is derived, at least 16 bytes.
      *     Self-launched workers need the secret, or their function's key.
-     * @param dialBack Addresses that launched workers dial, such as 10.0.0.7:8444. Port 0 means the
-     *     worker port. If it is not set, workers on Lambda dial an address that the dispatcher
-     *     detects.
+     * @param advertisedAddresses Addresses that launched workers dial, such as 10.0.0.7:8444. Port
+     *     0 means the worker port. If it is not set, workers on Lambda dial an address that the
+     *     dispatcher detects.
      */
     public record Workers(
             @DefaultValue("0.0.0.0") String host,
             @DefaultValue("8444") int port,
             @DefaultValue WorkersTls tls,
             @Nullable String secret,
-            @DefaultValue List<String> dialBack) {
+            @DefaultValue List<String> advertisedAddresses) {
 
         /** Hides the secret. */
         @Override
         public String toString() {
-            return "Workers[host=" + host + ", port=" + port + ", tls=" + tls + ", dialBack=" + dialBack + "]";
+            return "Workers[host=" + host + ", port=" + port + ", tls=" + tls + ", advertisedAddresses="
+                    + advertisedAddresses + "]";
         }
     }
 

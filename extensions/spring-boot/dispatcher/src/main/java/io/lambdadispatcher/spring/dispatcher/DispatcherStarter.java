@@ -52,8 +52,8 @@ final class DispatcherStarter {
         listeners();
         secret();
         DispatcherProperties.Workers workers = properties.workers();
-        builder.dialBack(workers.dialBack().stream()
-                .map(address -> address("workers.dial-back", address))
+        builder.advertisedAddresses(workers.advertisedAddresses().stream()
+                .map(address -> address("workers.advertised-addresses", address))
                 .toList());
         launchOnLambda(functions);
         return builder;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.spring.dispatcher;
 
-import io.lambdadispatcher.aws.DialBackAddress;
+import io.lambdadispatcher.aws.AdvertisedAddress;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
 import java.io.IOException;
@@ -23,9 +23,9 @@ final class LambdaWorkers {
         if (certificate != null) {
             launcher.certificate(read(certificate));
         }
-        if (workers.dialBack().isEmpty()) {
-            String host = DialBackAddress.find().host();
-            builder.dialBack(List.of(InetSocketAddress.createUnresolved(host, 0)));
+        if (workers.advertisedAddresses().isEmpty()) {
+            String host = AdvertisedAddress.find().host();
+            builder.advertisedAddresses(List.of(InetSocketAddress.createUnresolved(host, 0)));
         }
         LambdaLauncher built = launcher.build();
         lambdas.keySet().forEach(function -> builder.launcher(function, built));

@@ -89,7 +89,7 @@ class DispatcherAutoConfigurationTest {
             workers.port=70000            | lambda-dispatcher.workers.port is 70000, expected a port from 0 to 65535
             workers.host=no.such.host.invalid | lambda-dispatcher.workers.host is no.such.host.invalid, expected a host name or an IP address
             workers.secret=short          | lambda-dispatcher.workers.secret is 5 bytes, expected at least 16 random bytes
-            workers.dial-back=10.0.0.7    | lambda-dispatcher.workers.dial-back is '10.0.0.7', expected addresses such as 10.0.0.7:8444
+            workers.advertised-addresses=10.0.0.7    | lambda-dispatcher.workers.advertised-addresses is '10.0.0.7', expected addresses such as 10.0.0.7:8444
             workers.tls.certificate=none.pem | lambda-dispatcher.workers.tls.certificate is none.pem, expected a readable PEM file
             public.tls.key=none.pem       | lambda-dispatcher.public.tls.certificate is not set, expected a readable PEM file
             functions[0].name=other       | lambda-dispatcher.functions is set, as is function, expected one of the two

@@ -13,7 +13,7 @@ final class TestPort implements AutoCloseable {
 
     final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("shop")
-                    .pending(1000, Duration.ofSeconds(60))
+                    .queue(1000, Duration.ofSeconds(60))
                     .build())
             .publicListener(ListenerOptions.plain("127.0.0.1", 0))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))

@@ -4,7 +4,7 @@ package io.lambdadispatcher.core.options;
  * The JSON event that a function receives for a direct request. {@code
  * docs/reference/direct-requests.md} describes each shape.
  */
-public enum EventShape {
+public enum DirectEventFormat {
     /**
      * The event of an Application Load Balancer, with one value for each header and query
      * parameter.

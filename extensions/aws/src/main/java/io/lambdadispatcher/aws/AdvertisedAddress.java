@@ -33,14 +33,14 @@ import org.slf4j.LoggerFactory;
  * </ol>
  *
  * <pre>{@code
- * String host = DialBackAddress.find().host();
+ * String host = AdvertisedAddress.find().host();
  * }</pre>
  */
-public final class DialBackAddress {
+public final class AdvertisedAddress {
     /** The environment variable for the host that workers dial, without a port. */
-    public static final String VARIABLE = "LAMBDA_DISPATCHER_DIAL_BACK_HOST";
+    public static final String VARIABLE = "LAMBDA_DISPATCHER_ADVERTISED_HOST";
 
-    private static final Logger log = LoggerFactory.getLogger(DialBackAddress.class);
+    private static final Logger log = LoggerFactory.getLogger(AdvertisedAddress.class);
     /** Set in every pod. */
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
@@ -64,7 +64,7 @@ public final class DialBackAddress {
     private final URI ec2;
     private final int timeoutMillis;
 
-    private DialBackAddress(Map<String, String> environment, URI ec2, int timeoutMillis) {
+    private AdvertisedAddress(Map<String, String> environment, URI ec2, int timeoutMillis) {
         this.environment = environment;
         this.ec2 = ec2;
         this.timeoutMillis = timeoutMillis;
@@ -84,14 +84,14 @@ public final class DialBackAddress {
 
     /** @param timeoutMillis to connect to a service, and then for its answer */
     static Found find(Map<String, String> environment, URI ec2, int timeoutMillis) {
-        DialBackAddress look = new DialBackAddress(environment, ec2, timeoutMillis);
+        AdvertisedAddress look = new AdvertisedAddress(environment, ec2, timeoutMillis);
         Found found = look.variable()
                 .or(look::ecs)
                 .or(look::ec2)
                 .or(look::kubernetes)
-                .or(DialBackAddress::networkInterface)
+                .or(AdvertisedAddress::networkInterface)
                 .orElseThrow(() -> new IllegalStateException(
-                        "found no address that workers can dial. Set workers.dial-back or " + VARIABLE));
+                        "found no address that workers can dial. Set workers.advertised-addresses or " + VARIABLE));
         log.info("workers dial {}, detected from: {}", found.host, found.reason);
         return found;
     }
@@ -149,7 +149,7 @@ public final class DialBackAddress {
     private static Optional<Found> networkInterface() {
         try {
             return NetworkInterface.networkInterfaces()
-                    .filter(DialBackAddress::isUp)
+                    .filter(AdvertisedAddress::isUp)
                     .flatMap(each -> each.inetAddresses()
                             .filter(Inet4Address.class::isInstance)
                             .filter(address -> !address.isLinkLocalAddress() && !address.isLoopbackAddress())

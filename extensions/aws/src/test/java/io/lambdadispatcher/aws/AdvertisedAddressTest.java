@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** With a metadata service on the loopback. */
 @Timeout(60)
-class DialBackAddressTest {
+class AdvertisedAddressTest {
     private static final String ECS = "ECS_CONTAINER_METADATA_URI_V4";
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
@@ -77,18 +77,18 @@ class DialBackAddressTest {
     }
 
     private String host(Map<String, String> environment) {
-        return DialBackAddress.find(environment, metadata, PATIENT_MILLIS).host();
+        return AdvertisedAddress.find(environment, metadata, PATIENT_MILLIS).host();
     }
 
     private String reason(Map<String, String> environment) {
-        return DialBackAddress.find(environment, metadata, PATIENT_MILLIS).reason();
+        return AdvertisedAddress.find(environment, metadata, PATIENT_MILLIS).reason();
     }
 
     @Test
     void should_take_what_the_environment_says_and_ask_nobody() {
         serveEc2("10.0.0.2");
 
-        assertThat(host(Map.of(DialBackAddress.VARIABLE, "dispatcher.internal", ECS, metadata + "/v4/1")))
+        assertThat(host(Map.of(AdvertisedAddress.VARIABLE, "dispatcher.internal", ECS, metadata + "/v4/1")))
                 .isEqualTo("dispatcher.internal");
         assertThat(asked).isEmpty();
     }
@@ -96,16 +96,16 @@ class DialBackAddressTest {
     @ParameterizedTest
     @CsvSource({"10.0.0.7,10.0.0.7", "' host ',host", "fd00::7,fd00::7", "[fd00::7],fd00::7"})
     void should_take_a_host_of_any_kind(String value, String host) {
-        assertThat(host(Map.of(DialBackAddress.VARIABLE, value))).isEqualTo(host);
+        assertThat(host(Map.of(AdvertisedAddress.VARIABLE, value))).isEqualTo(host);
     }
 
     /** It would be taken for an IPv6 address, and put into brackets. */
     @ParameterizedTest
     @ValueSource(strings = {"10.0.0.7:8444", "dispatcher.internal:8444", "[fd00::7]:8444", "http://dispatcher", ":"})
     void should_refuse_a_host_with_a_port(String value) {
-        assertThatThrownBy(() -> host(Map.of(DialBackAddress.VARIABLE, value)))
+        assertThatThrownBy(() -> host(Map.of(AdvertisedAddress.VARIABLE, value)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("LAMBDA_DISPATCHER_DIAL_BACK_HOST is '" + value
+                .hasMessage("LAMBDA_DISPATCHER_ADVERTISED_HOST is '" + value
                         + "', expected a host name or an IP address, without a port");
     }
 
@@ -166,8 +166,8 @@ class DialBackAddressTest {
         serveNothing("/latest/api/token");
         long startNanos = System.nanoTime();
 
-        DialBackAddress.Found found =
-                DialBackAddress.find(Map.of(ECS, metadata + "/v4/1"), metadata, DialBackAddress.TIMEOUT_MILLIS);
+        AdvertisedAddress.Found found =
+                AdvertisedAddress.find(Map.of(ECS, metadata + "/v4/1"), metadata, AdvertisedAddress.TIMEOUT_MILLIS);
 
         assertThat(found.reason()).contains("network interface");
         assertThat((System.nanoTime() - startNanos) / 1_000_000).isLessThan(10_000);
@@ -186,8 +186,8 @@ class DialBackAddressTest {
 
     @Test
     void should_fall_back_on_an_interface_that_is_no_loopback() throws IOException {
-        DialBackAddress.Found found =
-                DialBackAddress.find(Map.of("AWS_EC2_METADATA_DISABLED", "true"), metadata, PATIENT_MILLIS);
+        AdvertisedAddress.Found found =
+                AdvertisedAddress.find(Map.of("AWS_EC2_METADATA_DISABLED", "true"), metadata, PATIENT_MILLIS);
 
         assertThat(InetAddress.getByName(found.host()).isLoopbackAddress()).isFalse();
         assertThat(asked).isEmpty();
