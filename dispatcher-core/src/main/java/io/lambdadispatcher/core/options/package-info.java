@@ -1,6 +1,13 @@
 /**
- * Options of a dispatcher. All of them are immutable and can be used by any thread. Builders belong
- * to one thread.
+ * Options of a dispatcher. All of them are immutable, and any thread can use them. Builders are not
+ * thread-safe.
+ *
+ * <pre>{@code
+ * FunctionOptions images = FunctionOptions.builder("images")
+ *         .requestTimeout(Duration.ofSeconds(30))
+ *         .capacity(CapacityPolicy.builder().workers(0, 20).build())
+ *         .build();
+ * }</pre>
  */
 @NullMarked
 package io.lambdadispatcher.core.options;

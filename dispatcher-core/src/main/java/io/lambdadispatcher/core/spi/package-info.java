@@ -1,6 +1,10 @@
 /**
- * What others may implement: where workers live, how a function is invoked directly, and which
- * function a request is for.
+ * Interfaces that a program can implement: where workers run, how a function is invoked directly,
+ * which function serves a request, and what error responses look like.
+ *
+ * <pre>{@code
+ * RequestRouter router = headers -> headers.path().toString().startsWith("/images/") ? "images" : "api";
+ * }</pre>
  */
 @NullMarked
 package io.lambdadispatcher.core.spi;

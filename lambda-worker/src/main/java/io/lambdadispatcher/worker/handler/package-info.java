@@ -1,7 +1,13 @@
 /**
- * What user code implements and is given: {@link io.lambdadispatcher.worker.handler.Handler}, its
- * request and its response. A handler is called on the event loop of the worker connection and must
- * not block there; {@code io.lambdadispatcher.worker.blocking} has the form that may.
+ * What you implement to serve requests: {@link io.lambdadispatcher.worker.handler.Handler}. It
+ * receives a request and a response.
+ *
+ * <pre>{@code
+ * Handler handler = (request, response) -> response.respond(200, "hello from " + request.path());
+ * }</pre>
+ *
+ * <p>A handler is called on the event loop of the worker connection, which it must not block. Use
+ * {@link io.lambdadispatcher.worker.blocking} for handlers that block.
  */
 @NullMarked
 package io.lambdadispatcher.worker.handler;

@@ -1,0 +1,149 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.tools.Diagnostic;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Compiles each example in the Javadoc of the exported packages. The examples for Spring Boot are
+ * not compiled, because Spring Boot is not on the class path of this module.
+ */
+class JavadocExamplesTest {
+    private static final List<String> MODULES =
+            List.of("dispatcher-core", "lambda-worker", "extensions/aws", "extensions/micrometer", "extensions/test");
+    private static final Pattern EXPORTS = Pattern.compile("(?m)^ *exports ([\\w.]+);");
+    private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n[ *]*}</pre>");
+
+    private static final Pattern METHOD = Pattern.compile("public [\\w<>]+ \\w+\\(");
+
+    /** The imports and fields that examples can use without showing them. */
+    private static final String IMPORTS = """
+            import static org.junit.jupiter.api.Assertions.assertEquals;
+            import com.amazonaws.services.lambda.runtime.*;
+            import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
+            import io.micrometer.core.instrument.MeterRegistry;
+            import io.netty.buffer.*;
+            import io.netty.handler.codec.http2.Http2Headers;
+            import java.net.*;
+            import java.nio.file.Path;
+            import java.time.*;
+            import java.util.*;
+            import java.util.concurrent.*;
+            import java.util.function.*;
+            import org.junit.jupiter.api.Test;
+            import org.slf4j.MDC;
+            import software.amazon.awssdk.services.dynamodb.*;
+            """;
+
+    private static final String FIELDS = """
+            interface Tracer { SpanBuilder spanBuilder(String name); }
+            interface SpanBuilder { Span startSpan(); }
+            interface Span { Span setAttribute(String name, long value); void end(); }
+            Tracer tracer;
+            Dispatcher dispatcher;
+            MeterRegistry registry;
+            String secret;
+            WorkerConfig config;
+            static class Greeter implements Handler {
+                public void handle(Request request, Response response) {}
+            }
+            """;
+
+    /**
+     * An example, which becomes a class with one method.
+     *
+     * @param name the file that contains it
+     */
+    private record Example(String name, String className, String code) {
+
+        /** An example is a method, the statements of one, or an expression. */
+        private String member() {
+            if (METHOD.matcher(code).lookingAt()) {
+                return code;
+            }
+            String statements = code.contains(";") ? code : "Object value = " + code + ";";
+            return "void example() throws Exception {\n" + statements.replace("public final class", "final class")
+                    + "\n}";
+        }
+
+        JavaFileObject source(String imports) {
+            String text = imports + "class " + className + " {\n" + FIELDS + member() + "\n}\n";
+            return new SimpleJavaFileObject(
+                    URI.create("string:///" + className + ".java"), JavaFileObject.Kind.SOURCE) {
+                @Override
+                public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                    return text;
+                }
+            };
+        }
+    }
+
+    @Test
+    void should_compile(@TempDir Path classes) throws IOException {
+        List<Example> examples = new ArrayList<>();
+        StringBuilder imports = new StringBuilder(IMPORTS);
+        for (String module : MODULES) {
+            Path root = Path.of("..", module, "src/main/java");
+            for (String exported : found(EXPORTS, Files.readString(root.resolve("module-info.java")))) {
+                imports.append("import ").append(exported).append(".*;\n");
+                for (Path file : javaFiles(root.resolve(exported.replace('.', '/')))) {
+                    for (String code : found(EXAMPLE, Files.readString(file))) {
+                        String withoutStars = code.replaceAll("(?m)^ *\\* ?", "");
+                        examples.add(new Example(file.toString(), "Example" + examples.size(), withoutStars));
+                    }
+                }
+            }
+        }
+
+        assertThat(examples).hasSizeGreaterThan(40);
+        assertThat(errors(examples, imports.toString(), classes)).isEmpty();
+    }
+
+    private static List<String> errors(List<Example> examples, String imports, Path classes) {
+        DiagnosticCollector<JavaFileObject> found = new DiagnosticCollector<>();
+        List<String> options =
+                List.of("-d", classes.toString(), "-proc:none", "-classpath", System.getProperty("java.class.path"));
+        List<JavaFileObject> sources =
+                examples.stream().map(example -> example.source(imports)).toList();
+        ToolProvider.getSystemJavaCompiler()
+                .getTask(null, null, found, options, null, sources)
+                .call();
+        return found.getDiagnostics().stream()
+                .filter(diagnostic -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
+                .map(diagnostic -> describe(diagnostic, examples, sources))
+                .toList();
+    }
+
+    private static String describe(
+            Diagnostic<? extends JavaFileObject> diagnostic, List<Example> examples, List<JavaFileObject> sources) {
+        Example example = examples.get(sources.indexOf(diagnostic.getSource()));
+        return example.name() + ": " + diagnostic.getMessage(Locale.ROOT) + "\n" + example.code();
+    }
+
+    private static List<String> found(Pattern pattern, String text) {
+        return pattern.matcher(text).results().map(result -> result.group(1)).toList();
+    }
+
+    private static List<Path> javaFiles(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.toString().endsWith(".java"))
+                    .sorted()
+                    .toList();
+        }
+    }
+}
