@@ -38,6 +38,7 @@ class JavadocExamplesTest {
             import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
             import io.micrometer.core.instrument.MeterRegistry;
             import io.netty.buffer.*;
+            import io.netty.channel.epoll.*;
             import io.netty.handler.codec.http2.Http2Headers;
             import java.net.*;
             import java.nio.file.Path;
@@ -56,6 +57,8 @@ class JavadocExamplesTest {
             interface Span { Span setAttribute(String name, long value); void end(); }
             Tracer tracer;
             Dispatcher dispatcher;
+            Dispatcher previous;
+            Handler handler;
             MeterRegistry registry;
             String secret;
             WorkerConfig config;
