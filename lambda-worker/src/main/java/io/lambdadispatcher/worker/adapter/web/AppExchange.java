@@ -8,8 +8,8 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request to the application and its response, whatever HTTP the application speaks: how it
- * starts, and how it ends before its time. Event loop only.
+ * One request to the application and its response, over HTTP/1.1 or HTTP/2. This class has the
+ * common part: the start, and an early end. Confined to an event loop.
  */
 abstract class AppExchange implements BodyReader {
     enum State {
@@ -47,7 +47,7 @@ abstract class AppExchange implements BodyReader {
         }
     }
 
-    /** Returns false if the exchange has been cancelled meanwhile. */
+    /** Returns true if the exchange still needs a connection: it has not been cancelled. */
     final boolean isWaiting() {
         return state == State.WAITING;
     }
@@ -65,7 +65,10 @@ abstract class AppExchange implements BodyReader {
 
     abstract void onClientWritable();
 
-    /** With NOT_NEEDED the response is unharmed, and its end closes what lacks the request's. */
+    /**
+     * Ends the exchange if the request's body failed. NOT_NEEDED is no failure: the response
+     * continues, and its end closes an incomplete request.
+     */
     @Override
     public final void onFailed(FailureReason code) {
         if (code != FailureReason.NOT_NEEDED) {
@@ -79,17 +82,17 @@ abstract class AppExchange implements BodyReader {
         }
     }
 
-    /** The application's fault. */
+    /** Ends the exchange because of a fault of the application. */
     final void breakOff(FailureReason code, @Nullable String why) {
         breakOff(HttpResponseStatus.BAD_GATEWAY, code, why);
     }
 
-    /** The request's fault. */
+    /** Ends the exchange because of a fault of the request. */
     final void refuse(String why) {
         breakOff(HttpResponseStatus.BAD_REQUEST, FailureReason.BAD_MESSAGE, why);
     }
 
-    /** @param status for a client that has not seen the head */
+    /** @param status sent to the client if it has not received response headers */
     private void breakOff(HttpResponseStatus status, FailureReason code, @Nullable String why) {
         if (isHeadSent() || code == FailureReason.REFUSED) {
             end();
@@ -108,6 +111,9 @@ abstract class AppExchange implements BodyReader {
         origin.answer(request, response, status, String.valueOf(detail));
     }
 
-    /** Enters {@link State#ENDED} and lets the connection go, without a word to the client. */
+    /**
+     * Enters {@link State#ENDED} and gives up the connection or stream. Sends nothing to the
+     * client.
+     */
     abstract void end();
 }

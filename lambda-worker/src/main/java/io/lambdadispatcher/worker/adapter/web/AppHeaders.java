@@ -10,13 +10,16 @@ import io.netty.util.AsciiString;
 import java.util.Map;
 
 /**
- * Headers and trailers on their way to and from the application, each checked again, whoever
- * checked it before.
+ * Checks headers and trailers on their way to and from the application, even if another part has
+ * checked them before.
  */
 final class AppHeaders {
     private AppHeaders() {}
 
-    /** An empty name is none, and no token either. */
+    /**
+     * Returns whether the name begins with a colon. An empty name is neither a pseudo-header nor a
+     * token.
+     */
     static boolean isPseudo(CharSequence name) {
         return name.length() > 0 && name.charAt(0) == ':';
     }
@@ -29,7 +32,8 @@ final class AppHeaders {
     }
 
     /**
-     * @throws BadMessageException if no body can have the length that the request's head declares
+     * @throws BadMessageException if the declared content-length is malformed, or does not fit a
+     *     request without a body
      */
     static void expectBody(ContentLength length, Http2Headers head, boolean bodyless) throws BadMessageException {
         if (!length.expectRequest(head) || bodyless && !length.add(0, true)) {
@@ -38,7 +42,7 @@ final class AppHeaders {
         }
     }
 
-    /** A copy without those that must not be passed on. */
+    /** Returns a copy without the trailers that must not be passed on. */
     static Http2Headers trailers(Iterable<? extends Map.Entry<? extends CharSequence, ? extends CharSequence>> from)
             throws BadMessageException {
         FlatHeaders to = new FlatHeaders();

@@ -14,11 +14,14 @@ import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Map;
 
-/** An application's HTTP/1.1 response head in HTTP/2's terms. */
+/** Translates the headers of an application's HTTP/1.1 response into HTTP/2. */
 final class AppResponseHead {
     private AppResponseHead() {}
 
-    /** @throws BadMessageException if the client must not see it, or its body's end is unclear */
+    /**
+     * @throws BadMessageException if the client must not see the response, or the end of its body
+     *     is unclear
+     */
     static Http2Headers of(HttpResponse response) throws BadMessageException {
         if (response.decoderResult().isFailure()) {
             throw new BadMessageException("the app's response is malformed: "
@@ -35,7 +38,7 @@ final class AppResponseHead {
         return head;
     }
 
-    /** RFC 9112 section 6.1: we understand chunked, and no other coding. */
+    /** RFC 9112 section 6.1: the only transfer coding that we understand is chunked. */
     private static void verifyCoding(HttpResponse response) throws BadMessageException {
         List<String> codings = response.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING);
         boolean understood = codings.isEmpty()

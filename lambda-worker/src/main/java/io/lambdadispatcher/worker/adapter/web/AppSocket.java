@@ -11,30 +11,32 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * A socket that can be asked whether its peer has closed it, without waiting for the event loop to
- * hear of it: the close may have come in the same moment as the request that is to go out. Event
- * loop only.
+ * A socket that can tell whether its peer has closed it, before the event loop is notified. The
+ * close may arrive at the moment when the next request is sent. Confined to an event loop.
  */
 interface AppSocket {
     Channel channel();
 
-    /** Nothing has come, no end and no bytes. Only for one that is idle. */
+    /**
+     * Returns whether an idle connection has received neither bytes nor a close. Call it only if
+     * the connection is idle.
+     */
     boolean isQuiet();
 
     static AppSocket create() {
         return Choice.EPOLL ? Epoll.create() : Nio.create();
     }
 
-    /** Made once: it takes an exception to find out that there is no epoll. */
+    /** Looked up once, because an exception is thrown and caught if there is no epoll. */
     final class Choice {
         static final boolean EPOLL = ClientTransport.best().name().equals("epoll");
 
         private Choice() {}
     }
 
-    /** Linux says in which state of TCP a socket is. */
+    /** Asks Linux for the TCP state of the socket. */
     record Epoll(EpollSocketChannel channel, EpollTcpInfo info) implements AppSocket {
-        /** TCP_ESTABLISHED of the kernel's tcp_states.h: neither side has ended it. */
+        /** TCP_ESTABLISHED of the kernel's tcp_states.h: neither side has closed the connection. */
         private static final int ESTABLISHED = 1;
 
         static Epoll create() {
@@ -52,7 +54,10 @@ interface AppSocket {
         }
     }
 
-    /** Whatever could be read there would be the end, or out of place. */
+    /**
+     * Reads from the socket. On an idle connection, any result except "no bytes yet" means that it
+     * must not be used.
+     */
     record Nio(NioSocketChannel channel, SocketChannel socket, ByteBuffer value) implements AppSocket {
         static Nio create() {
             try {

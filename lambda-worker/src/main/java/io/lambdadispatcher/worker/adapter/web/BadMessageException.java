@@ -1,8 +1,8 @@
 package io.lambdadispatcher.worker.adapter.web;
 
 /**
- * A head that must not be passed on as it is. Without a stack trace: it is an answer, not an error
- * of ours.
+ * Thrown if a request or response must not be passed on. It has no stack trace, because it reports
+ * a fault of the sender, not of the worker.
  */
 final class BadMessageException extends Exception {
     private static final long serialVersionUID = 1L;

@@ -18,22 +18,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the application that the worker begins to drain, for only the application knows how its
- * long streams say goodbye: one POST without a body. Any thread.
+ * Notifies the application that the worker begins to drain, with one POST without a body. Only the
+ * application knows how to end its long streams. Methods may be called from any thread.
  *
- * <p>Failure: a line in the log.
+ * <p><b>Errors.</b> A failure is logged.
  *
- * @param path of the application's
- * @param grace for which what is in flight may go on
+ * @param path the application's path for the notice
+ * @param grace the time for which requests in flight may continue
  */
 record DrainNotice(String path, DrainReason reason, Duration grace) {
     static final AsciiString REASON = AsciiString.cached("lambda-dispatcher-drain-reason");
     static final AsciiString GRACE_MILLIS = AsciiString.cached("lambda-dispatcher-drain-grace-millis");
 
-    /**
-     * The worker does not end before the application has answered, but must not be held up by one
-     * that does not.
-     */
+    /** The maximum time that the worker waits for the application's response before it ends. */
     private static final long LONGEST_ANSWER_MILLIS = 5_000;
 
     private static final int NO_STATUS = 0;
@@ -41,8 +38,10 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
     private static final Logger log = LoggerFactory.getLogger(DrainNotice.class);
 
     /**
-     * @param relay to the application
-     * @return completes with the answer, or when there will be none
+     * Sends the notice.
+     *
+     * @param relay passes the request to the application
+     * @return completes with the response. Fails if there is none
      */
     CompletionStage<?> send(WebInvocations invocations, Upstream relay) {
         int timeoutMillis = (int) Math.max(1, Math.min(LONGEST_ANSWER_MILLIS, grace.toMillis()));
@@ -73,7 +72,7 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
         }
     }
 
-    /** A client claims to be the worker. */
+    /** Returns whether a client's request has the header that only the worker may send. */
     static boolean isClaimedBy(Http2Headers head) {
         for (Map.Entry<CharSequence, CharSequence> field : head) {
             if (HeaderSyntax.passesFor(field.getKey(), REASON)) {

@@ -4,12 +4,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.BitSet;
 
 /**
- * An event's path as it can stand in a request. API Gateway's HTTP APIs give it decoded, REST APIs,
- * function URLs and load balancers as the client has sent it, and no event says which it is. So
- * bytes that a path may hold (RFC 3986 section 3.3: pchar and the slash) stay as they are, escapes
- * among them, and all others are escaped, not only those that would end the path: of the rest, such
- * as {@code |}, {@code [} and {@code \\}, some servers refuse what others take, and a backslash may
- * pass for a slash.
+ * Escapes an event's path for a request line. API Gateway's HTTP APIs send the path decoded. REST
+ * APIs, function URLs and load balancers send it as the client did. No event says which of the two
+ * it is.
+ *
+ * <p>So bytes that a path may hold (RFC 3986 section 3.3: pchar and the slash) and escapes stay
+ * unchanged. All other bytes are escaped, also those that would not end the path: some servers
+ * reject {@code |} and {@code [}, and some take a backslash for a slash.
  */
 final class EventPath {
     private static final BitSet ALLOWED = new BitSet(128);

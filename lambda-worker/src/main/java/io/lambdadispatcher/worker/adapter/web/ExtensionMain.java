@@ -50,7 +50,7 @@ public final class ExtensionMain {
         Class.forName(RUNTIME_CLIENT).getMethod("main", String[].class).invoke(null, (Object) new String[] {HANDLER});
     }
 
-    /** For no events: the invocations themselves come by the runtime client. */
+    /** Registers for no events, because the runtime client takes the invocations. */
     private static String register(String api) throws IOException {
         HttpURLConnection call = open(api, "register");
         call.setRequestMethod("POST");
@@ -69,7 +69,10 @@ public final class ExtensionMain {
         return identifier;
     }
 
-    /** Says that this extension is initialised, and then hangs: there is no event for it. */
+    /**
+     * Tells Lambda that this extension is initialised. The call then blocks, because no event
+     * comes.
+     */
     private static void awaitNext(String api, String identifier) {
         try {
             HttpURLConnection call = open(api, "event/next");

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One HTTP/2 connection to the application, with a stream for each exchange. Usable from the
- * application's SETTINGS on, until it says GOAWAY or is gone. Event loop only.
+ * One HTTP/2 connection to the application, with a stream for each exchange. It can be used from
+ * the application's SETTINGS until its GOAWAY or the close. Confined to an event loop.
  */
 final class H2cConnection extends Http2Client.Owner {
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
@@ -63,7 +63,7 @@ final class H2cConnection extends Http2Client.Owner {
         return ctx;
     }
 
-    /** It takes WebSockets (RFC 8441). */
+    /** Returns whether the application accepts WebSockets over HTTP/2 (RFC 8441). */
     boolean takesWebSockets() {
         return webSockets;
     }
@@ -72,14 +72,15 @@ final class H2cConnection extends Http2Client.Owner {
         return used;
     }
 
-    /** At once, as the application's settings say. */
+    /** Returns the maximum number of concurrent streams, from the application's SETTINGS. */
     int mostStreams() {
         return http2.connection().local().maxActiveStreams();
     }
 
     /**
-     * A closed channel ends its streams before {@link #onInactive}, and each of them may make way
-     * for the next request.
+     * Returns whether another stream can be opened. The channel is checked too, because a channel
+     * that closes ends its streams before {@link #onInactive}, and each end may start the next
+     * request.
      */
     boolean hasRoom() {
         return !ended
@@ -88,7 +89,10 @@ final class H2cConnection extends Http2Client.Owner {
                 && !http2.connection().goAwayReceived();
     }
 
-    /** Nothing is in flight, and it has slept for longer than the limit, by either clock. */
+    /**
+     * Returns whether nothing is in flight and the connection has been idle for the limit, by
+     * either clock.
+     */
     boolean isStale(long limitNanos) {
         if (http2.connection().numActiveStreams() > 0) {
             return false;
@@ -103,7 +107,7 @@ final class H2cConnection extends Http2Client.Owner {
         idleSinceMillis = upstream.clocks.wallMillis();
     }
 
-    /** @return {@code null} if the connection takes no more streams after all */
+    /** @return {@code null} if the connection cannot open more streams */
     @Nullable
     Http2Stream open(H2cExchange exchange, Http2Headers head, boolean end) {
         int id = http2.connection().local().incrementAndGetNextStreamId();
@@ -156,8 +160,8 @@ final class H2cConnection extends Http2Client.Owner {
         if (!ready) {
             ready = true;
             stopTimer();
-            // The rest of the frame's handling comes after this call: the limits in it hold for the
-            // first stream too.
+            // The rest of the SETTINGS frame is handled after this call. Its limits also apply to
+            // the first stream.
             reading.executor().execute(this::onReady);
         }
     }
@@ -218,8 +222,8 @@ final class H2cConnection extends Http2Client.Owner {
     }
 
     /**
-     * A response that cannot be passed on is its exchange's fault, and none of the connection,
-     * which carries others.
+     * Calls {@code call}. If the response cannot be passed on, only its exchange fails, because the
+     * connection carries others.
      */
     private static void guarded(H2cExchange exchange, Runnable call) {
         try {
@@ -252,7 +256,7 @@ final class H2cConnection extends Http2Client.Owner {
         }
     }
 
-    /** Streams end in more ways than frames tell. */
+    /** Watches the end of streams, because not every end is announced by a frame. */
     private final class StreamWatch extends Http2ConnectionAdapter {
         @Override
         public void onStreamClosed(Http2Stream stream) {

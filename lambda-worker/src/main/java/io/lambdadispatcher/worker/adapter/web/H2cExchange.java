@@ -30,13 +30,17 @@ import org.jspecify.annotations.Nullable;
  *      └──refused, or stale────┘
  * </pre>
  *
- * Bytes go back to the stream's window when the response has taken them, and the request's body is
- * paused while too much of it waits for the application's window. A request that the application
- * has refused (RST_STREAM REFUSED_STREAM, or GOAWAY below it: RFC 9113 section 8.7) is sent once
- * more, whatever its method, if nothing of its body has been sent. Event loop only.
+ * Bytes are returned to the stream's window when the response has taken them. The request's body is
+ * paused while too much of it waits for the application's window. Confined to an event loop.
+ *
+ * <p><b>Retries.</b> A request is sent once more, whatever its method, if the application has
+ * refused it (RST_STREAM with REFUSED_STREAM, or a stream above the last one of a GOAWAY; RFC 9113
+ * section 8.7). A request without a body and with an idempotent method is also sent once more if a
+ * connection that was used before closes. Requests of which body bytes have been sent are never
+ * repeated.
  */
 final class H2cExchange extends AppExchange implements DataOutlet.Listener {
-    /** Of the request's body, waiting for window. */
+    /** Pauses the request's body at this many bytes that wait for the application's window. */
     private static final int HIGH_WATER_BYTES = 256 * 1024;
 
     private static final int LOW_WATER_BYTES = 64 * 1024;
@@ -97,7 +101,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    /** A repeated request has its reader already. */
+    /** Reads the body. A repeated request has a reader already, so its body only resumes. */
     private void readBody() {
         if (!bodyReading) {
             bodyReading = true;
@@ -166,7 +170,9 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    /** From within a flush, when nothing may be written: the body goes on later. */
+    /**
+     * Resumes the body later, because this is called within a flush, when nothing may be written.
+     */
     @Override
     public void onTaken(int bodyBytes) {
         DataOutlet out = outlet;
@@ -245,7 +251,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    /** @return bytes that go back to the window now */
+    /** @return the bytes to return to the window now */
     int onData(ByteBuf data, boolean end) {
         int bytes = data.readableBytes();
         if (state != State.RESPONDING) {
@@ -277,22 +283,22 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     }
 
     /**
-     * An application that answers without having read all of the request is told that no more will
-     * come.
+     * Ends the exchange. If the application has responded without reading the complete request, it
+     * is told with a reset that the rest does not come.
      */
     private void onResponseEnded() {
         H2cConnection from = connection;
         Http2Stream on = stream;
         leave();
         if (!requestEnded && from != null && on != null) {
-            // Within the frame that ends the response the stream cannot be reset yet.
+            // The stream cannot be reset within the frame that ends the response.
             request.eventLoop().execute(() -> from.reset(on, Http2Error.CANCEL));
         }
     }
 
     // ---- the end
 
-    /** The application's response cannot be passed on. */
+    /** Breaks off the exchange because the response cannot be passed on. */
     void onMalformed(String text) {
         if (state != State.ENDED) {
             breakOff(FailureReason.BAD_MESSAGE, "the app's response is malformed: " + text);
@@ -317,7 +323,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         return error == Http2Error.CANCEL ? FailureReason.CANCELLED : FailureReason.HANDLER_FAILED;
     }
 
-    /** @param refused the application has said that it has not looked at it */
+    /** @param refused whether the application has said that it has not processed the request */
     void onStreamClosed(boolean refused) {
         if (state == State.ENDED || state == State.WAITING) {
             return;
@@ -341,7 +347,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
             request.body().pause();
         }
         detach();
-        // Not from within the frame that has refused it.
+        // Not within the frame that has refused the request.
         request.eventLoop().execute(() -> {
             if (state == State.WAITING) {
                 upstream.connect(this);
@@ -364,14 +370,16 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         onClientWritable();
         detach();
         if (paused) {
-            // The rest of a tunnel's request is dropped: what a pause of ours holds would hold up
-            // the worker stream.
+            // The rest of a tunnel's request is dropped. A body that stays paused would block the
+            // worker stream.
             paused = false;
             request.body().resume();
         }
     }
 
-    /** What waits in the outlet stays there if the stream may still take it. */
+    /**
+     * Detaches from the stream. Bytes in the outlet stay there if the stream may still send them.
+     */
     private void detach() {
         DataOutlet out = outlet;
         connection = null;

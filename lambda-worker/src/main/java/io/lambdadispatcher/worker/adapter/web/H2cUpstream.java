@@ -14,10 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The HTTP/2 connections of one event loop to the application: one, as long as the application
- * allows it as many streams as there are requests; a further one where it does not. Requests wait
- * for a connection that is being opened. WebSockets go over HTTP/1.1 where the application does not
- * offer RFC 8441. Event loop only.
+ * Keeps the HTTP/2 connections of one event loop to the application. It opens another connection
+ * only if the application allows fewer streams than there are requests. Requests wait while a
+ * connection opens. WebSockets use HTTP/1.1 if the application does not support RFC 8441. Confined
+ * to an event loop.
  */
 final class H2cUpstream implements Upstream {
     final WebConfig config;
@@ -41,12 +41,12 @@ final class H2cUpstream implements Upstream {
         new H2cExchange(this, request, response, origin).start();
     }
 
-    /** For a WebSocket that the application does not take over HTTP/2. */
+    /** Returns the way for WebSockets that the application does not accept over HTTP/2. */
     Upstream http1() {
         return http1;
     }
 
-    /** Calls {@code exchange} back, perhaps at once. */
+    /** Calls {@code exchange} back, possibly before it returns. */
     void acquire(H2cExchange exchange) {
         for (int i = connections.size() - 1; i >= 0; i--) {
             H2cConnection connection = connections.get(i);
@@ -60,7 +60,7 @@ final class H2cUpstream implements Upstream {
         connect(exchange);
     }
 
-    /** On a connection that is not open yet. */
+    /** Serves the exchange on a new connection. */
     void connect(H2cExchange exchange) {
         waiting.add(exchange);
         if (!connecting) {
@@ -88,8 +88,8 @@ final class H2cUpstream implements Upstream {
     }
 
     /**
-     * The application's settings have come. Where they leave room for no stream at all, those of
-     * another connection would too.
+     * Uses a connection whose SETTINGS have arrived. If they allow no stream at all, waiting
+     * requests fail, because another connection would get the same SETTINGS.
      */
     void onReady(H2cConnection connection) {
         if (!connection.hasRoom()) {

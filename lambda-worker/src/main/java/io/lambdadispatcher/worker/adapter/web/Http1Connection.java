@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One HTTP/1.1 connection to the application, which carries one exchange after the other. What
- * comes between exchanges has no request that it could answer, so that the connection is closed.
- * Event loop only.
+ * An HTTP/1.1 connection to the application, which carries one exchange after another. Bytes that
+ * arrive between exchanges belong to no request, so they close the connection. Confined to an event
+ * loop.
  */
 final class Http1Connection extends ChannelDuplexHandler {
     private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
@@ -66,8 +66,8 @@ final class Http1Connection extends ChannelDuplexHandler {
     }
 
     /**
-     * By whichever clock says more; forever if the application has said that it keeps connections
-     * for less.
+     * Returns the idle time, by the clock that says more. It is infinite if it exceeds the time
+     * that the application has announced.
      */
     long idleNanos() {
         long nanos = upstream.clocks.nanos() - idleSinceNanos;
@@ -76,19 +76,23 @@ final class Http1Connection extends ChannelDuplexHandler {
         return age < appLimitNanos ? age : Long.MAX_VALUE;
     }
 
-    /** For how long the application has said to keep it; zero if it has not said. */
+    /**
+     * Returns how long the application has announced to keep the connection, or zero if it has not.
+     */
     long announcedNanos() {
         return appLimitNanos == Long.MAX_VALUE ? 0 : appLimitNanos;
     }
 
-    /** The application has not closed it, as far as the kernel knows. */
+    /**
+     * Returns whether the application has not closed the connection, as far as the kernel knows.
+     */
     boolean isQuiet() {
         return socket.isQuiet();
     }
 
     // ---- for the exchange
 
-    /** It has been idle before, so that the application may have closed it meanwhile. */
+    /** Returns whether the connection has been idle, so the application may have closed it. */
     boolean isUsed() {
         return used;
     }
@@ -103,7 +107,7 @@ final class Http1Connection extends ChannelDuplexHandler {
         return ctx().alloc().buffer(bytes);
     }
 
-    /** @return false: wait for {@link Http1Exchange#onAppWritable} */
+    /** @return false if the caller must wait for {@link Http1Exchange#onAppWritable} */
     boolean write(ByteBuf data) {
         ctx().write(data);
         if (flush != null) {
@@ -112,7 +116,7 @@ final class Http1Connection extends ChannelDuplexHandler {
         return ctx().channel().isWritable();
     }
 
-    /** When all that was written has left. */
+    /** Closes the output after everything that was written has been sent. */
     void shutdownOutput() {
         ctx().writeAndFlush(newBuffer(0)).addListener(written -> {
             if (ctx().channel() instanceof DuplexChannel duplex && duplex.isActive()) {
@@ -125,12 +129,17 @@ final class Http1Connection extends ChannelDuplexHandler {
         ctx().channel().config().setAutoRead(reading);
     }
 
-    /** Bytes in both directions from now on. */
+    /** Passes bytes unparsed in both directions from now on. */
     void becomeTunnel() {
         ctx().pipeline().remove(decoder);
     }
 
-    /** @param keepAliveSeconds for how long the application keeps it; -1 = it has not said */
+    /**
+     * Ends the exchange and, if possible, keeps the connection.
+     *
+     * @param keepAliveSeconds how long the application keeps the connection, or -1 if it has not
+     *     said
+     */
     void finish(boolean reusable, long keepAliveSeconds) {
         exchange = null;
         used = true;
@@ -147,8 +156,8 @@ final class Http1Connection extends ChannelDuplexHandler {
     }
 
     /**
-     * It has been acquired and then nothing was sent: the application has heard nothing, and its
-     * clock for idle connections runs on.
+     * Returns a connection on which nothing was sent since it was acquired. Its idle time
+     * continues, because the application's own idle timer does.
      */
     void giveBack() {
         if (!used) {
@@ -208,7 +217,10 @@ final class Http1Connection extends ChannelDuplexHandler {
         }
     }
 
-    /** Only now is it known that nothing came behind the response. */
+    /**
+     * Offers the connection for reuse only here, because only now is it known that no bytes follow
+     * the response.
+     */
     @Override
     public void channelReadComplete(ChannelHandlerContext reading) {
         if (exchange != null) {

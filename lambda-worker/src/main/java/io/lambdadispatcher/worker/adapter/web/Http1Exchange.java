@@ -29,18 +29,23 @@ import org.jspecify.annotations.Nullable;
  *       └──stale connection──────┘        any ──cancelled, failed──▶ ENDED
  * </pre>
  *
- * Bodies pass by reference. The application's slowness pauses the request's body, the client's
- * stops reading from the application. Whatever goes wrong fails this exchange: 502 before the
- * response's head (or no answer, see {@link Origin}), a broken response after it. A request that
- * may be repeated (an idempotent method, RFC 9110 section 9.2.2, and no body) and met a connection
- * that the application had just closed is sent once more on a new one (RFC 9112 section 9.3.1).
- * Event loop only.
+ * Bodies pass by reference. A slow application pauses the request's body, and a slow client pauses
+ * reading from the application. Confined to an event loop.
+ *
+ * <p><b>Errors.</b> A failure before the response's headers results in 502, or in a failed response
+ * (see {@link Origin}). A failure after them breaks off the response.
+ *
+ * <p><b>Retries.</b> A request that met a connection that the application had just closed is sent
+ * once more on a new connection (RFC 9112 section 9.3.1). Its method must be idempotent (RFC 9110
+ * section 9.2.2), and it must have no body.
  */
 final class Http1Exchange extends AppExchange {
     private static final int HEAD_BYTES = 1024;
     private static final int CHUNK_HEADER_BYTES = 16;
 
-    /** RFC 9110 section 10.1.1: a client need not wait forever. */
+    /**
+     * RFC 9110 section 10.1.1: a client does not wait forever for a 100 response, so neither do we.
+     */
     private static final long CONTINUE_TIMEOUT_MILLIS = 1_000;
 
     private static final long NO_KEEP_ALIVE = -1;
@@ -62,7 +67,10 @@ final class Http1Exchange extends AppExchange {
     private boolean continueExpected;
     private @Nullable Future<?> continueTimer;
 
-    /** Held until it is known whether anything follows, for a whole response goes in one frame. */
+    /**
+     * Held until it is known whether a body follows, because a complete response is sent as one
+     * frame.
+     */
     private @Nullable Http2Headers heldHead;
 
     private boolean keepAlive;
@@ -154,7 +162,10 @@ final class Http1Exchange extends AppExchange {
         }
     }
 
-    /** What is too much would be read as the next request. */
+    /**
+     * Writes bytes of the body, but never more than its content-length: the application would read
+     * the excess as the next request.
+     */
     private boolean writeCounted(Http1Connection to, ByteBuf bytes) {
         if (requestLength != null && !requestLength.add(bytes.readableBytes(), false)) {
             bytes.release();
@@ -312,7 +323,7 @@ final class Http1Exchange extends AppExchange {
         }
     }
 
-    /** The bytes behind the head are no messages any more. */
+    /** Passes bytes unparsed from now on: after the headers, there are no more HTTP messages. */
     private void enterTunnel() {
         if (connection != null) {
             connection.becomeTunnel();
@@ -391,7 +402,7 @@ final class Http1Exchange extends AppExchange {
 
     // ---- the end
 
-    /** @param cause {@code null}: in order */
+    /** @param cause why the connection broke, or {@code null} if it was closed in order */
     void onClosed(@Nullable Throwable cause, boolean bytesRead) {
         Http1Connection closed = connection;
         connection = null;
@@ -427,7 +438,7 @@ final class Http1Exchange extends AppExchange {
             open.close();
         }
         if (bodyReading) {
-            // The rest of a tunnel's is dropped: what a pause of ours holds would hold up the
+            // The rest of a tunnel's request is dropped. A body that stays paused would block the
             // worker stream.
             request.body().resume();
         }

@@ -13,8 +13,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The text of one request's head in HTTP/1.1 (RFC 9112 section 3), made from HTTP/2's form. Every
- * byte that goes into it is checked here once more, for a line break within a field would be a
+ * Writes the request line and headers of one request as HTTP/1.1 (RFC 9112 section 3), from their
+ * HTTP/2 form. Every byte is checked here again, because a line break within a header would be a
  * second request to the application. Confined to an event loop.
  */
 final class Http1RequestHead {
@@ -23,7 +23,7 @@ final class Http1RequestHead {
         NONE,
         LENGTH,
         CHUNKED,
-        /** There is no end but the connection's. */
+        /** The body ends with the connection. */
         TUNNEL
     }
 
@@ -53,7 +53,7 @@ final class Http1RequestHead {
     private Body body = Body.NONE;
 
     /**
-     * @param out for the text; stays the caller's
+     * @param out receives the text; owned and released by the caller
      * @param webSocketKey {@code null} for an ordinary request
      */
     Http1RequestHead(
@@ -69,17 +69,20 @@ final class Http1RequestHead {
         return body;
     }
 
-    /** Expects the body that the head declares. */
+    /** Returns a counter that expects the body that the headers declare. */
     ContentLength length() {
         return length;
     }
 
-    /** The client sends its body only when it has been told to (RFC 9110 section 10.1.1). */
+    /**
+     * Returns whether the client waits for a 100 response before it sends its body (RFC 9110
+     * section 10.1.1).
+     */
     boolean expectsContinue() {
         return expectsContinue;
     }
 
-    /** @param bodyless the request has ended with its head */
+    /** @param bodyless whether the request ends with its headers */
     void write(boolean bodyless) throws BadMessageException {
         RequestTarget target = RequestTarget.of(head, config);
         CharSequence method = webSocketKey == null ? target.method() : GET;
@@ -111,7 +114,7 @@ final class Http1RequestHead {
             return;
         }
         if (is(name, HttpHeaderNames.CONTENT_LENGTH)) {
-            return; // with the rest of the framing
+            return; // written with the rest of the framing
         }
         if (is(name, HttpHeaderNames.TE)) {
             teTrailers = true;
@@ -127,7 +130,10 @@ final class Http1RequestHead {
         }
     }
 
-    /** HTTP/2 may spread cookies over several fields, HTTP/1.1 may not (RFC 9113 section 8.2.3). */
+    /**
+     * Writes all cookies as one header. HTTP/2 may split them, HTTP/1.1 may not (RFC 9113 section
+     * 8.2.3).
+     */
     private void writeCookies() throws BadMessageException {
         if (cookiesWritten) {
             return;
@@ -146,7 +152,10 @@ final class Http1RequestHead {
         copy(LINE_END);
     }
 
-    /** Each HTTP/1.1 hop of a WebSocket has a key of its own. */
+    /**
+     * Returns whether the header belongs to one hop: each HTTP/1.1 hop of a WebSocket has its own
+     * key.
+     */
     private boolean isOfWebSocketHop(CharSequence name) {
         return webSocketKey != null
                 && (is(name, HttpHeaderNames.SEC_WEBSOCKET_KEY) || is(name, HttpHeaderNames.SEC_WEBSOCKET_ACCEPT));
@@ -187,7 +196,7 @@ final class Http1RequestHead {
         }
     }
 
-    /** RFC 9110 section 8.6: an empty body of these is said to be empty. */
+    /** RFC 9110 section 8.6: requests with these methods declare an empty body. */
     private static boolean usuallyHasBody(CharSequence method) {
         return is(method, "POST") || is(method, "PUT") || is(method, "PATCH");
     }
@@ -211,7 +220,7 @@ final class Http1RequestHead {
         }
     }
 
-    /** @param out stays the caller's */
+    /** @param out owned and released by the caller */
     static void writeTrailers(ByteBuf out, Http2Headers trailers) throws BadMessageException {
         out.writeCharSequence("0\r\n", StandardCharsets.US_ASCII);
         for (Map.Entry<CharSequence, CharSequence> field : AppHeaders.trailers(trailers)) {

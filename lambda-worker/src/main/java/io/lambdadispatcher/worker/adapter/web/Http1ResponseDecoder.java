@@ -7,8 +7,8 @@ import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpResponseDecoder;
 
 /**
- * Netty's decoder, told by us what each response answers; notices what leaves the end of a message
- * in doubt. Event loop only.
+ * Decodes the application's responses with Netty's decoder, which is told the kind of each request.
+ * It also notes if the end of a response is in doubt. Confined to an event loop.
  */
 final class Http1ResponseDecoder extends HttpResponseDecoder {
     private static final int MAX_STATUS_LINE_BYTES = 8 * 1024;
@@ -27,21 +27,21 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
                 .setAllowDuplicateContentLengths(false));
     }
 
-    /** A request has been sent. */
+    /** Prepares for the response to a request that has been sent. */
     void expect(boolean toHead) {
         answersHead = toHead;
         bytesRead = false;
         ambiguous = false;
     }
 
-    /** At least one byte has come since {@link #expect}. */
+    /** Returns whether at least one byte has arrived since {@link #expect}. */
     boolean hasReadBytes() {
         return bytesRead;
     }
 
     /**
-     * Another reader of these bytes could see another end: the connection must not be used again
-     * (RFC 9112 section 6.3).
+     * Returns whether another reader of the response could see another end. The connection must
+     * then not be used again (RFC 9112 section 6.3).
      */
     boolean isAmbiguous() {
         return ambiguous;
@@ -58,7 +58,7 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
         return super.isContentAlwaysEmpty(message) || answersHead;
     }
 
-    /** RFC 9112 section 6.3: the coding holds. */
+    /** RFC 9112 section 6.3: the transfer coding overrides the content-length. */
     @Override
     protected void handleTransferEncodingChunkedWithContentLength(HttpMessage message) {
         ambiguous = true;

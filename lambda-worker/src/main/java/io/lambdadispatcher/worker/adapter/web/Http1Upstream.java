@@ -12,9 +12,9 @@ import io.netty.channel.WriteBufferWaterMark;
 import java.util.ArrayDeque;
 
 /**
- * The HTTP/1.1 connections of one event loop to the application: idle ones are kept, the newest is
- * used first, and where there is none another is opened. As many requests are in flight as the
- * worker has streams, so the number of connections needs no limit of its own. Event loop only.
+ * Keeps the HTTP/1.1 connections of one event loop to the application. It uses the newest idle
+ * connection first, and opens another if none is idle. The number of connections needs no limit,
+ * because the worker's streams limit the requests in flight. Confined to an event loop.
  */
 final class Http1Upstream implements Upstream {
     static final int CONNECT_TIMEOUT_MILLIS = 5_000;
@@ -40,8 +40,8 @@ final class Http1Upstream implements Upstream {
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS)
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-                // An application that refuses a body answers and closes: its answer must still be
-                // read.
+                // An application that rejects a body responds and closes. Its response must still
+                // be read.
                 .option(ChannelOption.AUTO_CLOSE, false);
     }
 
@@ -50,7 +50,7 @@ final class Http1Upstream implements Upstream {
         new Http1Exchange(this, request, response, origin).start();
     }
 
-    /** Calls {@code exchange} back, perhaps at once. */
+    /** Calls {@code exchange} back, possibly before it returns. */
     void acquire(Http1Exchange exchange) {
         Http1Connection connection;
         while ((connection = idle.peekFirst()) != null) {
@@ -102,8 +102,8 @@ final class Http1Upstream implements Upstream {
     }
 
     /**
-     * Too old to be used again, or closed by the application, of which its event may not have told
-     * yet.
+     * Closes a connection that is too old for reuse, or that the application has closed. The event
+     * of that close may not have arrived yet.
      */
     private void retire(Http1Connection old) {
         if (old.isOpen() && old.isQuiet()) {
@@ -114,7 +114,6 @@ final class Http1Upstream implements Upstream {
         old.close();
     }
 
-    /** The application has answered on a connection that had been idle for so long. */
     void onServed(long idleNanos) {
         rule.onServed(idleNanos);
     }

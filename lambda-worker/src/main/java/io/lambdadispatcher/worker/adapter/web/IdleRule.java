@@ -3,20 +3,28 @@ package io.lambdadispatcher.worker.adapter.web;
 import java.util.concurrent.TimeUnit;
 
 /**
- * For how long a connection may have been idle to be used again. The application closes idle
- * connections too, and a request that meets such a close on its way is lost. One that may be
- * repeated is repeated, so it is let on to any connection that is not older than the configured
- * limit. Others get connections that have hardly been idle, or for less than half of what is known
- * to be safe: what the application announces, or has been seen to put up with; and for less than
- * half of the time after which it has been seen to close one, until it has kept one for longer:
- * what it closed before was not for its time, e.g. when the application was started again. For them
- * another connection costs a tenth of a millisecond, and a lost one the request. Event loop only.
+ * Decides how long a connection may have been idle and still be used. The application closes idle
+ * connections too, and a request that crosses such a close is lost.
+ *
+ * <p>A request that may be repeated can use any connection that has been idle for less than the
+ * configured limit. For other requests, opening a connection costs 0.1 ms, but a close would lose
+ * the request. They use a connection only if its idle time is below both of these:
+ * <ul>
+ *   <li>10 ms, or half of the longest time known to be safe, if that is longer. A time is safe if
+ *       the application announces it, or has responded after it.
+ *   <li>Half of the time after which the application has closed a connection. If the application
+ *       later keeps a connection for longer, that time is used instead: the earlier close had
+ *       another reason, for example a restart.
+ * </ul>
+ *
+ * <p>Confined to an event loop.
  */
 final class IdleRule {
     private static final long HARDLY_IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     /**
-     * An application that closes sooner does so for another reason, e.g. after a number of
+     * A connection that was idle for less than this time stays safe whatever closes were seen. An
+     * application that closes sooner does so for another reason, for example after a number of
      * requests.
      */
     private static final long LEAST_LEARNED_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -29,20 +37,22 @@ final class IdleRule {
         this.limitNanos = limitNanos;
     }
 
-    /** The application has closed a connection that had been idle for so long. */
+    /** Notes that the application has closed a connection that had been idle for this time. */
     void onClosedIdle(long idleNanos) {
         closedNanos = Math.min(closedNanos, Math.max(2 * LEAST_LEARNED_NANOS, idleNanos));
     }
 
-    /** The application has answered on a connection that had been idle for so long. */
+    /**
+     * Notes that the application has responded on a connection that had been idle for this time.
+     */
     void onServed(long idleNanos) {
         servedNanos = Math.max(servedNanos, Math.min(idleNanos, limitNanos));
         onKept(idleNanos);
     }
 
     /**
-     * The application has not closed a connection that has been idle for so long; what is beyond
-     * the limit may be the time of a freeze.
+     * Notes that the application has not closed a connection that has been idle for this time. Time
+     * beyond the limit does not count, because it may be the time of a freeze.
      */
     void onKept(long idleNanos) {
         closedNanos = Math.max(closedNanos, Math.min(idleNanos, limitNanos));
@@ -53,8 +63,8 @@ final class IdleRule {
     }
 
     /**
-     * @param announcedNanos for how long the application says that it keeps the connection; zero if
-     *     it does not say
+     * @param announcedNanos the time for which the application says that it keeps the connection,
+     *     or zero if it does not say
      */
     boolean isSafe(long idleNanos, long announcedNanos) {
         long knownNanos = Math.max(servedNanos, announcedNanos) / 2;

@@ -7,28 +7,31 @@ import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
 /**
- * Where a request comes from, and so what its fields may claim, and whom the relay tells that the
- * application gives no answer.
+ * Where a request comes from. The origin decides which headers the application may receive, and how
+ * the relay reports that the application does not respond.
  */
 enum Origin {
-    /** A client, by a worker stream. */
+    /** A client's request, received on a worker stream. */
     STREAM,
-    /** A client, as the event of an ordinary invocation. */
+    /** A client's request, received as the event of an ordinary invocation. */
     HTTP_EVENT,
     /**
-     * No client: any other event, and what the worker itself has to say. Its sender knows success
-     * and failure, and success is the application's alone to tell.
+     * A request without a client: any other event, or a notice of the worker itself. Its sender
+     * distinguishes only success and failure, and only the application may report success.
      */
     EVENT;
 
-    /** A client's own fields that say of which invocation it is are not for the application. */
+    /**
+     * Returns whether a request may have this header. Clients on worker streams must not send the
+     * headers that describe an invocation.
+     */
     boolean mayHave(CharSequence name) {
         return this != STREAM || !WebEvent.isContext(name);
     }
 
     /**
-     * Ends the response with what the relay itself has to say, which must not be taken for the
-     * application's word.
+     * Ends the response with a message of the relay itself. For an {@link #EVENT}, the response
+     * fails instead, because a text response would look like one of the application.
      */
     void answer(Request request, Response response, HttpResponseStatus status, String detail) {
         if (this == EVENT) {

@@ -4,8 +4,8 @@ import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.time.Duration;
 
 /**
- * How to see that the application can take requests. {@link WebConfig.Builder} says what each value
- * means.
+ * How to check that the application can take requests. See {@link WebConfig.Builder} for the
+ * meaning of each value.
  */
 record ReadinessCheck(Probe probe, int port, String path, StatusCodes healthy, Duration interval, Duration limit) {
     ReadinessCheck {

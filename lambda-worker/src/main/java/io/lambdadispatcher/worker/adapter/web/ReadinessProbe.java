@@ -13,7 +13,7 @@ import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks the application again and again whether it is ready, on a thread of its own. */
+/** Probes the application on a separate thread until it is ready. */
 final class ReadinessProbe {
     private static final int ATTEMPT_TIMEOUT_MILLIS = 2_000;
     private static final int REST_TIMEOUT_MILLIS = 20;
@@ -34,8 +34,10 @@ final class ReadinessProbe {
     }
 
     /**
-     * @return completes when the application is ready; exceptionally when the limit is over. To
-     *     cancel it ends the questions
+     * Starts a thread that probes the application.
+     *
+     * @return completes when the application is ready. Fails if it is not ready within the limit.
+     *     Cancelling it ends the probes
      */
     static CompletableFuture<Void> start(ReadinessCheck check, String host) {
         ReadinessProbe probe = new ReadinessProbe(check, host);
@@ -108,8 +110,9 @@ final class ReadinessProbe {
     }
 
     /**
-     * So that the application does not see a broken connection; but it may not close it, whatever
-     * we have asked for.
+     * Reads the rest of the response, so that the application does not see a broken connection. The
+     * time is short, because some applications keep the connection open although the request asks
+     * for its close.
      */
     private static void readRest(Socket socket, InputStream in) {
         try {

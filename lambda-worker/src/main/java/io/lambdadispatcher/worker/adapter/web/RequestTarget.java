@@ -7,12 +7,12 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.net.InetSocketAddress;
 
-/** Method, path and authority as the application gets them, checked. */
+/** The method, path and authority of the request to the application, after checks. */
 record RequestTarget(CharSequence method, CharSequence path, CharSequence authority) {
     static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
     private static final AsciiString WEBSOCKET = AsciiString.cached("websocket");
 
-    /** An extended CONNECT (RFC 8441 section 4) for a WebSocket. */
+    /** Returns whether the request is an extended CONNECT (RFC 8441 section 4) for a WebSocket. */
     static boolean isWebSocket(Http2Headers head) {
         CharSequence protocol = head.get(PROTOCOL);
         return protocol != null && AsciiString.contentEqualsIgnoreCase(protocol, WEBSOCKET) && isConnect(head);
@@ -38,13 +38,16 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
         return new RequestTarget(method, withoutBase(path, config.basePath), authority);
     }
 
-    /** An HTTP/1.0 client need not say it, nor an event. */
+    /**
+     * Returns the request's authority, or the application's address if there is none. HTTP/1.0
+     * requests and events may lack it.
+     */
     private static CharSequence authority(Http2Headers head, InetSocketAddress app) {
         CharSequence said = head.authority() == null ? head.get(HttpHeaderNames.HOST) : head.authority();
         return said == null ? app.getHostString() + ":" + app.getPort() : said;
     }
 
-    /** Whole segments only: /orders is no base of /orders2. */
+    /** Removes the base path if it matches whole segments: /orders is not a base of /orders2. */
     static CharSequence withoutBase(CharSequence path, String base) {
         int length = base.length();
         if (length == 0 || path.length() < length || !AsciiString.regionMatches(path, false, 0, base, 0, length)) {

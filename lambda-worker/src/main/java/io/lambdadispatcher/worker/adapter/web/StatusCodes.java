@@ -6,7 +6,10 @@ import java.util.BitSet;
 final class StatusCodes {
     static final StatusCodes NONE = new StatusCodes(new BitSet(), "");
 
-    /** An application that answers at all and does not fail. */
+    /**
+     * All statuses except those of server errors: an application that responds with one of them
+     * works.
+     */
     static final StatusCodes ALL_BUT_SERVER_ERRORS = parse("100-499");
 
     private static final int LEAST = 100;
@@ -20,7 +23,10 @@ final class StatusCodes {
         this.text = text;
     }
 
-    /** @throws IllegalArgumentException names what is neither a code nor a range of codes */
+    /**
+     * @throws IllegalArgumentException if a part is neither a code nor a range of codes. The
+     *     message names it
+     */
     static StatusCodes parse(String text) {
         BitSet codes = new BitSet();
         for (String part : text.split(",", -1)) {
@@ -43,7 +49,7 @@ final class StatusCodes {
                 return code;
             }
         } catch (NumberFormatException e) {
-            // As bad as one out of range.
+            // Reported in the same way as a code that is out of range.
         }
         throw bad(part);
     }

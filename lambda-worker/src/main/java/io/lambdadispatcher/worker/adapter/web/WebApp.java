@@ -15,9 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's process, where we start it, and its readiness. An application that dies is
- * started again; requests meanwhile find nobody. One that keeps dying before it has ever been ready
- * has failed to start. Methods may be called from any thread.
+ * Starts the application's process, if {@link WebConfig.Builder#command} is set, and waits until
+ * the application is ready. An application that exits is started again; until it listens again,
+ * requests to it fail. The start fails if the process exits three times before it was ever ready.
+ * Methods may be called from any thread.
  */
 final class WebApp implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
@@ -40,8 +41,8 @@ final class WebApp implements ChildListener {
     }
 
     /**
-     * It listens where we look for it, and does not get what is ours: secrets and tokens are among
-     * it.
+     * Returns the command with the port that the worker connects to, and without the worker's own
+     * environment variables, because these include secrets and tokens.
      */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address.getPort());
@@ -54,7 +55,7 @@ final class WebApp implements ChildListener {
         return command;
     }
 
-    /** Fails after {@link #stop}: it is not started a second time. */
+    /** Starts the application if this has not happened yet. Fails after {@link #stop}. */
     synchronized CompletionStage<Void> start() {
         if (stopped) {
             return CompletableFuture.failedFuture(stoppedAlready());
@@ -108,7 +109,10 @@ final class WebApp implements ChildListener {
         }
     }
 
-    /** A probe that waits for a process that has died meanwhile serves for the next as well. */
+    /**
+     * Starts a probe, unless one is running. A probe that was waiting for a process that has exited
+     * continues with the next process.
+     */
     private synchronized void awaitReady() {
         if (stopped || probe != null && !probe.isDone()) {
             return;

@@ -13,9 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A {@link WebConfig} from environment variables {@code LAMBDA_DISPATCHER_WEB_…}; the variables of
- * the AWS Lambda Web Adapter (README of awslabs/aws-lambda-web-adapter, section Configurations) are
- * other names for them, so that an image built for it runs as it is.
+ * Reads a {@link WebConfig} from environment variables {@code LAMBDA_DISPATCHER_WEB_…}. It also
+ * accepts the variables of the AWS Lambda Web Adapter (README of awslabs/aws-lambda-web-adapter,
+ * section Configurations), so an image that was built for that adapter runs unchanged.
  */
 final class WebEnvironment {
     static final String PREFIX = "LAMBDA_DISPATCHER_WEB_";
@@ -45,7 +45,10 @@ final class WebEnvironment {
         return new Variables(variables).find(PLAIN_PORT) != null;
     }
 
-    /** @throws IllegalArgumentException names the variable, its value and what was expected */
+    /**
+     * @throws IllegalArgumentException if a variable is not allowed. The message names the
+     *     variable, its value and what was expected
+     */
     static WebConfig read(Map<String, String> variables) {
         return new WebEnvironment(variables).read();
     }
@@ -82,7 +85,10 @@ final class WebEnvironment {
         };
     }
 
-    /** Of one setting of the check: ours, the adapter's, the adapter's of old. */
+    /**
+     * Returns the names of one setting of the readiness check: ours, the AWS adapter's, and the AWS
+     * adapter's deprecated name.
+     */
     private static String[] names(String setting) {
         return new String[] {
             PREFIX + "READINESS_" + setting,
@@ -91,7 +97,10 @@ final class WebEnvironment {
         };
     }
 
-    /** An application that speaks nothing but HTTP/2 does not understand the check's HTTP/1.1. */
+    /**
+     * Returns the kind of check. For h2c, the default is TCP, because an application that only
+     * speaks HTTP/2 does not understand an HTTP/1.1 request.
+     */
     private Probe probe(AppProtocol protocol) {
         String fallback = protocol == AppProtocol.H2C ? "tcp" : "http";
         return switch (variables.text(fallback, names("PROTOCOL")).toLowerCase(Locale.ROOT)) {

@@ -19,23 +19,32 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An ordinary invocation's event as the request to the application that it stands for: events of an
- * Application Load Balancer, API Gateway (payload formats 1.0 and 2.0) and function URLs are HTTP
- * requests; any other is posted to the pass-through path as it is. So does the AWS Lambda Web
- * Adapter, and it adds the two {@code x-amzn-…-context} fields that are added here.
+ * The request to the application that the event of an ordinary invocation stands for. Events of an
+ * Application Load Balancer, API Gateway (payload formats 1.0 and 2.0) and function URLs become the
+ * HTTP requests that they describe. Any other event is posted unchanged to the pass-through path.
+ * The AWS Lambda Web Adapter does the same, and also adds the two {@code x-amzn-…-context} headers.
  *
- * @param head of the request, with pseudo-header fields
+ * @param head the request's headers, with pseudo-headers
  */
 record WebEvent(Kind kind, Http2Headers head, byte[] body) {
-    /** Which shape the answer must have. */
+    /** The shape that the invocation's result must have. */
     enum Kind {
-        /** A load balancer's, or an API's with payload format 1.0: one value for each field. */
+        /**
+         * The result for a load balancer, or an API with payload format 1.0: one value for each
+         * header.
+         */
         SINGLE_VALUES,
-        /** The same with {@code multiValueHeaders}. */
+        /**
+         * The result for a load balancer, or an API with payload format 1.0, with {@code
+         * multiValueHeaders}.
+         */
         MULTI_VALUES,
-        /** Payload format 2.0: values joined, cookies apart. */
+        /**
+         * The result for payload format 2.0: the values of a header are joined, and cookies are
+         * listed separately.
+         */
         JOINED_VALUES,
-        /** No HTTP request: the answer's body, as it is. */
+        /** The response's body, for an event that is not an HTTP request. JSON stays unchanged. */
         PASS_THROUGH
     }
 
@@ -44,7 +53,10 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     private static final AsciiString HTTPS = AsciiString.cached("https");
     private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
 
-    /** Only an event has them, and the application trusts what they say. */
+    /**
+     * Returns whether a header describes the invocation. The application trusts these headers, so
+     * only an event may set them.
+     */
     static boolean isContext(CharSequence name) {
         return HeaderSyntax.passesFor(name, REQUEST_CONTEXT) || HeaderSyntax.passesFor(name, LAMBDA_CONTEXT);
     }
@@ -106,7 +118,10 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         return new WebEvent(multi ? Kind.MULTI_VALUES : Kind.SINGLE_VALUES, head, body(event)).counted();
     }
 
-    /** A load balancer leaves parameters encoded, API Gateway decodes them. */
+    /**
+     * Returns the query string. A load balancer leaves parameters encoded; API Gateway decodes
+     * them.
+     */
     private static String query(Map<?, ?> event, boolean encoded) {
         Object parameters = event.get("multiValueQueryStringParameters") instanceof Map<?, ?> multi
                 ? multi
@@ -150,7 +165,10 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
                 : body.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** What an event's field said of another encoding of the body does not hold. */
+    /**
+     * Sets {@code content-length} to the size of the body. The event's own header may count the
+     * body in another encoding.
+     */
     private WebEvent counted() {
         if (body.length > 0) {
             head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.length));
@@ -172,7 +190,9 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         return value instanceof String text && !text.isEmpty() ? text : otherwise;
     }
 
-    /** With the names that the adapter uses. */
+    /**
+     * Returns the invocation's description, with the names that the AWS Lambda Web Adapter uses.
+     */
     private static Map<String, Object> about(Context context) {
         Map<String, Object> function = new LinkedHashMap<>();
         function.put("function_name", context.getFunctionName());

@@ -31,12 +31,13 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ordinary invocations of a function that is a web application: those that are no launch of a
- * worker. Each is one request to the application, by the same relay as the dispatcher's requests,
- * on an event loop of its own that starts with the first. Any thread.
+ * Serves ordinary invocations of a function that is a web application: invocations that do not
+ * launch a worker. Each becomes one request to the application, through the same relay as the
+ * dispatcher's requests. The requests have their own event loop, which starts with the first
+ * invocation. Methods may be called from any thread.
  */
 final class WebInvocations implements RequestStreamHandler {
-    /** What of the remaining time is left for saying that it was not enough. */
+    /** The part of the invocation's remaining time that is reserved for reporting a timeout. */
     private static final int MARGIN_MILLIS = 200;
 
     private static final List<String> TEXT_TYPES = List.of(
@@ -69,8 +70,8 @@ final class WebInvocations implements RequestStreamHandler {
     }
 
     /**
-     * @throws IOException where the application gives no answer, or one of those that are to make
-     *     the invocation fail
+     * @throws IOException if the application does not respond, or responds with one of {@link
+     *     WebConfig.Builder#errorStatusCodes}
      */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
@@ -81,8 +82,9 @@ final class WebInvocations implements RequestStreamHandler {
     }
 
     /**
-     * One request to the application by {@code to}; ends when it is answered or cancelled, whatever
-     * the time.
+     * Sends one request to the application through {@code to}. The exchange ends when the
+     * application responds or the caller cancels it. {@code timeoutMillis} is only passed on with
+     * the request; nothing here enforces it.
      */
     EventExchange start(WebEvent event, int timeoutMillis, Upstream to) {
         EventLoop loop = loop();
@@ -171,7 +173,10 @@ final class WebInvocations implements RequestStreamHandler {
         result.put("headers", joined);
     }
 
-    /** Must be text to be passed as such, whatever its type says. */
+    /**
+     * Returns whether the body can be passed as text: the bytes must be UTF-8, whatever the content
+     * type says.
+     */
     private static boolean isText(Answer answer) {
         CharSequence type = answer.head().get(HttpHeaderNames.CONTENT_TYPE);
         return !answer.head().contains(HttpHeaderNames.CONTENT_ENCODING)
