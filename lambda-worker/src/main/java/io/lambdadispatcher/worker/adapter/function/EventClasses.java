@@ -5,8 +5,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which shape of event a class of {@code aws-lambda-java-events} is for. By name: the library need
- * not be there.
+ * Maps classes of {@code aws-lambda-java-events} to event formats. The classes are compared by
+ * name, because the library is optional.
  */
 final class EventClasses {
     private static final String PACKAGE = "com.amazonaws.services.lambda.runtime.events.";
@@ -18,8 +18,8 @@ final class EventClasses {
     private EventClasses() {}
 
     /**
-     * Of the class or one that it extends; HTTP API's for all others, a map and {@code null} among
-     * them.
+     * Returns the format for a class or one of its superclasses. Returns HTTP_API_V2 for all other
+     * classes, for example maps, and for {@code null}.
      */
     static EventFormat formatOf(@Nullable Class<?> event) {
         for (Class<?> type = event; type != null; type = type.getSuperclass()) {

@@ -21,16 +21,16 @@ import java.io.ByteArrayOutputStream;
 import java.util.UUID;
 
 /**
- * One request as one call of the user's function. Gathers the body on the event loop, then runs on
- * a thread of its own, which is interrupted when nobody wants the response any more.
+ * Serves one request as one call of the user's function. Gathers the body on the event loop. The
+ * call has its own thread, which is interrupted if the response is no longer needed.
  */
 final class FunctionCall extends HandlerCall implements BodyReader {
     private enum State {
-        /** The body arrives; confined to the event loop. */
+        /** The body is arriving. Confined to the event loop. */
         GATHERING,
-        /** The thread has the call, or will. */
+        /** The thread runs the call, or will. */
         CALLED,
-        /** Refused, or the body broke off: there is nothing to call. */
+        /** The request was rejected, or its body broke off. There is no call. */
         ENDED
     }
 
@@ -44,7 +44,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
         this.body = BodyBuffer.ofRequest(request.headers(), handler.maxBodyBytes);
     }
 
-    /** On the event loop. */
+    /** Starts to read the body. Called on the event loop. */
     void start() {
         request.onCancel(this::interrupt);
         if (body.isTooLarge()) {
@@ -72,7 +72,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
                 "a body of more than " + handler.maxBodyBytes + " bytes cannot be sent to the function");
     }
 
-    /** No event has a place for trailers. */
+    /** Calls the function. Trailers are dropped, because no event can contain them. */
     @Override
     public void onEnd(Http2Headers trailers) {
         if (state == State.GATHERING) {

@@ -5,12 +5,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a handler may ask about the function it is, from the variables that Lambda sets (<a
+ * What a handler can learn about its function. The values come from the environment variables that
+ * Lambda sets (<a
  * href="https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html">AWS's list</a>),
- * or from the invoke that this worker is.
+ * or from the invocation in which the worker runs.
  *
- * @param arn no variable has it: outside of Lambda it is one of account 000000000000
+ * @param arn has the account 000000000000 until the invocation is known, because no variable
+ *     contains the ARN
  * @param logGroup {@code null} outside of Lambda
+ * @param logStream {@code null} outside of Lambda
  */
 record FunctionFacts(
         String name,

@@ -46,10 +46,10 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
 
     static final int DEFAULT_MAX_BODY_BYTES = 64 << 20;
 
-    /** In base64 it is 4/3 as long, and has to be one array. */
+    /** A body in base64 is 4/3 as long, and must fit into one array. */
     static final int MOST_BODY_BYTES = 1 << 30;
 
-    /** As large as an array can be. */
+    /** The maximum size of an array. */
     static final int MAX_EVENT_BYTES = Integer.MAX_VALUE - 8;
 
     private static final Logger log = LoggerFactory.getLogger(FunctionHandler.class);
@@ -134,7 +134,7 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
     }
 
     /**
-     * So that Lambda is told of what the user's code threw, checked or not, and not of a wrapper.
+     * Throws an exception of the user's code unchanged, so that Lambda does not report a wrapper.
      */
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> void rethrow(Throwable cause) throws E {

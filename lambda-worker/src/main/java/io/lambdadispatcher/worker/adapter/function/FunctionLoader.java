@@ -10,7 +10,7 @@ import java.lang.reflect.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a {@link UserFunction} of a class, or of a class and a method, by the rules of AWS's
+ * Creates a {@link UserFunction} from a class, or from a class and a method, by the rules of AWS's
  * runtime client (<a href="https://docs.aws.amazon.com/lambda/latest/dg/java-handler.html">Define
  * Lambda function handler in Java</a>).
  */
@@ -19,15 +19,15 @@ final class FunctionLoader {
 
     private FunctionLoader() {}
 
-    /** Implements an interface of Lambda's. */
+    /** Returns whether the class implements a handler interface of Lambda. */
     static boolean isHandler(Class<?> type) {
         return RequestStreamHandler.class.isAssignableFrom(type) || RequestHandler.class.isAssignableFrom(type);
     }
 
     /**
-     * @param method {@code null} where the class implements an interface
-     * @throws IllegalArgumentException if the class cannot be made or has nothing that can be
-     *     called
+     * @param method {@code null} if the class implements an interface
+     * @throws IllegalArgumentException if the class cannot be instantiated, or has nothing that can
+     *     be called
      */
     static UserFunction load(Class<?> type, @Nullable String method) {
         boolean ofInterface = isHandler(type) && (method == null || method.equals(HANDLE_REQUEST));
@@ -52,7 +52,7 @@ final class FunctionLoader {
         return new PojoFunction(types[0], types[1], typed::handleRequest);
     }
 
-    /** Takes bytes and gives bytes. */
+    /** A function that reads and writes bytes. */
     private record StreamFunction(RequestStreamHandler handler) implements UserFunction {
         @Override
         public void call(InputStream event, OutputStream result, Context context) throws Throwable {

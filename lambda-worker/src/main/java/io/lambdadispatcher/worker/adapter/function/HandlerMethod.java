@@ -15,7 +15,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A public method that is a handler: of any class, of any result, with one of the parameter lists
+ * A public method that is a handler. Its class and its result may be of any type. It must have one
+ * of these parameter lists:
  *
  * <pre>
  * ()   (Context)   (T)   (T, Context)
@@ -24,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * (OutputStream)  (OutputStream, Context)
  * </pre>
  *
- * Of several of one name the one with the most parameters is taken, {@code Context} counting for
- * two, and the compiler's bridges last: AWS's order.
+ * If several methods have the name, the one with the most parameters is used, as on Lambda. {@code
+ * Context} counts as two, and the compiler's bridge methods come last.
  */
 final class HandlerMethod {
     private static final Comparator<Method> BEST_FIRST = Comparator.comparing(Method::isBridge)
@@ -40,8 +41,8 @@ final class HandlerMethod {
     }
 
     /**
-     * @throws IllegalArgumentException if there is no such method, or the object that it belongs to
-     *     cannot be made
+     * @throws IllegalArgumentException if there is no such method, or its class cannot be
+     *     instantiated
      */
     static HandlerMethod of(Class<?> type, String name) {
         Method found = Arrays.stream(type.getMethods())
@@ -107,7 +108,7 @@ final class HandlerMethod {
         return type == InputStream.class || type == OutputStream.class;
     }
 
-    /** @param event of whatever type the method takes; {@code null} also where it takes none */
+    /** @param event of the method's parameter type; {@code null} if the method takes none */
     private @Nullable Object invoke(@Nullable Object event, @Nullable OutputStream result, Context context)
             throws Throwable {
         Class<?>[] parameters = method.getParameterTypes();
@@ -124,8 +125,8 @@ final class HandlerMethod {
     }
 
     /**
-     * Its result, if it has one, is passed over; without an {@code OutputStream} the result is
-     * {@code null}.
+     * A method that reads or writes bytes. A return value is ignored. Without an {@code
+     * OutputStream}, the result is {@code null} in JSON.
      */
     private final class StreamMethod implements UserFunction {
         @Override

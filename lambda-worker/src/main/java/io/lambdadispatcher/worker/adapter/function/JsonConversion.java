@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Objects of one type from and to JSON, by AWS's own library, so that a class which works on Lambda
- * works here: its mapping of event classes, its settings for all others, or the one {@link
- * CustomPojoSerializer} that the class path offers as a service. Immutable; any thread.
+ * Converts objects of one type from and to JSON. It uses AWS's own library, so that a class that
+ * works on Lambda works here too. If the class path offers a {@link CustomPojoSerializer} as a
+ * service, that one is used instead. Immutable; any thread.
  */
 final class JsonConversion {
     private static final Logger log = LoggerFactory.getLogger(JsonConversion.class);
@@ -29,8 +29,8 @@ final class JsonConversion {
     }
 
     /**
-     * @throws NoClassDefFoundError if AWS's library is not on the class path: then there is not
-     *     even this class
+     * @throws NoClassDefFoundError if AWS's library is not on the class path, because this class
+     *     cannot be loaded then
      */
     static JsonConversion of(Type type) {
         return new JsonConversion(serializer(type));
@@ -62,8 +62,8 @@ final class JsonConversion {
     }
 
     /**
-     * A body is one string to Jackson, which stops at 20 million characters: more than Lambda can
-     * send, not more than we can.
+     * Removes Jackson's limit of 20 million characters for a string. A body is one string, and the
+     * worker accepts larger bodies than Lambda.
      */
     private static void allowLargeBodies() {
         try {
@@ -92,7 +92,7 @@ final class JsonConversion {
         serializer.toJson(value, json);
     }
 
-    /** The user's own. */
+    /** Converts with the user's serializer. */
     private record Custom(CustomPojoSerializer custom, Type type) implements PojoSerializer<Object> {
         @Override
         public Object fromJson(InputStream input) {

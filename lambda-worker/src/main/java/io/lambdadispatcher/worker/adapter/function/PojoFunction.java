@@ -7,7 +7,7 @@ import java.lang.reflect.Type;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** Takes and gives objects, which are converted from and to JSON. */
+/** Calls code that takes and returns objects, and converts these from and to JSON. */
 final class PojoFunction implements UserFunction {
     private static final byte[] NULL = "null".getBytes(StandardCharsets.US_ASCII);
 
@@ -17,9 +17,9 @@ final class PojoFunction implements UserFunction {
     private final Code code;
 
     /**
-     * @param inputType {@code null}: the code takes no event
-     * @param outputType {@code void} and {@code Void}: it gives nothing, which is {@code null} in
-     *     JSON
+     * @param inputType {@code null} if the code takes no event
+     * @param outputType {@code void} or {@code Void} if the code returns nothing. The result is
+     *     {@code null} in JSON then
      * @throws IllegalArgumentException if AWS's library is not on the class path
      */
     PojoFunction(@Nullable Type inputType, Type outputType, Code code) {
@@ -55,7 +55,7 @@ final class PojoFunction implements UserFunction {
         }
     }
 
-    /** The user's. */
+    /** The user's code. */
     @FunctionalInterface
     interface Code {
         @Nullable

@@ -11,8 +11,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The context of one request: an id and a deadline of its own, everything else the function's. Any
- * thread.
+ * The context of one request. It has its own id and deadline; everything else belongs to the
+ * function. Methods may be called from any thread.
  */
 final class RequestContext implements Context {
     private static final LambdaLogger LOGGER = new LineLogger();
@@ -68,8 +68,8 @@ final class RequestContext implements Context {
     }
 
     /**
-     * Until the dispatcher gives up on the response. A worker that nears the end of its invoke
-     * drains before.
+     * Returns the time until the dispatcher ends the request. The worker drains before its own
+     * invocation ends, so that end does not count.
      */
     @Override
     public int getRemainingTimeInMillis() {
@@ -96,8 +96,8 @@ final class RequestContext implements Context {
     }
 
     /**
-     * The runtime's own logger, with a line for each message: many write at once, and outside of
-     * Lambda it ends no lines.
+     * Writes to the runtime's logger, one line for each message. Many requests log concurrently,
+     * and outside of Lambda the runtime's logger does not end lines.
      */
     private static final class LineLogger implements LambdaLogger {
         @Override

@@ -10,8 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out what a class has put in for the parameters of a generic interface, over any number of
- * classes between.
+ * Finds the type arguments that a class gives to a generic interface, directly or through other
+ * types.
  */
 final class TypeArguments {
     private final Class<?> wanted;
@@ -20,7 +20,7 @@ final class TypeArguments {
         this.wanted = wanted;
     }
 
-    /** @throws IllegalArgumentException if the class leaves one of them open */
+    /** @throws IllegalArgumentException if the class leaves an argument open */
     static Type[] of(Class<?> type, Class<?> genericInterface) {
         Type[] found = new TypeArguments(genericInterface).search(type, Map.of());
         if (found == null) {
@@ -43,7 +43,7 @@ final class TypeArguments {
         return Arrays.equals(variable.getBounds(), new Type[] {Object.class});
     }
 
-    /** @param known what stands for the parameters of {@code type} */
+    /** @param known the arguments of {@code type}'s parameters */
     private Type @Nullable [] search(Type type, Map<TypeVariable<?>, Type> known) {
         Class<?> raw = rawClass(type);
         if (raw == null || !wanted.isAssignableFrom(raw)) {
@@ -100,7 +100,7 @@ final class TypeArguments {
         return type instanceof ParameterizedType parameterized ? (Class<?>) parameterized.getRawType() : null;
     }
 
-    /** E.g. {@code Map<String, T>} where T is known. */
+    /** A type with its variables replaced, such as {@code Map<String, T>} if T is known. */
     private record Substituted(
             List<Type> arguments, Type raw, @Nullable Type owner) implements ParameterizedType {
         @Override

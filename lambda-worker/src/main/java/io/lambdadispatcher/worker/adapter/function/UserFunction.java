@@ -7,18 +7,21 @@ import java.lang.reflect.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The user's code as Lambda sees it, an event's JSON in, a result's JSON out, whatever its types.
- * Any thread, many at once.
+ * The user's code in Lambda's form: the JSON of an event in, the JSON of a result out. Called
+ * concurrently on any thread.
  */
 interface UserFunction {
     /**
-     * One event.
+     * Serves one event.
      *
-     * @throws Throwable what the user's code threw, as it threw it
+     * @throws Throwable the exception of the user's code, unchanged
      */
     void call(InputStream event, OutputStream result, Context context) throws Throwable;
 
-    /** What the event is converted to; {@code null} where the code takes the bytes, or no event. */
+    /**
+     * Returns the type that events are converted to, or {@code null} if the code takes bytes or no
+     * event.
+     */
     @Nullable
     Type inputType();
 }

@@ -3,43 +3,46 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Takes what becomes of an invocation: exactly one of its methods is called, on the loop of the
+ * Receives the outcome of an invocation. Exactly one of its methods is called, on the loop of the
  * API.
  */
 interface Answer {
-    /** Why there is no answer. */
+    /** Why there is no response. */
     enum Failure {
-        /** No child has seen it. */
+        /** No child has received the invocation. */
         REFUSED,
-        /** The child has died, or has answered in a way that nobody can use. */
+        /** The child has exited, or its response is not usable. */
         CHILD_FAILED,
         /** The deadline has passed. */
         TIMED_OUT
     }
 
-    /** @param payload as the function returned it, mostly JSON; not changed any more */
+    /** @param payload the function's result, usually JSON. It does not change any more */
     void onWhole(byte[] payload);
 
     /**
-     * The function streams its answer.
+     * The function streams its response.
      *
-     * @param contentType of the stream; empty if the child sent none
-     * @param resume may be called from any thread, when the stream that is returned can take more
-     *     after it has said that it cannot
+     * @param contentType the content type of the stream, or an empty string if the child sent none
+     * @param resume to be called when the returned stream can take bytes again, after it returned
+     *     false. Any thread may call it
      */
     Stream onStream(String contentType, Runnable resume);
 
-    /** The function failed. @param details as its runtime describes it, mostly JSON */
+    /** The function failed. @param details the runtime's description, usually JSON */
     void onError(String type, byte[] details);
 
     /** @param text for logs */
     void onFailed(Failure why, String text);
 
-    /** A streamed answer; ends with exactly one of {@link #onEnd} and {@link #onBroken}. */
+    /**
+     * Receives a streamed response. It ends with exactly one of {@link #onEnd} and {@link
+     * #onBroken}.
+     */
     interface Stream {
         /**
-         * @param bytes the stream's from now on
-         * @return false to be given no more for the moment
+         * @param bytes released by the stream
+         * @return false to receive no more bytes until {@code resume} is called
          */
         boolean onBytes(ByteBuf bytes);
 

@@ -32,9 +32,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection of a child's runtime client, and the requests that come on it one after the other
- * (<a href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html">AWS's description of
- * the API</a>). A request may be answered before its body has come; the rest of that is then
+ * A connection from a child's runtime client, which sends one request after another (<a
+ * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html">AWS's description of the
+ * API</a>). A request may be answered before its body has arrived; the rest of the body is then
  * dropped. Confined to the loop of the API.
  */
 final class ApiConnection extends ChannelInboundHandlerAdapter {
@@ -133,8 +133,8 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
         answered = false;
         upload = null;
-        // Who asks before it sends, and is answered instead of invited, may send the body or not:
-        // where its next request begins nobody can tell (RFC 9110 section 10.1.1).
+        // A client that expects "100 Continue" but gets a final response may or may not send the
+        // body. The start of its next request is then unknown (RFC 9110 section 10.1.1).
         keepAlive = HttpUtil.isKeepAlive(request) && !HttpUtil.is100ContinueExpected(request);
         route(request, request.uri());
     }
@@ -153,14 +153,14 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    // The resources.
+    // The resources of the API.
 
     private void route(HttpRequest request, String path) {
         boolean get = request.method().equals(HttpMethod.GET);
         if (get && path.equals(INVOCATION + "next")) {
             child.onPoll(this);
         } else if (get && path.equals(BASE + "restore/next")) {
-            // Nothing is restored here: the snapshot, if any, is of the whole worker.
+            // There is nothing to restore here: a snapshot is of the worker with its children.
             send(HttpResponseStatus.OK, Unpooled.EMPTY_BUFFER);
         } else if (!request.method().equals(HttpMethod.POST)) {
             refuse(HttpResponseStatus.NOT_FOUND, "NotFound", request.method() + " " + path);
@@ -211,7 +211,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** The client for Go says it by the content type alone. */
+    /**
+     * Returns whether the response is streamed. The client for Go shows that only by the content
+     * type.
+     */
     private static boolean isStream(HttpHeaders headers) {
         return headers.contains(RESPONSE_MODE, "streaming", true)
                 || StreamedResponse.hasPrelude(headers.get(HttpHeaderNames.CONTENT_TYPE, ""));
@@ -240,7 +243,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         upload = new StreamedAnswer(invocation, invocation.beginStream(contentType, resume));
     }
 
-    /** curl asks before it sends much, and waits for a second where it gets no answer. */
+    /**
+     * Sends "100 Continue" if the client expects it. curl expects it before a large body, and
+     * otherwise waits for a second.
+     */
     private void invite(HttpRequest request) {
         if (HttpUtil.is100ContinueExpected(request)) {
             keepAlive = HttpUtil.isKeepAlive(request);
@@ -250,7 +256,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    // What it is sent.
+    // Responses to the child.
 
     ChannelFuture sendInvocation(Invocation invocation) {
         InvokeHead head = invocation.head;
@@ -298,12 +304,12 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         return sent;
     }
 
-    /** An answer in one piece. */
+    /** A response that is gathered before it is passed on. */
     private final class WholeAnswer implements WholeUpload.Taker {
         private final Invocation invocation;
         private final @Nullable String errorType;
 
-        /** @param errorType {@code null} = it is none */
+        /** @param errorType {@code null} if the function succeeded */
         WholeAnswer(Invocation invocation, @Nullable String errorType) {
             this.invocation = invocation;
             this.errorType = errorType;
@@ -338,12 +344,12 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** An answer that is passed on as it comes. */
+    /** A response that is passed on while it arrives. */
     private final class StreamedAnswer implements Upload {
         private final Invocation invocation;
         private final Answer.@Nullable Stream to;
 
-        /** @param to {@code null} = nobody wants it */
+        /** @param to {@code null} if the response is no longer needed */
         StreamedAnswer(Invocation invocation, Answer.@Nullable Stream to) {
             this.invocation = invocation;
             this.to = to;
@@ -385,8 +391,8 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
 
         /**
-         * A response that has ended asks for no more, but the connection's next request is to be
-         * read.
+         * Ends the invocation, and continues to read: the response may have paused the connection,
+         * but its next request must be read.
          */
         private void end() {
             context().channel().config().setAutoRead(true);

@@ -3,9 +3,9 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The memory that all requests and answers of a worker may take together while they are gathered:
- * each alone may be as large as an event, and there may be hundreds. A body that is alone is never
- * refused. Any thread.
+ * The memory that all requests and responses of a worker may take together while they are gathered.
+ * It is needed because each may be as large as an event, and there may be hundreds. A single body
+ * is never rejected. Methods may be called from any thread.
  */
 final class BodyBudget {
     private final long limitBytes;
@@ -16,8 +16,8 @@ final class BodyBudget {
     }
 
     /**
-     * @param heldBytes what the same body has taken before
-     * @return false if there is no room for {@code bytes} more; then nothing has been taken
+     * @param heldBytes the bytes that the same body has already taken
+     * @return false if there is no room for {@code bytes}. Nothing has been taken then
      */
     boolean tryTake(long heldBytes, int bytes) {
         long taken = takenBytes.addAndGet(bytes);

@@ -7,18 +7,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One event on its way to a child, and its answer on the way back:
+ * One event on its way to a child, and the response on its way back.
  *
  * <pre>
  *   NEW ──▶ WAITING ──▶ GIVEN ◀──▶ ANSWERING ──▶ ENDED
  *    └─────────────────▲  └───────────────────────▲
  * </pre>
  *
- * From ANSWERING it goes back to GIVEN where the connection breaks in the middle of an answer in
- * one piece, for the child may send it again. Whatever the state, the one who asked may {@link
- * #drop} the answer: the child works on, for the Runtime API has no way to tell it. What the one
- * who asked throws is logged and goes no further: neither the child nor other requests have to do
- * with it. Confined to the loop of the API once it is submitted.
+ * If the connection breaks within a response that is not streamed, the state returns from ANSWERING
+ * to GIVEN, because the child may send the response again. In any state, the response can be
+ * dropped ({@link #drop}). The child continues even so, because the Runtime API cannot tell it to
+ * stop.
+ *
+ * <p><b>Errors.</b> An exception of the receiver is logged and affects neither the child nor other
+ * requests.
+ *
+ * <p><b>Threading.</b> Confined to the loop of the API after it has been submitted.
  */
 final class Invocation {
     enum State {
@@ -67,17 +71,17 @@ final class Invocation {
     }
 
     /**
-     * A child has had it for as long as the request could take in all, and for a second at least:
-     * one that came late, from a queue here or at the dispatcher, does not cost the child its life,
-     * or an overload would make ever more of itself.
+     * Returns whether the child has held the invocation for the request's complete timeout, and for
+     * at least 1 s. Time in a queue does not count. Otherwise, requests that arrive late would end
+     * healthy children, and an overload would become worse.
      */
     boolean isHanging(long nowNanos) {
         return nowNanos - givenNanos >= Math.max(head.timeoutNanos(), LEAST_HANG_NANOS);
     }
 
     /**
-     * Its child, too, has stood still for so long, which is no time to hang; for the one who asked
-     * the deadline passes nevertheless.
+     * Excludes the time of a freeze from {@link #isHanging}, because the child stood still too. The
+     * request's deadline does not change.
      */
     void onFrozen(long nanos) {
         givenNanos += nanos;
@@ -104,12 +108,12 @@ final class Invocation {
         end(to -> to.onFailed(why, text));
     }
 
-    /** For the one who asked; the child may still answer. */
+    /** Fails the request because of its deadline. The child may still respond. */
     void timeOut() {
         tell(to -> to.onFailed(Failure.TIMED_OUT, "no response before the deadline"));
     }
 
-    /** @return {@code null} if nobody wants it */
+    /** @return {@code null} if the response is no longer needed */
     Answer.@Nullable Stream beginStream(String contentType, Runnable resume) {
         state = State.ANSWERING;
         Answer to = takeAnswer();

@@ -6,11 +6,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a child is told of an invocation beside its event.
+ * What a child is told about an invocation, in addition to its event.
  *
- * @param deadlineEpochMillis by the wall clock, as the child reads it
- * @param deadlineNanos the same by {@link System#nanoTime}
- * @param timeoutNanos from its arrival to the deadline
+ * @param deadlineEpochMillis the deadline by the wall clock, which the child reads
+ * @param deadlineNanos the deadline by {@link System#nanoTime}
+ * @param timeoutNanos the time from the arrival of the request to the deadline
  */
 record InvokeHead(
         String id,
@@ -19,12 +19,12 @@ record InvokeHead(
         long deadlineEpochMillis,
         long deadlineNanos,
         long timeoutNanos) {
-    /** Lambda's own limit, for requests without one. */
+    /** Lambda's maximum, for requests without a limit. */
     static final long LONGEST_MILLIS = TimeUnit.MINUTES.toMillis(15);
 
     private static final HexFormat HEX = HexFormat.of();
 
-    /** @param traceId {@code null} = a new one */
+    /** @param traceId {@code null} for a new one */
     static InvokeHead ofRequest(String functionArn, @Nullable String traceId, long millisLeft) {
         return of(UUID.randomUUID().toString(), functionArn, traceId == null ? newTraceId() : traceId, millisLeft);
     }
@@ -41,9 +41,9 @@ record InvokeHead(
     }
 
     /**
-     * As X-Ray writes them; not sampled. Out of a UUID: other than a thread's generator,
-     * SecureRandom is seeded again in each environment that is restored from a snapshot (AWS Lambda
-     * developer guide, SnapStart and uniqueness).
+     * Returns a new trace ID in X-Ray's format, not sampled. It is made from UUIDs, because
+     * SecureRandom is seeded again in each environment that is restored from a snapshot, and a
+     * thread's generator is not (AWS Lambda developer guide, SnapStart and uniqueness).
      */
     private static String newTraceId() {
         UUID unique = UUID.randomUUID();

@@ -8,19 +8,20 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * An ordinary invoke: the event goes to the child, and what it answers comes back, both as they
- * are.
+ * An ordinary invocation: the event goes to the child and its result comes back, both unmodified.
  */
 final class RawExchange implements Answer {
     private final int maxBytes;
     private final CompletableFuture<byte[]> result = new CompletableFuture<>();
 
-    /** @param maxBytes of a streamed answer; one in a piece has its limit already */
+    /**
+     * @param maxBytes the maximum size of a streamed response. Other responses are limited before
+     */
     RawExchange(int maxBytes) {
         this.maxBytes = maxBytes;
     }
 
-    /** Exceptionally with an {@link IOException} that says what the child said. */
+    /** Returns the result. Fails with an {@link IOException} that has the child's error message. */
     CompletionStage<byte[]> result() {
         return result.copy();
     }
@@ -44,7 +45,7 @@ final class RawExchange implements Answer {
         result.completeExceptionally(new IOException(text));
     }
 
-    /** Lambda's Java runtime takes answers in one piece only. */
+    /** Gathers the stream, because Lambda's Java runtime accepts only complete results. */
     @Override
     public Stream onStream(String contentType, Runnable resume) {
         BodyBuffer whole = BodyBuffer.ofArray(-1, maxBytes);

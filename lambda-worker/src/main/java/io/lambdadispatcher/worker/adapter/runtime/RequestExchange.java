@@ -28,18 +28,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request as an invocation: its body is gathered, it becomes an event, and the answer becomes
- * its response. The body's buffer is ours until the event is written. Runs on the loop of the
- * request, except for what {@link Answer} says and for what would keep that loop too long.
+ * Serves one request as one invocation: gathers its body, makes an event of it, and sends the
+ * result as the response.
  *
- * <p>A function that fails, or answers what no HTTP response can be made of, is a 502 as behind a
- * load balancer; a request that is too large for an event is a 413; the deadline is the relay's
- * business, a 504. What throws here, memory that is not to be had included, is a 500 at once, and
- * what finds no thread before the function has seen it goes to another worker.
+ * <p><b>Buffers.</b> This class owns the body's buffer until the event is written.
+ *
+ * <p><b>Threading.</b> Runs on the event loop of the request, except the methods of {@link Answer}
+ * and work that would block the loop too long.
+ *
+ * <p><b>Errors.</b>
+ * <ul>
+ *   <li>502 if the function fails, or its result is not an HTTP response. A load balancer does the
+ *       same.
+ *   <li>413 if the request is too large for an event.
+ *   <li>500 if this class throws, which includes a lack of memory.
+ *   <li>504 after the deadline. The relay enforces it.
+ *   <li>The request goes to another worker if no thread is free before the function has seen it.
+ * </ul>
  */
 final class RequestExchange implements BodyReader, Answer {
     /**
-     * What is larger is turned into JSON and back on another thread: a body of 64 MiB keeps one
+     * Larger bodies are converted to and from JSON on another thread, because 64 MiB keep a thread
      * busy for a second.
      */
     private static final int MOST_INLINE_BYTES = 256 * 1024;
@@ -49,9 +58,9 @@ final class RequestExchange implements BodyReader, Answer {
     private static final Logger log = LoggerFactory.getLogger(RequestExchange.class);
 
     /**
-     * What all requests share.
+     * The parts that all requests share.
      *
-     * @param threads for what would keep a loop too long
+     * @param threads runs work that would block an event loop too long
      */
     record Shared(
             RuntimePool pool,
@@ -68,8 +77,8 @@ final class RequestExchange implements BodyReader, Answer {
     private final BodyBuffer body;
 
     /**
-     * What the body has taken of the budget. Given back on the thread that ends it, whichever that
-     * is.
+     * The body's part of the budget. The thread that ends the body gives it back, which can be any
+     * thread.
      */
     private final AtomicLong takenBytes = new AtomicLong();
 
@@ -117,7 +126,7 @@ final class RequestExchange implements BodyReader, Answer {
         }
     }
 
-    /** Another worker may have room. */
+    /** Rejects the request, so that it can go to another worker that may have memory. */
     private void refuseMemory() {
         if (!refused) {
             refused = true;
@@ -135,7 +144,7 @@ final class RequestExchange implements BodyReader, Answer {
         shared.pool().budget().giveBack(takenBytes.getAndSet(0));
     }
 
-    /** No event has a place for trailers. */
+    /** Makes the event and submits it. Trailers are dropped, because no event can contain them. */
     @Override
     public void onEnd(Http2Headers trailers) {
         if (refused) {
@@ -157,7 +166,7 @@ final class RequestExchange implements BodyReader, Answer {
         }
     }
 
-    /** Releases the body. @return {@code null}: too large */
+    /** Releases the body. @return the event, or {@code null} if it is too large */
     private byte @Nullable [] event(ByteBuf whole) {
         try {
             return shared.events().write(request.headers(), whole, shared.maxBytes());
@@ -195,7 +204,7 @@ final class RequestExchange implements BodyReader, Answer {
                 "an event of more than " + shared.maxBytes() + " bytes cannot be sent to the function");
     }
 
-    // The answer.
+    // The response.
 
     @Override
     public void onWhole(byte[] payload) {
@@ -253,7 +262,7 @@ final class RequestExchange implements BodyReader, Answer {
         TextAnswers.send(request, response, status, text);
     }
 
-    // Where things run, and what becomes of them there.
+    // Threads and failures.
 
     private void onRequestLoop(Runnable action) {
         try {
@@ -264,8 +273,10 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     /**
-     * @param onRefusal called at once where there is no thread: that it cannot be made is an
-     *     OutOfMemoryError
+     * Runs an action on another thread.
+     *
+     * @param onRefusal called immediately if there is no thread. A thread that cannot be created is
+     *     an OutOfMemoryError
      */
     private void aside(Runnable action, Consumer<Throwable> onRefusal) {
         try {
@@ -285,7 +296,8 @@ final class RequestExchange implements BodyReader, Answer {
 
     private void onThrew(Throwable cause) {
         FailureLog.report("runtime", request, cause);
-        // The message is for the log only: this text gets as far as the client.
+        // Without the message, because the client can see this text. The message is only for the
+        // log.
         response.fail(FailureReason.HANDLER_FAILED, "");
     }
 }

@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One child, its port, its connections and what it has been given:
+ * One child process with its port, its connections and the invocations that it holds.
  *
  * <pre>
  *   STARTING ──asks for an invocation──▶ SERVING
@@ -40,9 +40,12 @@ import org.slf4j.LoggerFactory;
  *     └── GONE ◀────────────────────────────┘
  * </pre>
  *
- * What a dead child had been given fails when its last connection has been read to the end, for an
- * answer may still be in there; at the latest when it is started again. Confined to the loop of the
- * API, except for {@link #stop} and what {@link Child} calls.
+ * The invocations of a child that has exited fail when its last connection has been read to the
+ * end, because a response may still arrive there. They fail at the latest when the child is started
+ * again.
+ *
+ * <p><b>Threading.</b> Confined to the loop of the API, except {@link #stop} and the methods that
+ * {@link Child} calls.
  */
 final class RuntimeChild implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
@@ -51,7 +54,7 @@ final class RuntimeChild implements ChildListener {
     private static final int MOST_HANGING_SWEEPS = 10;
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
-    /** Runtime clients put X-Ray's account of an error into a header, of a megabyte at most. */
+    /** Runtime clients send X-Ray's description of an error as a header of at most 1 MB. */
     private static final int MAX_HEAD_BYTES = 1100 * 1024;
 
     private static final Logger log = LoggerFactory.getLogger(RuntimeChild.class);
@@ -128,7 +131,7 @@ final class RuntimeChild implements ChildListener {
         channel.pipeline().addLast(new HttpServerCodec(decoding), connection);
     }
 
-    /** @return when the process has ended */
+    /** @return completes when the process has ended */
     CompletionStage<Void> stop() {
         stopped = true;
         Child child = process;
@@ -143,7 +146,7 @@ final class RuntimeChild implements ChildListener {
             dying = List.of();
             phase = Phase.STARTING;
             pid = newPid;
-            // A quick one may have asked already.
+            // A fast child may have asked already.
             serveIfAsked();
         });
     }
@@ -177,7 +180,7 @@ final class RuntimeChild implements ChildListener {
         all.forEach(invocation -> invocation.endFailed(Failure.CHILD_FAILED, name + " died: " + end));
     }
 
-    /** Kills that process, unless another has taken its place. */
+    /** Kills the process {@code failed}, unless another process has replaced it. */
     private void kill(long failed) {
         Child child = process;
         if (child != null) {
@@ -185,7 +188,7 @@ final class RuntimeChild implements ChildListener {
         }
     }
 
-    // What it asks for and says.
+    // What the child asks for and reports.
 
     void onPoll(ApiConnection connection) {
         polls.add(connection);
@@ -208,13 +211,19 @@ final class RuntimeChild implements ChildListener {
         return given.get(id);
     }
 
-    /** It has answered, or has sent an answer that ends the matter. */
+    /**
+     * Ends an invocation that the child has responded to. A rejected response that ends it counts
+     * too.
+     */
     void onAnswered(Invocation invocation) {
         given.remove(invocation.id());
         pool.onFree(this);
     }
 
-    /** It may live on for a moment, to log. */
+    /**
+     * Handles the child's report that it cannot start. The child has 2 s to write its logs before
+     * it is killed.
+     */
     void onInitError(String type, byte[] details) {
         String text = new String(details, StandardCharsets.UTF_8);
         String shown = text.length() > MOST_DETAIL_CHARS ? text.substring(0, MOST_DETAIL_CHARS) + "..." : text;
@@ -225,7 +234,7 @@ final class RuntimeChild implements ChildListener {
         }
     }
 
-    // What it is given.
+    // What the child is given.
 
     boolean canTake() {
         return phase == Phase.SERVING && !polls.isEmpty() && given.size() < config.concurrency();
@@ -236,8 +245,9 @@ final class RuntimeChild implements ChildListener {
     }
 
     /**
-     * Takes it, or refuses it: the API tells invocations apart by their ids, and Lambda tries an
-     * event again with the id that it had.
+     * Sends the invocation to the child. Rejects it if the child already holds one with the same
+     * id, because the API identifies invocations by id, and Lambda retries an event with its first
+     * id.
      */
     void give(Invocation invocation) {
         if (given.putIfAbsent(invocation.id(), invocation) != null) {
@@ -255,15 +265,18 @@ final class RuntimeChild implements ChildListener {
         });
     }
 
-    /** Nor has it worked meanwhile. */
+    /** Excludes the time of a freeze, because the child did not run either. */
     void onFrozen(long nanos) {
         given.values().forEach(invocation -> invocation.onFrozen(nanos));
     }
 
     /**
-     * A child of which all it may hold hangs does not come back; Lambda ends it, too. Nor does one
-     * of which all it holds hangs while it asks for no more: its client takes fewer than it might.
-     * But between an answer and the next question nobody asks, so it is watched for a while.
+     * Reports invocations whose deadline has passed, and kills a child that hangs.
+     *
+     * <p>A child hangs if as many invocations hang as it may hold. Lambda ends such a child too. It
+     * also hangs if all invocations that it holds hang and it asks for no others, because its
+     * client may take fewer than it is allowed to. The second rule must be true for 10 sweeps:
+     * between a response and the next request of the client, no request is open.
      */
     void sweep(long nowNanos) {
         int hanging = 0;

@@ -13,17 +13,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What runs behind the Runtime API, and how much at once.
+ * The runtime to start, and its limits.
  *
- * @param commandLine for a shell, as a container's entry point would start the runtime
- * @param handler for the child's {@code _HANDLER}; {@code null} = the worker's own
- * @param children how many run
- * @param concurrency how many invocations each may hold; with more than one the child is told so,
- *     and its runtime client must know what to do
- * @param queue how many requests may wait for a child
- * @param queueBytes of all events that wait, but that one may wait whatever its size
- * @param maxBytes of an event to a child, and of an answer that is not passed on as it comes
- * @param variables of the worker
+ * @param commandLine the shell command that starts the runtime, like a container's entry point
+ * @param handler the child's {@code _HANDLER}, or {@code null} for the worker's own value
+ * @param children the number of child processes
+ * @param concurrency the maximum number of invocations that each child may hold. If it is more than
+ *     1, the child receives it in {@code AWS_LAMBDA_MAX_CONCURRENCY}, and its runtime client must
+ *     support it
+ * @param queue the maximum number of queued requests
+ * @param queueBytes the maximum size of all queued events together. A single event may be larger
+ * @param maxBytes the maximum size of an event, and of a response that is not streamed
+ * @param variables the environment variables of the worker
  */
 record RuntimeConfig(
         String commandLine,
@@ -54,18 +55,19 @@ record RuntimeConfig(
     private static final int DEFAULT_QUEUE_BYTES =
             (int) Math.min(Integer.MAX_VALUE, Runtime.getRuntime().maxMemory() / 4);
 
-    /** A body of 64 MiB, in base64 and with the rest of its event. */
+    /** Enough for a body of 64 MiB in base64, with the rest of its event. */
     private static final int DEFAULT_MAX_BYTES = 96 * 1024 * 1024;
 
     /**
-     * I/O is what functions mostly wait for; what computes all the time wants no more than one
-     * each.
+     * Functions mostly wait for I/O, so there are several children for each processor. Set the
+     * number to one for each processor if the function computes all the time.
      */
     private static final int CHILDREN_PER_PROCESSOR = 4;
 
     /**
-     * The worker's own business: its secrets, and what the runtime client of a worker on Lambda has
-     * been given for itself. File descriptors among it are closed in a child.
+     * The variables that children do not receive, in addition to those of the worker. They belong
+     * to the runtime client of a worker on Lambda. Some are file descriptors, which are closed in a
+     * child.
      */
     private static final List<String> NOT_FOR_CHILDREN = List.of(
             "AWS_LAMBDA_MAX_CONCURRENCY",
@@ -74,7 +76,10 @@ record RuntimeConfig(
             "_LAMBDA_TELEMETRY_LOG_FD_PROVIDER_SOCKET",
             "_X_AMZN_TRACE_ID");
 
-    /** @throws IllegalArgumentException names the variable, its value and what was expected */
+    /**
+     * @throws IllegalArgumentException if a variable is not allowed. The message names the
+     *     variable, its value and what was expected
+     */
     static RuntimeConfig read(Map<String, String> variables) {
         Variables given = new Variables(variables);
         String commandLine = given.find(COMMAND);
@@ -105,14 +110,17 @@ record RuntimeConfig(
         return variable("AWS_LAMBDA_FUNCTION_NAME", variable(WorkerConfig.VARIABLE_PREFIX + "FUNCTION", "function"));
     }
 
-    /** For requests; AWS tells the ARN with an invoke only. The account is nobody's. */
+    /**
+     * Returns the ARN that requests get, with a fictitious account, because AWS sends the ARN only
+     * with an invocation.
+     */
     String functionArn() {
         return "arn:aws:lambda:" + variable("AWS_REGION", "us-east-1") + ":000000000000:function:" + functionName();
     }
 
     /**
-     * With the environment that Lambda describes, as far as the worker's own does not say
-     * otherwise.
+     * Returns the command with the environment that Lambda describes. Values of the worker's own
+     * environment take precedence.
      */
     ChildCommand command(String name, int port) {
         String taskRoot =

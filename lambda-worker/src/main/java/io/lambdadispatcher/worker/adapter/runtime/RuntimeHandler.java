@@ -35,7 +35,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
     /** The environment variable for the command line that starts the runtime. */
     public static final String VARIABLE = RuntimeConfig.COMMAND;
 
-    /** Where AWS's runtime client keeps the trace of an invoke. */
+    /** The system property in which AWS's runtime client keeps the trace of an invocation. */
     private static final String TRACE_PROPERTY = "com.amazonaws.xray.traceHeader";
 
     private final RuntimeConfig config;

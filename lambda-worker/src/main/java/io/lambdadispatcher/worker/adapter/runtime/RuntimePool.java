@@ -19,23 +19,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The children and what waits for them: first come, first served, up to a number and a sum of
- * bytes. A child takes an invocation when it has asked for one and holds fewer than it may; among
- * several the one with the fewest. Ready when the first has asked; failed when one dies or reports
- * an error before that: then all that waits fails with it, and all that still comes.
+ * The child processes and the queue of invocations for them. The queue is served in order of
+ * arrival. It is limited to a number of invocations and to a sum of bytes.
  *
- * <p>{@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be called from any
- * thread; everything else is confined to the loop.
+ * <p>A child can take an invocation if it has asked for one and holds fewer than it may. If several
+ * children can, the one that holds the fewest takes it. The pool is ready when the first child has
+ * asked. If a child exits or reports an error before that, the start has failed: all queued and all
+ * later invocations fail too.
+ *
+ * <p><b>Threading.</b> {@link #start}, {@link #submit}, {@link #drop} and {@link #stop} may be
+ * called from any thread. Everything else is confined to the loop.
  */
 final class RuntimePool {
-    /** How late a child that hangs is found out. */
+    /** The maximum delay until a child that hangs is detected. */
     private static final long SWEEP_MILLIS = 100;
 
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(SWEEP_MILLIS);
 
     /**
-     * Between two sweeps; more than that, and everything has stood still: Lambda freezes the
-     * environment between invokes.
+     * The maximum time between two sweeps. A longer time means that the process has stood still,
+     * because Lambda freezes the environment between invocations.
      */
     private static final long LONGEST_GAP_NANOS = 10 * SWEEP_NANOS;
 
@@ -44,7 +47,7 @@ final class RuntimePool {
     private static final Logger log = LoggerFactory.getLogger(RuntimePool.class);
 
     private final RuntimeConfig config;
-    /** A quarter of the heap, like the events that wait. */
+    /** A quarter of the heap. The queued events may take another quarter by default. */
     private final BodyBudget budget = new BodyBudget(Runtime.getRuntime().maxMemory() / 4);
 
     private final ClientTransport transport = ClientTransport.best();
@@ -72,12 +75,12 @@ final class RuntimePool {
         return budget;
     }
 
-    /** Once. */
+    /** Opens the ports and starts the children. May be called once. */
     CompletionStage<Void> start() {
         loop.execute(() -> {
             children.forEach(child -> child.start(transport));
             sweptNanos = System.nanoTime();
-            // Not at a fixed rate: all sweeps of a freeze would come at once.
+            // Not at a fixed rate, because after a freeze all missed sweeps would run in a row.
             loop.scheduleWithFixedDelay(
                     () -> sweep(System.nanoTime()), SWEEP_MILLIS, SWEEP_MILLIS, TimeUnit.MILLISECONDS);
         });
@@ -88,7 +91,7 @@ final class RuntimePool {
         loop.execute(() -> onSubmit(invocation));
     }
 
-    /** Nobody wants its answer any more. */
+    /** Drops an invocation whose response is no longer needed. */
     void drop(Invocation invocation) {
         loop.execute(() -> {
             invocation.drop();
@@ -98,7 +101,7 @@ final class RuntimePool {
         });
     }
 
-    /** Ends all children; blocks for a few seconds at most. */
+    /** Ends all children. Blocks for at most 4 s. */
     void stop() {
         List<CompletableFuture<Void>> ends = new ArrayList<>();
         children.forEach(child -> ends.add(child.stop().toCompletableFuture()));
@@ -139,13 +142,19 @@ final class RuntimePool {
         }
     }
 
-    /** The first waits however large it is: that is no more than its child will be given. */
+    /**
+     * Returns whether the invocation can be queued. An empty queue accepts an event of any size,
+     * because a free child would accept it too.
+     */
     private boolean canWait(Invocation invocation) {
         return waiting.size() < config.queue()
                 && (waiting.isEmpty() || waitingBytes + invocation.eventBytes <= config.queueBytes());
     }
 
-    /** Starts the search behind the last one found, so that equals take turns. */
+    /**
+     * Returns the child with the fewest invocations. Each search starts one child further, so that
+     * equally busy children take turns.
+     */
     private @Nullable RuntimeChild freest() {
         RuntimeChild best = null;
         int size = children.size();
@@ -159,7 +168,7 @@ final class RuntimePool {
         return best;
     }
 
-    /** The child may be able to take what waits. */
+    /** Gives queued invocations to a child that may be able to take them. */
     void onFree(RuntimeChild child) {
         while (child.canTake() && !waiting.isEmpty()) {
             Iterator<Invocation> first = waiting.iterator();
@@ -170,7 +179,7 @@ final class RuntimePool {
         }
     }
 
-    /** It did not get there. */
+    /** Submits again an invocation that did not reach its child. */
     void giveBack(Invocation invocation) {
         onSubmit(invocation);
     }
@@ -179,7 +188,7 @@ final class RuntimePool {
         ready.complete(null);
     }
 
-    /** @return whether it was the start that failed: nothing is to be tried again */
+    /** @return whether the pool was still starting. Nothing is retried then */
     boolean onStartFailed(String why) {
         boolean starting = ready.completeExceptionally(new IllegalStateException(why));
         if (starting) {

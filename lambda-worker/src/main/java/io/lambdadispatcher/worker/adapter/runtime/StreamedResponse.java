@@ -19,17 +19,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A streamed answer as a response. With the content type {@value #INTEGRATION} it begins with a
- * head in JSON and eight bytes of zero; any other is the body of a 200 of that type (<a
+ * Translates a streamed result of a function into a response. With the content type {@value
+ * #INTEGRATION}, the stream begins with status and headers in JSON and eight zero bytes. With any
+ * other content type, the stream is the body of a response with status 200 (<a
  * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming">AWS's
- * description</a>):
+ * description</a>).
  *
  * <pre>
  *   PRELUDE ──zeros──▶ BODY ──end──▶ ENDED
  *      └────────malformed───────────▲
  * </pre>
  *
- * On the loop of the API.
+ * Confined to the loop of the API.
  */
 final class StreamedResponse implements Answer.Stream {
     private static final String INTEGRATION = "application/vnd.awslambda.http-integration-response";
@@ -53,7 +54,7 @@ final class StreamedResponse implements Answer.Stream {
     private int zeros;
     private boolean bodyless;
 
-    /** @param onMalformed answers in our place, with a text for logs */
+    /** @param onMalformed sends the response instead of this class; receives a text for logs */
     StreamedResponse(Request request, Response response, String contentType, Consumer<String> onMalformed) {
         this.request = request;
         this.response = response;
@@ -94,10 +95,11 @@ final class StreamedResponse implements Answer.Stream {
             return true;
         }
         try {
-            // A cancellation that comes in between makes the response unwritable forever.
+            // If the request is cancelled between these two calls, the response never becomes
+            // writable again.
             return response.write(bytes) || request.cancellation() != null;
         } catch (IllegalStateException e) {
-            // Longer than its content-length, and failed by that: the rest is dropped.
+            // Longer than its content-length. The response has failed, so the rest is dropped.
             state = State.ENDED;
             return true;
         }

@@ -4,16 +4,16 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 
 /**
- * Takes the body of a child's request; ends with at most one of {@link #onEnd} and {@link
- * #onBroken}. On the loop of the API.
+ * Receives the body of a child's request. It ends with at most one of {@link #onEnd} and {@link
+ * #onBroken}. Confined to the loop of the API.
  */
 interface Upload {
-    /** @param bytes the upload's from now on; never empty */
+    /** @param bytes never empty; released by the upload */
     void onBytes(ByteBuf bytes);
 
-    /** @param trailers empty where there were none */
+    /** @param trailers empty if there are none */
     void onEnd(HttpHeaders trailers);
 
-    /** The connection is gone before the end. */
+    /** The connection has closed before the end of the body. */
     void onBroken();
 }

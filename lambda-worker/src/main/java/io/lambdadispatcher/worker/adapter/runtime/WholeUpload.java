@@ -4,13 +4,13 @@ import io.lambdadispatcher.wire.event.BodyBuffer;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 
-/** Gathers a body in one array. */
+/** Gathers a body into one array. */
 final class WholeUpload implements Upload {
-    /** Exactly one of the first two methods is called, unless the connection breaks. */
+    /** Receives the body. Exactly one of its methods is called. */
     interface Taker {
         void onWhole(byte[] data);
 
-        /** Called at once; what else comes is dropped. */
+        /** The body is too large. Called immediately; the rest of the body is dropped. */
         void onTooLarge();
 
         void onBroken();
@@ -22,7 +22,7 @@ final class WholeUpload implements Upload {
     private long takenBytes;
     private boolean tooLarge;
 
-    /** @param announcedBytes -1 = unknown; no more than {@code maxBytes} */
+    /** @param announcedBytes at most {@code maxBytes}, or -1 if unknown */
     WholeUpload(int announcedBytes, int maxBytes, BodyBudget budget, Taker taker) {
         this.body = BodyBuffer.ofArray(announcedBytes, maxBytes);
         this.budget = budget;
