@@ -17,28 +17,27 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 
 /**
- * The connections of a worker to AWS. Give {@link #async} or {@link #blocking} to every SDK client
- * that is built:
+ * Keeps the connections of a worker to AWS. Pass {@link #async} or {@link #blocking} to every SDK
+ * client that you build:
  *
  * <pre>{@code
  * DynamoDbAsyncClient.builder().httpClient(AwsConnections.shared().async()).build();
  * }</pre>
  *
- * All of them then share one pool, as large as the worker's concurrency, whose connections are kept
- * as long as a peer can be trusted to keep them:
+ * <p>All SDK clients then share one pool, which is as large as the worker's concurrency. It keeps
+ * connections as follows:
  *
  * <ul>
- *   <li>an idle connection is closed before its peer would do so ({@link Builder#maxIdle}), also
- *       when the environment was frozen meanwhile, see {@link Generations};
- *   <li>TCP keep-alive is on, for NAT gateways and load balancers between;
- *   <li>a connection that its peer has closed is taken out by the event loop that reads it ({@code
- *       async}), or is read from before it is used again after two seconds ({@code blocking});
- *   <li>before a snapshot all connections are closed; they are dialled again after the restore,
- *       with the first request or by {@link #prime}.
+ *   <li>An idle connection is closed before its peer would close it ({@link Builder#maxIdle}). If
+ *       the environment was frozen, connections are replaced. See {@link Generations}.
+ *   <li>TCP keep-alive is on, because there may be NAT gateways and load balancers on the way.
+ *   <li>A connection that its peer has closed is not used again. With {@code async}, the event loop
+ *       notices the close. With {@code blocking}, a connection is checked after 2 s without use.
+ *   <li>All connections are closed before a snapshot. After the restore, the first request or
+ *       {@link #prime} opens them again.
  * </ul>
  *
- * Threads, classes and sockets are not needed before the first request. Any thread may call any
- * method.
+ * <p>Nothing is loaded, started or opened before the first request. Any thread may call any method.
  */
 public final class AwsConnections implements SnapshotListener, AutoCloseable {
     private static final class Shared {
@@ -68,8 +67,8 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
     }
 
     /**
-     * Seldom, and Netty's client waits for its event loop there: not on the thread that has found
-     * it to be old, which may be just that.
+     * Closes a client on another thread. Netty's client waits for its event loop, and the calling
+     * thread may be that event loop. Clients are closed rarely, so a new thread is cheap enough.
      */
     private static void close(Runnable client) {
         Thread thread = new Thread(client, "aws-close");
@@ -77,7 +76,9 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         thread.start();
     }
 
-    /** Of the process, with the builder's defaults. Never closed. */
+    /**
+     * Returns the connections of the process, with the builder's defaults. They are never closed.
+     */
     public static AwsConnections shared() {
         return Shared.INSTANCE;
     }
@@ -87,25 +88,29 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
     }
 
     /**
-     * For {@code …AsyncClient.builder().httpClient(…)}. Closing it, or an SDK client that uses it,
-     * closes nothing.
+     * Returns the HTTP client for {@code …AsyncClient.builder().httpClient(…)}. It stays usable if
+     * it is closed, or if an SDK client that uses it is closed.
      */
     public SdkAsyncHttpClient async() {
         return async;
     }
 
-    /** For {@code …Client.builder().httpClient(…)}; as {@link #async}. */
+    /**
+     * Returns the HTTP client for {@code …Client.builder().httpClient(…)}. It stays usable if it is
+     * closed, or if an SDK client that uses it is closed.
+     */
     public SdkHttpClient blocking() {
         return blocking;
     }
 
     /**
-     * Dials so many connections of {@link #async} before the first request needs them: now, and
-     * again after each restore. Where a snapshot is still to be taken (SnapStart's initialisation),
-     * only after the restore.
+     * Opens connections of {@link #async} before the first request needs them: immediately, and
+     * after each restore. During an initialisation of SnapStart, they are opened only after the
+     * restore.
      *
      * @param endpoint such as {@code https://dynamodb.eu-west-1.amazonaws.com}
-     * @return completes, never exceptionally, when there is nothing more to dial now
+     * @param connections how many to open
+     * @return completes when no more connections are being opened now. Never fails
      */
     public CompletionStage<Void> prime(URI endpoint, int connections) {
         Primer primer = new Primer(endpoint, connections);
@@ -118,7 +123,10 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         close();
     }
 
-    /** What was dialled in spite of all between checkpoint and snapshot is gone by now. */
+    /**
+     * Closes connections that were opened between the checkpoint and the snapshot, because they no
+     * longer exist, and runs {@link #prime} again.
+     */
     @Override
     public void afterRestore() {
         close();
@@ -127,8 +135,8 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
     }
 
     /**
-     * Closes all connections, those with requests in flight too, and returns when they are closed.
-     * A later request dials again.
+     * Closes all connections, also those with requests in flight, and returns when they are closed.
+     * A later request opens new ones.
      */
     @Override
     public void close() {
@@ -137,7 +145,7 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         netty.stop();
     }
 
-    /** Apart, so that this file loads without Apache's client. */
+    /** A separate class, so that this file can be loaded without Apache's client. */
     private record Blocking(Duration maxIdle, UnaryOperator<ApacheHttpClient.Builder> change) {
         SdkHttpClient make(int requests) {
             return change.apply(ApacheHttpClient.builder()
@@ -149,12 +157,15 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         }
     }
 
-    /** Not thread-safe. */
+    /** Collects the settings of {@link AwsConnections}. Not thread-safe. */
     public static final class Builder {
-        /** What S3 tolerates, and the SDK's own default for it; other services are more patient. */
+        /**
+         * The idle time that S3 tolerates, which is also the SDK's default. Other services tolerate
+         * more.
+         */
         private static final Duration S3_IDLE = Duration.ofSeconds(5);
 
-        /** A worker's concurrency where it is not known: that of a worker by default. */
+        /** Used if the worker's concurrency is not known: the default of workers. */
         private static final int USUAL_REQUESTS = 100;
 
         private Duration maxIdle = S3_IDLE;
@@ -168,10 +179,10 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         private Builder() {}
 
         /**
-         * How long a connection may be idle; 5 s by default, which all services bear. Clients of
-         * DynamoDB alone may take more, up to a minute.
+         * Sets how long a connection may be idle. Default: 5 s, which all services tolerate. If you
+         * only use DynamoDB, you can set up to 1 min.
          *
-         * @throws IllegalArgumentException if it is less than a millisecond
+         * @throws IllegalArgumentException if the time is less than 1 ms
          */
         public Builder maxIdle(Duration maxIdle) {
             if (maxIdle.toMillis() < 1) {
@@ -182,9 +193,9 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
         }
 
         /**
-         * How many calls to AWS the handler makes for one request at the same time; 1 by default.
-         * Times the worker's concurrency it is the most connections to each endpoint; more calls
-         * wait.
+         * Sets how many calls to AWS the handler makes concurrently for one request. Default: 1.
+         * The maximum number of connections to each endpoint is this value times the worker's
+         * concurrency. Further calls wait.
          */
         public Builder callsOfRequest(int calls) {
             if (calls < 1) {
@@ -194,7 +205,10 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
             return this;
         }
 
-        /** What else the client is to have: proxies, trust, timeouts. */
+        /**
+         * Sets a function that changes the client's other settings, for example proxies, trust and
+         * timeouts.
+         */
         public Builder async(UnaryOperator<NettyNioAsyncHttpClient.Builder> change) {
             asyncChange = change;
             return this;
@@ -210,7 +224,9 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
             return this;
         }
 
-        /** Whether a snapshot is still to be taken; by default as Lambda says. */
+        /**
+         * Sets whether a snapshot is still to be taken. Default: what Lambda's environment says.
+         */
         Builder beforeSnapshot(boolean before) {
             beforeSnapshot = before;
             return this;

@@ -11,18 +11,20 @@ import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.utils.SdkAutoCloseable;
 
 /**
- * HTTP clients, of which one is in use; those before it live until their last request has ended. A
- * client's pool closes idle connections by the monotonic clock, on a thread of its own. In an
- * environment that was frozen that clock may have stood still and that thread comes too late: the
- * first request after a thaw would be written to a connection which its peer has closed, or which a
- * NAT gateway has forgotten. So a request gets a new client, which has no connections, when
+ * Replaces HTTP clients whose idle connections may be dead. One client is in use; previous ones
+ * live until their last request has ended.
+ *
+ * <p>A client's pool closes idle connections by the monotonic clock, on its own thread. In a frozen
+ * environment, that clock may stand still, and the thread runs too late. The first request after a
+ * thaw would then use a connection that its peer has closed, or that a NAT gateway has forgotten.
+ * So a request gets a new client, without connections, in these cases:
  *
  * <ul>
- *   <li>nothing has happened for as long as a connection may be idle, by the wall clock;
- *   <li>the wall clock has gained on the monotonic one since the client was made: there was a
- *       freeze;
- *   <li>the wall clock was set back, which tells nothing of what is idle;
- *   <li>the worker's concurrency has changed: a pool's size is fixed.
+ *   <li>There was no request for as long as a connection may be idle, by the wall clock.
+ *   <li>The wall clock has gained on the monotonic clock since the client was created, so there was
+ *       a freeze.
+ *   <li>The wall clock was set back, so idle times are unknown.
+ *   <li>The worker's concurrency has changed, because the size of a pool is fixed.
  * </ul>
  *
  * <p>Any thread.
@@ -30,7 +32,10 @@ import software.amazon.awssdk.utils.SdkAutoCloseable;
  * @param <C> the client
  */
 final class Generations<C extends SdkAutoCloseable> {
-    /** Clocks that run on differ by less: NTP slews by 0.05 % at most, and steps seldom. */
+    /**
+     * A freeze is longer than this. Running clocks differ by less: NTP slews by at most 0.05 %, and
+     * seldom steps.
+     */
     private static final long FREEZE_MILLIS = 1000;
 
     private final IntFunction<C> making;
@@ -44,9 +49,10 @@ final class Generations<C extends SdkAutoCloseable> {
     private final Set<Generation<C>> retired = new HashSet<>();
 
     /**
-     * @param making a client for so many requests at once; called with the first request
-     * @param size of the pool
-     * @param closing runs what closes a client, which may block
+     * @param making creates a client for this many concurrent requests. First called with the first
+     *     request
+     * @param size returns the current size of the pool
+     * @param closing runs the close of a client, which may block
      */
     Generations(IntFunction<C> making, IntSupplier size, FreezeClocks clocks, long idleMillis, Executor closing) {
         this.making = making;
@@ -69,7 +75,7 @@ final class Generations<C extends SdkAutoCloseable> {
         }
     }
 
-    /** A client for the time of one request. */
+    /** Lends a client for one request. */
     final class Lease {
         private final Generation<C> generation;
         private boolean ended;
@@ -82,7 +88,10 @@ final class Generations<C extends SdkAutoCloseable> {
             return generation.client;
         }
 
-        /** The response has come, or will not. Harmless when called again. */
+        /**
+         * Returns the client, because the response has ended or will not come. Further calls have
+         * no effect.
+         */
         void end() {
             boolean last;
             synchronized (Generations.this) {
@@ -109,7 +118,7 @@ final class Generations<C extends SdkAutoCloseable> {
                 generation = new Generation<>(making.apply(requests), requests, aheadMillis());
                 current = generation;
             }
-            // Not earlier: the first client of a process is made slowly.
+            // Read only now, because the first client of a process takes long to create.
             usedMillis = clocks.wallMillis();
             generation.leases++;
             lease = new Lease(generation);
@@ -130,12 +139,15 @@ final class Generations<C extends SdkAutoCloseable> {
                 && generation.size == size.getAsInt();
     }
 
-    /** Of the monotonic clock, the wall clock: grows by the time of each freeze. */
+    /**
+     * Returns how far the wall clock is ahead of the monotonic clock. Grows by the time of each
+     * freeze.
+     */
     private long aheadMillis() {
         return clocks.wallMillis() - TimeUnit.NANOSECONDS.toMillis(clocks.nanos());
     }
 
-    /** @return to be closed, if there is no request on it */
+    /** @return the client to close, or {@code null} if it has requests in flight */
     private @Nullable Generation<C> retire() {
         Generation<C> generation = current;
         current = null;
@@ -147,8 +159,8 @@ final class Generations<C extends SdkAutoCloseable> {
     }
 
     /**
-     * Closes all clients on the calling thread, with the requests that are in flight. The next
-     * request makes another.
+     * Closes all clients on the calling thread, also those with requests in flight. The next
+     * request creates a new client.
      */
     void closeAll() {
         Set<Generation<C>> all;

@@ -5,8 +5,8 @@ import software.amazon.awssdk.http.async.AsyncExecuteRequest;
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 
 /**
- * What SDK clients are given: each request goes to the generation of its time. Closing does
- * nothing, for others use it too. Any thread.
+ * The HTTP client that SDK clients receive. It passes each request to the current client. Closing
+ * it does nothing, because others use it too. Any thread.
  */
 record KeptAsyncClient(Generations<SdkAsyncHttpClient> generations) implements SdkAsyncHttpClient {
     @Override
@@ -20,7 +20,7 @@ record KeptAsyncClient(Generations<SdkAsyncHttpClient> generations) implements S
             throw e;
         }
         done.whenComplete((nothing, error) -> lease.end());
-        return done; // itself, so that cancelling it reaches the client
+        return done; // the client's own future, so that cancelling it reaches the client
     }
 
     @Override

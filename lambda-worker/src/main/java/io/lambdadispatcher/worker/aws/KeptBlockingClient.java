@@ -9,8 +9,9 @@ import software.amazon.awssdk.http.HttpExecuteResponse;
 import software.amazon.awssdk.http.SdkHttpClient;
 
 /**
- * As {@link KeptAsyncClient}, for clients that block. A request has ended when its response's body
- * was read to the end, closed or aborted.
+ * The HTTP client that blocking SDK clients receive. It passes each request to the current client.
+ * A request ends when its response's body is read to the end, closed or aborted. Closing this
+ * client does nothing, because others use it too. Any thread.
  */
 record KeptBlockingClient(Generations<SdkHttpClient> generations) implements SdkHttpClient {
     @Override

@@ -13,10 +13,13 @@ import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
 
 /**
- * Makes Netty's clients, all on one event loop, which starts with the first of them. Any thread.
+ * Creates Netty's clients. All use one event loop, which starts with the first client. Any thread.
  */
 final class NettyClients {
-    /** An environment has a processor or two, and shares them with the worker's own event loops. */
+    /**
+     * One is enough: an environment has one or two processors, which the worker's event loops also
+     * use.
+     */
     private static final int LOOPS = 1;
 
     private static final long MOST_STOP_SECONDS = 2;
@@ -40,7 +43,7 @@ final class NettyClients {
                 .build();
     }
 
-    /** Of the class that Netty 4.1 has: the SDK knows no other. */
+    /** Returns Netty 4.1's class of event loops, because the SDK supports no other. */
     @SuppressWarnings("deprecation")
     private synchronized EventLoopGroup loops() {
         if (loops == null) {
@@ -50,8 +53,8 @@ final class NettyClients {
     }
 
     /**
-     * Returns when the thread has ended and all its sockets are closed. The next client starts
-     * another.
+     * Ends the event loop. Returns when its thread has ended and all sockets are closed. The next
+     * client starts a new one.
      */
     void stop() {
         EventLoopGroup ending;

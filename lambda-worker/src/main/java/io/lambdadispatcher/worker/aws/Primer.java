@@ -19,16 +19,16 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 import software.amazon.awssdk.http.async.SdkHttpContentPublisher;
 
 /**
- * Opens connections before they are needed: as many GET requests of {@code /} at once as there
- * shall be connections. They are not signed, and whatever the answer is, the connection is there
- * afterwards. A failure is logged at DEBUG and no more: the first real request dials itself.
+ * Opens connections before they are needed: it sends a GET request of {@code /} on each of them
+ * concurrently. The requests are not signed; any response leaves an open connection. A failure is
+ * only logged at DEBUG, because the first real request opens a connection itself.
  *
- * @param connections at once
+ * @param connections how many to open
  */
 record Primer(URI endpoint, int connections) {
     private static final Logger log = LoggerFactory.getLogger(Primer.class);
 
-    /** @return completes, never exceptionally, when all answers are there */
+    /** @return completes when all responses have arrived or failed. Never fails */
     CompletableFuture<Void> run(SdkAsyncHttpClient client) {
         return CompletableFuture.allOf(IntStream.range(0, connections)
                 .mapToObj(i -> client.execute(request()).exceptionally(this::report))

@@ -6,14 +6,14 @@ import org.crac.Context;
 import org.crac.Core;
 import org.crac.Resource;
 
-/** The snapshots of a CRaC context, which are SnapStart's too. Any thread. */
+/** Registers listeners for the snapshots of a CRaC context. SnapStart uses one too. Any thread. */
 final class CracSnapshots implements Snapshots {
     private static final class Holder {
         static final CracSnapshots PROCESS = new CracSnapshots(Core.getGlobalContext());
     }
 
     private final Context<Resource> context;
-    /** A context knows its resources weakly. */
+    /** Keeps the resources reachable, because a context only has weak references to them. */
     private final Queue<Resource> kept = new ConcurrentLinkedQueue<>();
 
     CracSnapshots(Context<Resource> context) {
@@ -32,8 +32,8 @@ final class CracSnapshots implements Snapshots {
     }
 
     /**
-     * No record: contexts tell resources apart by {@code equals}, and one that is registered twice
-     * is two.
+     * A registered listener. It is not a record: contexts compare resources with {@code equals},
+     * and a listener that is registered twice must be called twice.
      */
     private static final class Listening implements Resource {
         private final SnapshotListener listener;

@@ -1,17 +1,20 @@
 package io.lambdadispatcher.worker.snapshot;
 
 /**
- * Somebody whose sockets must not be part of a snapshot. Called on the thread that takes it, one
- * listener after the other: before the checkpoint in the reverse order of registration, after the
- * restore in that order. What is thrown fails the checkpoint, or the restore.
+ * Is told before a snapshot of the process and after its restore, so that no socket is part of the
+ * snapshot. {@link io.lambdadispatcher.worker.LambdaHandler} registers its handler if the handler
+ * implements this interface.
  *
- * <p>A handler that {@link io.lambdadispatcher.worker.LambdaHandler} serves with is registered if
- * it is one.
+ * <p><b>Threading.</b> Called on the thread that takes the snapshot, one listener after the other.
+ * Before the checkpoint, the order is the reverse of the registration. After the restore, it is the
+ * order of the registration.
+ *
+ * <p><b>Errors.</b> An exception fails the checkpoint or the restore.
  */
 public interface SnapshotListener {
-    /** By its end no connection is open. */
+    /** Closes all connections. When this method returns, none may be open. */
     void beforeCheckpoint() throws Exception;
 
-    /** Lambda allows ten seconds for all listeners together. */
+    /** Opens connections again. Lambda allows 10 s for all listeners together. */
     void afterRestore() throws Exception;
 }

@@ -1,17 +1,24 @@
 package io.lambdadispatcher.worker.snapshot;
 
-/** Where listeners register. Any thread. */
+/** Registers listeners for snapshots of the process. Any thread. */
 @FunctionalInterface
 public interface Snapshots {
-    /** @param listener kept as long as the process, and called at each snapshot */
+    /**
+     * Registers a listener, which is called at each snapshot.
+     *
+     * @param listener kept for the life of the process
+     */
     void register(SnapshotListener listener);
 
-    /** Those of this process; none where {@code org.crac} is not on the class path. */
+    /**
+     * Returns the snapshots of this process. Without {@code org.crac} on the class path, there are
+     * none.
+     */
     static Snapshots ofProcess() {
         try {
             return CracSnapshots.ofProcess();
         } catch (LinkageError e) {
-            // An optional dependency.
+            // org.crac is an optional dependency.
             return listener -> {};
         }
     }
