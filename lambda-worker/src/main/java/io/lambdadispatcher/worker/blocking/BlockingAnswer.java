@@ -15,8 +15,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The response of a blocking handler: its head waits until the body is sent. Of the handler's
- * thread.
+ * The response of a blocking handler. Status and headers are sent with the first bytes of the body.
+ * Confined to the handler's thread.
  */
 final class BlockingAnswer implements BlockingResponse {
     private final Response to;
@@ -100,7 +100,7 @@ final class BlockingAnswer implements BlockingResponse {
         body.write(bytes);
     }
 
-    /** Sends the head if it has not been sent. */
+    /** Sends status and headers if they have not been sent. */
     void sendHead() {
         if (!headSent) {
             to.head(finishedHead());
@@ -116,9 +116,11 @@ final class BlockingAnswer implements BlockingResponse {
     }
 
     /**
-     * The handler has returned. A body that was small enough to be gathered goes with the head.
+     * Ends the response after the handler has returned. If the complete body was gathered, it is
+     * sent together with the headers.
      *
-     * @throws IllegalStateException if the handler has not answered, or not as the head says
+     * @throws IllegalStateException if the handler has not responded, or the body does not match
+     *     the headers
      */
     void end() throws IOException {
         if (!begun) {

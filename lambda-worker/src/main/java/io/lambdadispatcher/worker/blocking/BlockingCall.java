@@ -18,12 +18,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on one thread. Started on the event loop; everything else but the cancellation
- * happens on the handler's thread.
+ * One request on one thread. It is started on the event loop. Everything else happens on the
+ * handler's thread, except cancellation and drain.
  */
 final class BlockingCall extends HandlerCall implements BlockingRequest {
     private final BlockingHandler handler;
-    /** Of the handler's thread. */
+    /** Confined to the handler's thread. */
     private final @Nullable Interception interception;
 
     private final BodyInput input;
@@ -31,7 +31,7 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
     private final BlockingAnswer answer;
 
     private volatile @Nullable Long goneAtNanos;
-    /** Of the event loop. */
+    /** Confined to the event loop. */
     private @Nullable Consumer<Duration> drainListener;
 
     BlockingCall(BlockingHandler handler, Request request, Response response) {
@@ -151,7 +151,8 @@ final class BlockingCall extends HandlerCall implements BlockingRequest {
         Consumer<Duration> listener = drainListener;
         drainListener = null;
         if (listener != null) {
-            // On the event loop, while the handler's own thread may be within its scope.
+            // A separate interception, because the handler's thread may be within its own scope
+            // now.
             Interception onLoop = Interception.of(handler.interceptor(), request);
             try (Scope scope = Interception.enter(onLoop)) {
                 listener.accept(grace);

@@ -7,16 +7,16 @@ import java.util.concurrent.Executor;
 
 /**
  * Serves requests on threads that may block. One instance serves all requests concurrently, each on
- * a thread of its own.
+ * its own thread.
  */
 @FunctionalInterface
 public interface BlockingHandler {
     /**
      * Serves one request. The response ends when this method returns. The thread is interrupted if
-     * nobody wants the response any more.
+     * the response is no longer needed.
      *
-     * @throws Exception fails this request only: the client receives 500 if no head has been sent,
-     *     and an incomplete response otherwise
+     * @throws Exception fails this request only. The client receives 500 if no headers have been
+     *     sent, and an incomplete response otherwise
      */
     void handle(BlockingRequest request, BlockingResponse response) throws Exception;
 

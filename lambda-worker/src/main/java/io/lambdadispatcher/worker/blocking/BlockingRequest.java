@@ -16,11 +16,15 @@ public interface BlockingRequest {
     String method();
 
     /**
-     * Returns the path with the query, as the client sent it; {@code *} for OPTIONS of the server.
+     * Returns the path with the query, as the client sent it. It is {@code *} for an OPTIONS
+     * request to the server.
      */
     String path();
 
-    /** Returns {@code http} or {@code https}, by which the client reached the dispatcher. */
+    /**
+     * Returns the scheme that the client used to reach the dispatcher: {@code http} or {@code
+     * https}.
+     */
     String scheme();
 
     /**
@@ -45,8 +49,8 @@ public interface BlockingRequest {
     /**
      * Returns the body. Its methods block until bytes arrive. They throw {@link
      * java.io.IOException} if the body broke off, and {@link java.io.InterruptedIOException} if the
-     * thread was interrupted. {@code transferTo} the response's stream passes bytes on without a
-     * copy.
+     * thread was interrupted. {@code transferTo} with the response's body as target passes the
+     * bytes on without a copy.
      */
     InputStream body();
 
@@ -76,6 +80,9 @@ public interface BlockingRequest {
      */
     void onDrain(Consumer<Duration> listener);
 
-    /** Returns whether nobody wants the response any more. The thread has been interrupted then. */
+    /**
+     * Returns whether the response is no longer needed. The handler's thread has been interrupted
+     * then.
+     */
     boolean isCancelled();
 }

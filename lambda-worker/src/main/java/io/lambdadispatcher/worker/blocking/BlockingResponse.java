@@ -12,7 +12,7 @@ public interface BlockingResponse {
     /**
      * Sends an interim response, such as 103 (Early Hints).
      *
-     * @param status 100 to 199, 101 excepted
+     * @param status 100 to 199, except 101
      * @throws IllegalArgumentException if the status or a header cannot be sent
      */
     void interim(int status, Map<String, String> headers);
@@ -21,7 +21,7 @@ public interface BlockingResponse {
      * Sets the status. Default: 200.
      *
      * @param status 200 to 999
-     * @throws IllegalStateException if the head has been sent, with the body's first bytes
+     * @throws IllegalStateException if the status has been sent, with the body's first bytes
      */
     BlockingResponse status(int status);
 
@@ -31,13 +31,14 @@ public interface BlockingResponse {
      * @param name sent in lower case
      * @param value characters of ISO 8859-1
      * @throws IllegalArgumentException if the header cannot be sent
-     * @throws IllegalStateException if the head has been sent, with the body's first bytes
+     * @throws IllegalStateException if the headers have been sent, with the body's first bytes
      */
     BlockingResponse header(String name, String value);
 
     /**
-     * Returns the body. It blocks while too much waits to be sent. Small writes are gathered until
-     * {@code flush}, or until the handler returns. The head goes first.
+     * Returns the body. Writing blocks while too many bytes wait to be sent. Small writes are
+     * gathered until {@code flush}, or until the handler returns. Status and headers are sent
+     * before the first bytes.
      */
     OutputStream body();
 

@@ -17,9 +17,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request's body, put in on the event loop and taken out by the handler's thread. Holds little:
- * with more than {@link #HIGH_BYTES} in it the request is paused, so that the rest waits within its
- * window.
+ * A request's body. The event loop adds bytes, and the handler's thread takes them. If it holds
+ * more than {@link #HIGH_BYTES}, the request is paused, so that flow control stops the sender.
  */
 final class BodyInput extends InputStream implements BodyReader {
     static final int HIGH_BYTES = 64 * 1024;
@@ -123,7 +122,7 @@ final class BodyInput extends InputStream implements BodyReader {
         }
     }
 
-    /** By reference where the other end is a response. */
+    /** Passes buffers by reference if {@code out} is the body of a response. */
     @Override
     public long transferTo(OutputStream out) throws IOException {
         if (!(out instanceof BodyOutput body)) {
@@ -151,7 +150,7 @@ final class BodyInput extends InputStream implements BodyReader {
         }
     }
 
-    /** {@code null} at the end. Called with the lock. */
+    /** Returns {@code null} at the end. The caller holds the lock. */
     private @Nullable ByteBuf awaitFirst() throws IOException {
         try {
             while (queue.isEmpty() && !ended && failure == null && !closed) {
@@ -188,7 +187,7 @@ final class BodyInput extends InputStream implements BodyReader {
         }
     }
 
-    /** Drops what is left; the request goes on to be dropped as it arrives. */
+    /** Drops the bytes that are held. The rest of the request is dropped when it arrives. */
     @Override
     public void close() {
         lock.lock();

@@ -12,8 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A response's body, written by the handler's thread, which waits here while the response is not
- * writable.
+ * A response's body. The handler's thread writes it, and waits while the response is not writable.
  */
 final class BodyOutput extends OutputStream {
     private static final int GATHER_BYTES = 16 * 1024;
@@ -29,7 +28,7 @@ final class BodyOutput extends OutputStream {
         this.to = to;
     }
 
-    /** On the event loop. */
+    /** Wakes the writing thread. Called on the event loop. */
     void onWritable() {
         lock.lock();
         try {
@@ -70,7 +69,7 @@ final class BodyOutput extends OutputStream {
         return into;
     }
 
-    /** Writes by reference. @param bytes owned from now on */
+    /** Writes a buffer without copying it. @param data released by this method or the response */
     void pass(ByteBuf data) throws IOException {
         try {
             sendGathered();
@@ -81,7 +80,7 @@ final class BodyOutput extends OutputStream {
         send(data);
     }
 
-    /** Sends the head, too, if it has not been sent. */
+    /** Sends the gathered bytes, and before them status and headers if they have not been sent. */
     @Override
     public void flush() throws IOException {
         call.sendHead();
@@ -123,7 +122,7 @@ final class BodyOutput extends OutputStream {
         }
     }
 
-    /** What was not flushed, the caller's from now on. */
+    /** Returns the bytes that were not flushed. The caller releases them. */
     @Nullable
     ByteBuf takeGathered() {
         ByteBuf left = gathered;
@@ -131,7 +130,7 @@ final class BodyOutput extends OutputStream {
         return left;
     }
 
-    /** Forgets what was not flushed. */
+    /** Drops the bytes that were not flushed. */
     void drop() {
         ByteBuf left = takeGathered();
         if (left != null) {

@@ -19,8 +19,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes to messages and back, by Netty's codec: masks, fragments put together, UTF-8 checked,
- * limits kept. Event loop of the session only. Holds a part of a message at most.
+ * Translates bytes into messages and back with Netty's codec. It checks masks, UTF-8 and limits,
+ * and joins fragments. It holds at most a part of one message. Confined to the event loop of the
+ * session.
  */
 final class FrameCodec {
     private final EmbeddedChannel channel;
@@ -42,8 +43,8 @@ final class FrameCodec {
     }
 
     /**
-     * Lets frames pass until the first error. Netty's decoder goes on with the same bytes after an
-     * error of a later handler.
+     * Lets frames pass until the first error. This is needed because Netty's decoder decodes the
+     * same bytes again after an error of a later handler.
      */
     private final class Gate extends ChannelInboundHandlerAdapter {
         @Override
@@ -63,9 +64,11 @@ final class FrameCodec {
     }
 
     /**
-     * @param bytes owned from now on
-     * @param frames each owned by who takes it
-     * @return what the peer has done wrong; {@code null} if nothing. Nothing is decoded after that.
+     * Decodes bytes into frames. After a violation, nothing is decoded any more.
+     *
+     * @param bytes released by this method
+     * @param frames receives the frames and must release each
+     * @return how the peer has violated the protocol, or {@code null} if it has not
      */
     @Nullable
     WebSocketCloseStatus decode(ByteBuf bytes, Consumer<WebSocketFrame> frames) {
@@ -94,7 +97,7 @@ final class FrameCodec {
                 : WebSocketCloseStatus.PROTOCOL_ERROR;
     }
 
-    /** @param frame owned from now on */
+    /** Encodes a frame. @param frame released by this method */
     void encode(WebSocketFrame frame, Consumer<ByteBuf> parts) {
         channel.writeOutbound(frame);
         for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
@@ -102,12 +105,12 @@ final class FrameCodec {
         }
     }
 
-    /** Drops what is incomplete. */
+    /** Releases the codec and drops an incomplete message. */
     void close() {
         try {
             channel.finishAndReleaseAll();
         } catch (CodecException e) {
-            // It ended within a message, and all is released by now.
+            // The input ended within a message. Everything has been released.
         }
     }
 }

@@ -16,8 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is left of the handshake (RFC 8441 section 5): neither key nor accept, but version and
- * subprotocol. On the event loop.
+ * Completes the handshake of a WebSocket over HTTP/2 (RFC 8441 section 5), which checks the version
+ * and selects the subprotocol. There is no key. Confined to the event loop.
  */
 record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) implements Handler {
     private static final AsciiString PROTOCOL = AsciiString.cached(":protocol");
@@ -66,7 +66,7 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
                 .orElse("");
     }
 
-    /** RFC 6455 section 4.4: with the version that is spoken here. */
+    /** Rejects the request. RFC 6455 section 4.4: the response contains the supported version. */
     private static void refuse(Request request, Response response, String line) {
         TextAnswer answer = TextAnswer.of(ByteBufAllocator.DEFAULT, HttpResponseStatus.UPGRADE_REQUIRED, line);
         answer.head().add(HttpHeaderNames.SEC_WEBSOCKET_VERSION, VERSION);

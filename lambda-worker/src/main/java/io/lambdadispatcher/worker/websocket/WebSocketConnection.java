@@ -28,10 +28,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A session, from the head of its response to its end. State is confined to the event loop of the
- * request; calls from other threads go there first.
- *
- * <pre>
+ * A WebSocket session, from the headers of its response to its end. Its state is confined to the
+ * event loop of the request. Calls from other threads are passed to that event loop.
  * OPEN    close() → close frame → CLOSING     peer's close frame, violation → close frame → CLOSED
  * CLOSING peer's close frame, violation, or too late → CLOSED
  * both    bytes end, cancellation → CLOSED
@@ -39,10 +37,10 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class WebSocketConnection implements WebSocketSession, BodyReader {
-    /** RFC 6455 section 5.5: 125 bytes of a control frame, two of them for the code. */
+    /** RFC 6455 section 5.5: a control frame has at most 125 bytes, of which the code takes two. */
     private static final int MOST_REASON_BYTES = 123;
 
-    /** RFC 6455 section 7.4.2; Netty's codec does not mind. */
+    /** RFC 6455 section 7.4.2. Netty's codec does not check this. */
     private static final int HIGHEST_CODE = 4999;
 
     private enum State {
@@ -82,15 +80,15 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         this.codec = new FrameCodec(options.mostMessageBytes());
     }
 
-    /** @param head of a success */
+    /** @param head the headers of a successful response */
     void open(WebSocketHandler handler, Http2Headers head) {
         response.head(head);
         response.onWritable(() -> tell(() -> listener.onWritable(this)));
         request.onCancel(code -> finish(ABNORMAL, code.name()));
         if (!options.pingEvery().isZero()) {
             long nanos = options.pingEvery().toNanos();
-            // Not at a fixed rate: after a standstill two turns would come at once, and the client
-            // had no time to answer.
+            // Not at a fixed rate: after a pause of the process, two pings would follow each other
+            // immediately, and the client would have no time to answer.
             pinging = loop.scheduleWithFixedDelay(this::onPingTime, nanos, nanos, TimeUnit.NANOSECONDS);
         }
         tell(() -> listener = handler.onOpen(this));
@@ -117,7 +115,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         }
     }
 
-    // What comes.
+    // Events of the client and the connection.
 
     @Override
     public void onData(ByteBuf bytes) {
@@ -134,15 +132,15 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
             if (frame instanceof CloseWebSocketFrame close) {
                 onPeersClose(close);
             } else if (state != State.OPEN) {
-                return; // said goodbye already: RFC 6455 section 1.4
+                return; // no messages after our close frame: RFC 6455 section 1.4
             } else if (frame instanceof TextWebSocketFrame text) {
                 tell(() -> listener.onText(this, text.text()));
             } else if (frame instanceof BinaryWebSocketFrame binary) {
                 ByteBuf bytes = binary.content().retain();
                 tell(() -> listener.onBinary(this, bytes));
             } else if (frame instanceof PingWebSocketFrame ping && response.isWritable()) {
-                // Who pings and does not read gets none: RFC 6455 section 5.5.3 asks for the latest
-                // only.
+                // A client that pings but does not read gets no pong: RFC 6455 section 5.5.3
+                // requires one only for the latest ping.
                 write(new PongWebSocketFrame(ping.content().retain()));
             }
         } finally {
@@ -185,7 +183,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
 
     private void onPingTime() {
         if (heard || paused) {
-            // An answer to a ping would wait with the messages that nobody wants now.
+            // While the handler does not read, an answer to a ping could not be read either.
             heard = false;
         } else if (pinged) {
             onViolation(GOING_AWAY, "no answer to a ping");
@@ -195,7 +193,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         }
     }
 
-    // What goes.
+    // Frames to the client, and the end.
 
     private void onClose(int code, String reason) {
         if (state != State.OPEN) {
@@ -203,7 +201,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         }
         state = State.CLOSING;
         write(new CloseWebSocketFrame(code, reason));
-        resume(); // or the answer would not be heard
+        resume(); // otherwise, the client's close frame would not be read
         closing = loop.schedule(
                 () -> finish(ABNORMAL, "no answer to a close frame"),
                 options.closeWithin().toNanos(),
@@ -219,7 +217,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         cancel(closing);
         codec.close();
         response.end();
-        resume(); // what still comes is dropped, or the client's end would be stuck behind it
+        resume(); // drops the rest, because the client's end is behind it
         tell(() -> listener.onClose(this, code, reason));
     }
 
@@ -229,7 +227,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         }
     }
 
-    /** @param frame owned from now on */
+    /** @param frame released by this method */
     private void write(WebSocketFrame frame) {
         if (state == State.CLOSED) {
             frame.release();
@@ -238,7 +236,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         }
     }
 
-    /** @param frame owned from now on */
+    /** @param frame released by this method or on the event loop */
     private boolean send(WebSocketFrame frame) {
         onLoop(
                 () -> {
@@ -252,7 +250,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         return response.isWritable();
     }
 
-    /** @param carried released where the loop has ended */
+    /** @param carried released if the event loop has ended */
     private void onLoop(Runnable task, Object carried) {
         if (loop instanceof EventExecutor executor && executor.inEventLoop()) {
             task.run();

@@ -28,7 +28,7 @@ public interface WebSocketListener {
         session.close(WebSocketSession.UNSUPPORTED, "binary messages are not supported");
     }
 
-    /** The client keeps up again, after {@link WebSocketSession#isWritable} was false. */
+    /** The session is writable again, after {@link WebSocketSession#isWritable} was false. */
     default void onWritable(WebSocketSession session) throws Exception {}
 
     /**

@@ -48,7 +48,7 @@ public final class WebSocketOptions {
 
     /**
      * Pings a client after this time without traffic, and closes the session if there is no answer
-     * within the same time. Zero: never.
+     * within the same time. Zero disables pings.
      */
     public WebSocketOptions withPingEvery(Duration silence) {
         return new WebSocketOptions(mostMessageBytes, silence, closeWithin, subprotocols);

@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBuf;
  * After the session has ended, sending and closing have no effect.
  */
 public interface WebSocketSession {
-    /** Normal end (RFC 6455 section 7.4.1, as are the other codes). */
+    /** Normal end. RFC 6455 section 7.4.1 defines the codes, unless noted otherwise. */
     int NORMAL = 1000;
 
     int GOING_AWAY = 1001;
@@ -73,7 +73,7 @@ public interface WebSocketSession {
      * Sends a close frame, and nothing after it. The session ends when the client answers, or after
      * {@link WebSocketOptions#closeWithin}.
      *
-     * @param reason cut to 123 bytes of UTF-8
+     * @param reason empty if it is longer than 123 bytes of UTF-8
      * @throws IllegalArgumentException if the code may not be sent
      */
     void close(int code, String reason);
