@@ -40,8 +40,8 @@ public final class AdvertisedAddress {
     /** The environment variable for the host that workers dial, without a port. */
     public static final String VARIABLE = "LAMBDA_DISPATCHER_ADVERTISED_HOST";
 
-    private static final Logger log = LoggerFactory.getLogger(AdvertisedAddress.class);
-    /** Set in every pod. */
+    private static final Logger log = LoggerFactory.getLogger(DialBackAddress.class);
+    /** Kubernetes sets this variable in every pod. */
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
     static final int TIMEOUT_MILLIS = 500;
@@ -82,7 +82,7 @@ public final class AdvertisedAddress {
         return find(System.getenv(), EC2, TIMEOUT_MILLIS);
     }
 
-    /** @param timeoutMillis to connect to a service, and then for its answer */
+    /** @param timeoutMillis the maximum time to connect to a service, and for each read */
     static Found find(Map<String, String> environment, URI ec2, int timeoutMillis) {
         AdvertisedAddress look = new AdvertisedAddress(environment, ec2, timeoutMillis);
         Found found = look.variable()
@@ -103,7 +103,10 @@ public final class AdvertisedAddress {
                 .map(host -> new Found(verified(host), "environment variable " + VARIABLE));
     }
 
-    /** Colons are those of an IPv6 address; the port is that of the worker port. */
+    /**
+     * Returns the host without brackets. Rejects colons that are not part of an IPv6 address,
+     * because the port is always the worker port.
+     */
     private static String verified(String host) {
         if (host.indexOf(':') < 0) {
             return host;
@@ -126,7 +129,10 @@ public final class AdvertisedAddress {
         });
     }
 
-    /** Not from within a pod, which would learn the address of its node. */
+    /**
+     * Asks the EC2 metadata service, but not from within a pod, which would receive the address of
+     * its node.
+     */
     private Optional<Found> ec2() {
         if (environment.containsKey(KUBERNETES) || "true".equals(environment.get("AWS_EC2_METADATA_DISABLED"))) {
             return Optional.empty();

@@ -14,15 +14,17 @@ import software.amazon.awssdk.services.lambda.model.LambdaException;
 import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
 
 /**
- * What the end of a worker's invoke means.
+ * Translates the end of a worker's invocation into a {@link WorkerExit}:
  *
- * <table> <caption>By result</caption> <tr><td>200 without FunctionError</td><td>ENDED: the
- * worker's summary</td></tr> <tr><td>200 with FunctionError: it threw, exited or timed
- * out</td><td>FAILED, with error type, message and the log's last line</td></tr> <tr><td>429,
- * whatever its reason; 502 EC2ThrottledException</td><td>THROTTLED</td></tr> <tr><td>409: the
- * function is being changed, or a snapshot is not ready</td><td>FAILED</td></tr> <tr><td>other 4xx:
- * no such function, no permission, bad request</td><td>REFUSED</td></tr> <tr><td>5xx, no
- * connection, no credentials</td><td>FAILED</td></tr> </table>
+ * <ul>
+ *   <li>200 without FunctionError: ENDED, with the worker's summary.
+ *   <li>200 with FunctionError: FAILED, with error type, message and the log's last line. The
+ *       function threw an exception, exited or timed out.
+ *   <li>429 for any reason, or 502 with EC2ThrottledException: THROTTLED.
+ *   <li>409: FAILED. The function is being changed, or a snapshot is not ready.
+ *   <li>Other 4xx: REFUSED. There is no such function, no permission, or the request is wrong.
+ *   <li>5xx, no connection, no credentials: FAILED.
+ * </ul>
  */
 final class InvokeOutcome {
     private static final int LONGEST_DETAIL = 400;
@@ -30,10 +32,10 @@ final class InvokeOutcome {
     private InvokeOutcome() {}
 
     static WorkerExit of(InvokeResponse response) {
-        // The SDK's own decoding throws where bytes are not UTF-8, which would cost the outcome.
+        // The SDK's own decoding throws if the bytes are not UTF-8, and the outcome would be lost.
         byte[] payload =
                 response.payload() == null ? new byte[0] : response.payload().asByteArrayUnsafe();
-        // What a runtime says when it is killed is not always JSON.
+        // A runtime that is killed does not always write JSON.
         Map<String, ?> members = Json.readObject(payload);
         if (response.functionError() == null) {
             Object reason = members.get("reason");
@@ -89,7 +91,10 @@ final class InvokeOutcome {
         return last;
     }
 
-    /** Its loss must not cost the outcome. */
+    /**
+     * Returns an empty text for malformed Base64, because the outcome is needed even without the
+     * log.
+     */
     private static String decoded(String base64) {
         try {
             return new String(Base64.getMimeDecoder().decode(base64), StandardCharsets.UTF_8);

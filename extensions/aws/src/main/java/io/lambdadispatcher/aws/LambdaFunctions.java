@@ -19,7 +19,7 @@ import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
  */
 public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
         permits LambdaLauncher.Builder, LambdaInvoker.Builder {
-    /** Lambda's longest life, and a minute for the answer to come. */
+    /** The maximum duration of an invocation, and a minute for the response to arrive. */
     private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
 
     private final Map<String, String> lambdas = new HashMap<>();
@@ -37,7 +37,7 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
      * Adds a function that may be invoked. Replaces the previous Lambda function of the same name.
      *
      * @param function the name that the dispatcher uses
-     * @param lambda the name, partial ARN or whole ARN of the Lambda function, with or without
+     * @param lambda the name, partial ARN or complete ARN of the Lambda function, with or without
      *     {@code :alias} or {@code :version}, at most 170 characters
      * @throws IllegalArgumentException if {@code lambda} is none of these
      */
@@ -66,7 +66,8 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
 
     /**
      * Sets the maximum number of concurrent invocations of all functions together, 1 or more. Each
-     * needs a connection. As many again can wait for one. The builders name their defaults.
+     * needs a connection. The same number of further invocations can wait for a connection. The
+     * builders name their defaults.
      *
      * @throws IllegalArgumentException if the value is less than 1
      */
@@ -82,7 +83,7 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
         return Map.copyOf(lambdas);
     }
 
-    /** @throws IllegalArgumentException if it is none of those that were named */
+    /** @throws IllegalArgumentException if the builder did not name the function */
     static String lambda(Map<String, String> lambdas, String function) {
         String lambda = lambdas.get(function);
         if (lambda == null) {
@@ -101,7 +102,7 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
                 .tcpKeepAlive(true);
     }
 
-    /** Tries nothing twice. */
+    /** Creates a client that does not retry. */
     LambdaAsyncClientBuilder client(NettyNioAsyncHttpClient.Builder http) {
         LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
                 .httpClientBuilder(http)

@@ -43,13 +43,13 @@ public final class LambdaInvoker implements FunctionInvoker {
     private final Map<String, String> lambdas;
     private final LambdaAsyncClient client;
 
-    /** Hash, sign and send: up to 6 MB, which an event loop with traffic has no time for. */
+    /** Hash, sign and send events of up to 6 MB, which would block an event loop for too long. */
     private final ExecutorService callers =
             Executors.newFixedThreadPool(CALLERS, new DefaultThreadFactory("lambda-invoker", true));
 
     private LambdaInvoker(Builder from) {
         lambdas = from.lambdas();
-        // The request's own timeout is the dispatcher's to keep.
+        // The dispatcher enforces the request timeout, so the client has none for the call.
         client = from.client(from.http().connectionAcquisitionTimeout(Duration.ofSeconds(10)))
                 .build();
     }
@@ -78,7 +78,7 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     private void call(String lambda, byte[] event, CompletableFuture<InvokeResult> result) {
         if (result.isDone()) {
-            return; // nobody waits for it any more
+            return; // nobody waits for the result
         }
         CompletableFuture<InvokeResponse> call;
         try {
@@ -126,7 +126,7 @@ public final class LambdaInvoker implements FunctionInvoker {
                 : Reason.UNAVAILABLE;
     }
 
-    /** As AWS Lambda's API reference lists the errors of Invoke. */
+    /** Maps the errors that AWS Lambda's API reference lists for Invoke. */
     private static Reason ofStatus(LambdaException answer) {
         String code =
                 answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode();
@@ -141,7 +141,7 @@ public final class LambdaInvoker implements FunctionInvoker {
         };
     }
 
-    /** Closes the connections to AWS. Call it when nobody waits for an invocation any more. */
+    /** Closes the connections to AWS. Call it when no invocation is needed any more. */
     @Override
     public void close() {
         callers.shutdownNow();

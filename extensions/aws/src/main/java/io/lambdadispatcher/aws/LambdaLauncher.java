@@ -64,11 +64,14 @@ import software.amazon.awssdk.services.lambda.model.LogType;
 public final class LambdaLauncher implements WorkerLauncher {
     private static final Logger log = LoggerFactory.getLogger(LambdaLauncher.class);
 
-    /** So that init-only invokes sent together land in different environments. */
+    /**
+     * Init-only invocations are held, so that invocations that are sent together get different
+     * environments.
+     */
     private static final int WARM_UP_HOLD_MILLIS = 500;
 
-    // A NAT gateway forgets a connection after 350 s of silence, and an invoke is silent for 15
-    // minutes.
+    // A NAT gateway forgets a connection after 350 s without traffic, and an invocation has no
+    // traffic for up to 15 minutes.
     private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
     private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
 
@@ -77,8 +80,8 @@ public final class LambdaLauncher implements WorkerLauncher {
     private final Map<String, String> lambdas;
     private final @Nullable String fingerprint;
     /**
-     * Signs and sends: milliseconds that an event loop with traffic does not have, and credentials
-     * may have to be fetched.
+     * Signs and sends requests. That takes milliseconds, which would block an event loop for too
+     * long, and longer if credentials must be fetched.
      */
     private final ExecutorService caller =
             Executors.newSingleThreadExecutor(new DefaultThreadFactory("lambda-caller", true));
@@ -94,7 +97,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         client = client(from, eventLoop);
     }
 
-    /** Of the only class that the SDK, made for Netty 4.1, knows. */
+    /** Returns Netty 4.1's class of event loops, because the SDK supports no other. */
     @SuppressWarnings("deprecation")
     private static EventLoopGroup eventLoop() {
         return new NioEventLoopGroup(1, new DefaultThreadFactory("lambda", true));
@@ -104,12 +107,12 @@ public final class LambdaLauncher implements WorkerLauncher {
         NettyNioAsyncHttpClient.Builder http = from.http()
                 .connectionAcquisitionTimeout(Duration.ofSeconds(30))
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
-                // Not the SDK's own, whose end takes two seconds.
+                // The SDK's own event loops would take two seconds to stop.
                 .eventLoopGroup(SdkEventLoopGroup.create(eventLoop, NioSocketChannel::new));
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
         return from.client(http)
-                // What follows a result is short: no threads for it.
+                // The work that follows a result is short, so it needs no threads.
                 .asyncConfiguration(async -> async.advancedOption(
                         SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, (Runnable task) -> task.run()))
                 .build();
@@ -143,7 +146,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         return invoke;
     }
 
-    /** Fails by its future only. */
+    /** Invokes the function. Failures are reported only by the future. */
     private CompletableFuture<InvokeResponse> call(String lambda, String payload) {
         try {
             return client.invoke(invoke -> invoke.functionName(lambda)
@@ -151,7 +154,7 @@ public final class LambdaLauncher implements WorkerLauncher {
                     .logType(LogType.TAIL)
                     .payload(SdkBytes.fromUtf8String(payload)));
         } catch (RuntimeException e) {
-            // The client refuses before it sends, e.g. after it was closed.
+            // The client throws before it sends, for example after it was closed.
             return CompletableFuture.failedFuture(e);
         }
     }
@@ -209,7 +212,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         for (int i = 0; i < count; i++) {
             call(lambda, payload).whenComplete((response, error) -> {
                 WorkerExit exit = error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error);
-                // All fail for the same reason, or nearly so: one line is enough.
+                // All fail for nearly the same reason, so one line is enough.
                 if (exit.failed() && told.compareAndSet(false, true)) {
                     log.warn("warm-up of {}: {}: {}", lambda, exit.cause(), exit.detail());
                 }
@@ -245,25 +248,26 @@ public final class LambdaLauncher implements WorkerLauncher {
     }
 
     /**
-     * One invoke, from before it is sent until its result is known. Any thread, and no lock: to
-     * begin may take as long as credentials do, and an event loop that kills must not wait for it.
+     * One invocation, from before it is sent until its result is known. Any thread, without a lock:
+     * the start may take as long as fetching credentials, and an event loop that calls {@link
+     * #kill} must not wait for that.
      */
     static final class Invoke implements LaunchedWorker {
         final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
 
-        /** The client's own future, for only cancelling that one cuts the connection. */
+        /** The client's own future, because only cancelling this one closes the connection. */
         private volatile @Nullable CompletableFuture<InvokeResponse> call;
 
         void start(Supplier<CompletableFuture<InvokeResponse>> client) {
             if (exit.isDone()) {
-                return; // it is not wanted any more
+                return; // the invocation has been killed
             }
             CompletableFuture<InvokeResponse> started = client.get();
             call = started;
             started.whenComplete((response, error) ->
                     exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
             if (exit.isDone()) {
-                // Killed before it could be seen above.
+                // Killed after the check above.
                 started.cancel(true);
             }
         }
@@ -274,8 +278,8 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
 
         /**
-         * Lambda has no way to end an invoke: the worker ends when it finds nobody to serve, at the
-         * latest at its timeout.
+         * Closes the connection. Lambda cannot end an invocation, so the worker runs until it has
+         * nobody to serve, at the latest until its timeout.
          */
         @Override
         public void kill() {

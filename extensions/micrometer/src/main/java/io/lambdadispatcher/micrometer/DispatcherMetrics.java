@@ -43,7 +43,7 @@ import java.util.function.ToDoubleFunction;
  * that match no route have the function {@code none}. Any thread.
  */
 public final class DispatcherMetrics implements DispatcherObserver {
-    /** For requests that no route matched. */
+    /** The function's name for requests that match no route. */
     private static final String NO_FUNCTION = "none";
 
     private final MeterRegistry registry;
@@ -141,7 +141,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
     }
 
     private double clientsNow() {
-        // In this order: a client that comes and goes in between must not make it negative.
+        // Read the disconnected clients first. Otherwise, a client that connects and disconnects in
+        // between could make the result negative.
         long gone = clientsDisconnected.sum();
         return Math.max(0, clientsConnected.sum() - gone);
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/** The meters of one function, each looked up once. Called by all event loops. */
+/** The meters of one function, each looked up once. Called on all event loops. */
 final class FunctionMeters {
     private static final int STATUS_CLASSES = 6;
 
@@ -42,7 +42,7 @@ final class FunctionMeters {
     private final MeterRegistry registry;
     private final String function;
 
-    /** By outcome and class of status; class 0 = no status was sent. */
+    /** Counters by outcome and class of status. Class 0 means that no status was sent. */
     private final AtomicReferenceArray<Counter> requests =
             new AtomicReferenceArray<>(Outcome.values().length * STATUS_CLASSES);
 
@@ -109,7 +109,7 @@ final class FunctionMeters {
         int index = outcome.ordinal() * STATUS_CLASSES + statusClass;
         Counter counter = requests.get(index);
         if (counter == null) {
-            // Two loops may come here at once: the registry gives both the same counter.
+            // Two event loops may come here concurrently. The registry gives both the same counter.
             counter = counter(
                     Meters.REQUESTS,
                     "outcome",

@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * The latest snapshot of each function, taken again when it is half a second old: a registry that
- * reads all gauges looks at the event loops once, not once for each gauge. Any thread.
+ * The latest snapshot of each function. It is refreshed if it is older than 0.5 s, so that a
+ * registry that reads all gauges asks the event loops only once. Any thread.
  */
 final class FunctionSnapshots<T> {
     private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -25,7 +25,7 @@ final class FunctionSnapshots<T> {
         this.takenNanos = System.nanoTime() - FRESH_NANOS;
     }
 
-    /** Returns 0 for a function that has none. */
+    /** Returns a value of the function's snapshot, or 0 if there is none. */
     synchronized double value(String function, Function<T, ? extends Number> part) {
         long now = System.nanoTime();
         if (now - takenNanos >= FRESH_NANOS) {

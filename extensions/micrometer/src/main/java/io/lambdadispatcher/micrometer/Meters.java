@@ -3,8 +3,8 @@ package io.lambdadispatcher.micrometer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every meter of ours. Prometheus writes the dots as underscores and adds the unit, and {@code
- * _total} to counters.
+ * All meters of this module. Prometheus writes the dots as underscores, and adds the unit, and
+ * {@code _total} to counters.
  */
 enum Meters {
     REQUESTS("requests", null, "Completed requests, including failed ones"),

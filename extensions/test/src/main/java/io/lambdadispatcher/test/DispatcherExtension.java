@@ -22,7 +22,7 @@ final class DispatcherExtension implements ParameterResolver {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // What takes its place, JUnit 5 does not have.
+    @SuppressWarnings("deprecation") // JUnit 5 does not have the method's replacement.
     public TestDispatcher resolveParameter(ParameterContext parameter, ExtensionContext context) {
         Class<?> type = annotated(context.getRequiredTestClass());
         Started started = outermost(context)
@@ -31,7 +31,10 @@ final class DispatcherExtension implements ParameterResolver {
         return Objects.requireNonNull(started).dispatcher();
     }
 
-    /** Of the class that is not nested: its store is closed after the last of its tests. */
+    /**
+     * Returns the context of the outermost class. Its store is closed after the last test of that
+     * class.
+     */
     private static ExtensionContext outermost(ExtensionContext context) {
         ExtensionContext at = context;
         for (ExtensionContext parent = at.getParent().orElse(null);
@@ -42,7 +45,7 @@ final class DispatcherExtension implements ParameterResolver {
         return at;
     }
 
-    /** Nested classes use the dispatcher of the class around them. */
+    /** Returns the annotated class. Nested classes use the dispatcher of the class around them. */
     private static Class<?> annotated(Class<?> type) {
         for (Class<?> at = type; at != null; at = at.getEnclosingClass()) {
             if (at.isAnnotationPresent(LambdaDispatcherTest.class)) {
@@ -80,8 +83,8 @@ final class DispatcherExtension implements ParameterResolver {
         }
     }
 
-    /** JUnit closes what is in a store. */
-    @SuppressWarnings("deprecation") // JUnit 5 closes nothing else.
+    /** The entry of JUnit's store, which JUnit closes. */
+    @SuppressWarnings("deprecation") // JUnit 5 only closes entries of this type.
     private record Started(TestDispatcher dispatcher)
             implements ExtensionContext.Store.CloseableResource, AutoCloseable {
         @Override

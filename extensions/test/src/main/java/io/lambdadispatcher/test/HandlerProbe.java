@@ -130,7 +130,7 @@ public final class HandlerProbe {
      * Calls the handler, and waits for the end of the response. Each call is a new request.
      *
      * @throws AssertionError if the handler throws, fails the response, or does not end it within
-     *     30 s, or if the client has disconnected. The cause says what was thrown
+     *     30 s, or if the client has disconnected. The cause is the exception that was thrown
      */
     public TestAnswer call(Handler handler) {
         ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -201,7 +201,10 @@ public final class HandlerProbe {
             }
         }
 
-        /** What is called from within code of the handler is in the same scope. */
+        /**
+         * Runs a step within the interceptor's scope. A step that the handler's own code causes
+         * runs in the scope that is open already.
+         */
         private void intercepted(Step step) throws Exception {
             if (entered) {
                 step.run();

@@ -58,10 +58,10 @@ public final class ScriptedHandler implements Handler {
     }
 
     /**
-     * Breaks the response for a path off after its headers and a part of its body. The status is
+     * Breaks off the response for a path after its headers and a part of its body. The status is
      * 200.
      *
-     * @param part the text that is sent before
+     * @param part the text that is sent before the break
      */
     public ScriptedHandler breakOff(String path, String part) {
         return on(path, (request, response) -> {

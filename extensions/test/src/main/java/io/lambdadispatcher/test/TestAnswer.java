@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A whole response.
+ * A complete response.
  *
  * @param status 200 to 999
  * @param headers the values of each header, by name in lower case

@@ -132,11 +132,11 @@ public final class TestDispatcher implements AutoCloseable {
     }
 
     /**
-     * Sends a request to the dispatcher without a client connection, and waits for the whole
+     * Sends a request to the dispatcher without a client connection, and waits for the complete
      * response. Blocks for at most 60 s for each of headers, body and trailers.
      *
-     * @throws DispatchException if there is no complete response, for example because the
-     *     handler threw an exception
+     * @throws DispatchException if there is no complete response, for example because the handler
+     *     threw an exception
      */
     public TestAnswer send(DispatchRequest request) {
         DispatchResponse response = await(dispatcher.dispatch(request));

@@ -33,7 +33,7 @@ import org.springframework.context.annotation.Lazy;
  *
  * <p>The dispatcher starts when all beans exist, or when the first bean that needs it is created.
  */
-// The class of the meter registry's configuration is that of Spring Boot 4, or that of 3.
+// The class that creates the meter registry has one name in Spring Boot 4 and another in 3.
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
@@ -43,7 +43,7 @@ import org.springframework.context.annotation.Lazy;
 @EnableConfigurationProperties(DispatcherProperties.class)
 public class DispatcherAutoConfiguration {
 
-    /** Lazy, so that the application's other beans exist when its ports open. */
+    /** The bean is lazy, so that the application's other beans exist when its ports open. */
     @Bean
     @Lazy
     @ConditionalOnMissingBean
@@ -75,7 +75,7 @@ public class DispatcherAutoConfiguration {
         return new DispatcherLifecycle(dispatcher, properties.shutdown().grace());
     }
 
-    /** Metrics, with {@code dispatcher-micrometer} and a meter registry. */
+    /** Reports metrics if {@code dispatcher-micrometer} and a meter registry are present. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass({DispatcherMetrics.class, MeterRegistry.class})
     @ConditionalOnBean(MeterRegistry.class)
@@ -111,7 +111,7 @@ public class DispatcherAutoConfiguration {
         }
     }
 
-    /** The health contributor {@code dispatcher}, with Spring Boot 4. */
+    /** The health contributor {@code dispatcher}, which needs Spring Boot 4. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
     static class HealthConfiguration {

@@ -6,7 +6,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 
 /**
  * UP if every function can serve requests, otherwise DOWN. The details are the number of ready
- * workers of each function, and the reason why fewer are launched than wanted.
+ * workers of each function, and the reason if too few workers are launched.
  */
 final class DispatcherHealthIndicator implements HealthIndicator {
     private final DispatcherLifecycle lifecycle;

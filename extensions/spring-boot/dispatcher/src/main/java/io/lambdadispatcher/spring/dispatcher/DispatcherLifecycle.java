@@ -13,9 +13,9 @@ import org.springframework.context.SmartLifecycle;
 /**
  * Starts the dispatcher when all beans exist, and closes it when the application ends.
  *
- * <p>Its phase is below those of the embedded web server. A controller that sends requests through
- * the dispatcher therefore has one as long as it is called: the dispatcher starts before the web
- * server, and closes after the web server has finished its requests.
+ * <p>Its phase is below those of the embedded web server. The dispatcher starts before the web
+ * server, and closes after the web server has finished its requests. So a controller can send
+ * requests through the dispatcher whenever it is called.
  */
 final class DispatcherLifecycle implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(DispatcherLifecycle.class);
@@ -60,9 +60,9 @@ final class DispatcherLifecycle implements SmartLifecycle {
     }
 
     /**
-     * The bean is lazy: it starts here, unless another bean has needed it before.
+     * Starts the dispatcher, unless another bean has needed it before. The bean is lazy.
      *
-     * @throws IllegalStateException if it has been closed
+     * @throws IllegalStateException if the dispatcher has been closed
      */
     @Override
     public void start() {

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** The dispatcher cannot start, for a reason that the application's owners can remove. */
+/** Thrown if the dispatcher cannot start for a reason that the application's owners can remove. */
 final class DispatcherStartException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

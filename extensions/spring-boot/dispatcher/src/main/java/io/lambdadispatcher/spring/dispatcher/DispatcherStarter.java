@@ -27,7 +27,7 @@ final class DispatcherStarter {
     private final DispatcherProperties properties;
     private final Dispatcher.Builder builder;
 
-    /** @throws DispatcherStartException with a version of Netty that the dispatcher cannot use */
+    /** @throws DispatcherStartException if the dispatcher cannot use the version of Netty */
     DispatcherStarter(DispatcherProperties properties) {
         this.properties = properties;
         try {
@@ -38,9 +38,12 @@ final class DispatcherStarter {
     }
 
     /**
-     * @param beans functions that are described by beans
-     * @param customized a customizer may set what is missing here
-     * @throws DispatcherStartException names the property, its value and what was expected
+     * Applies the properties to the builder.
+     *
+     * @param beans the functions that are described by beans
+     * @param customized whether there is a customizer, which may set missing values
+     * @throws DispatcherStartException if a property is not allowed. The message names it, its
+     *     value and what was expected
      */
     Dispatcher.Builder apply(List<FunctionOptions> beans, boolean customized) {
         Map<String, Function> functions = functions();
@@ -59,7 +62,7 @@ final class DispatcherStarter {
         return builder;
     }
 
-    /** By the property that describes each. */
+    /** Returns each function by the name of the property that describes it. */
     private Map<String, Function> functions() {
         Map<String, Function> all = new LinkedHashMap<>();
         Function only = properties.function();
@@ -165,7 +168,7 @@ final class DispatcherStarter {
                 return InetSocketAddress.createUnresolved(host, port);
             }
         } catch (NumberFormatException e) {
-            // As bad as a port out of range.
+            // Reported in the same way as a port that is out of range.
         }
         throw bad(property, "'" + text + "'", "addresses such as 10.0.0.7:8444");
     }

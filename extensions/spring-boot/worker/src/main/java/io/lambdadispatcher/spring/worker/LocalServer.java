@@ -15,7 +15,7 @@ final class LocalServer {
 
     private LocalServer() {}
 
-    /** Returns the environment variables that tell a worker something. */
+    /** Returns the environment variables that configure a worker. */
     static Map<String, String> variables(ConfigurableEnvironment environment) {
         Map<String, String> own = new TreeMap<>();
         environment.getSystemEnvironment().forEach((name, value) -> {
@@ -32,9 +32,9 @@ final class LocalServer {
     }
 
     /**
-     * Returns a handler that relays to the web server where it listens now. The variables {@code
-     * LAMBDA_DISPATCHER_WEB_*} apply, except those that say where the application is, how it is
-     * started and how to see that it is ready.
+     * Returns a handler that relays to the port on which the web server listens now. The variables
+     * {@code LAMBDA_DISPATCHER_WEB_*} apply, except those for the application's address, its start
+     * and its readiness.
      *
      * @throws IllegalStateException if no web server listens
      */
@@ -52,7 +52,7 @@ final class LocalServer {
                         || name.startsWith("AWS_LWA_READINESS_CHECK_"));
         variables.put(WebHandler.PORT_VARIABLE, port);
         variables.put(WEB + "HOST", host(environment.getProperty("server.address", InetAddress.class)));
-        // The web server has started, and what a path answers may depend on who asks.
+        // The web server has started already, and the response to a path may depend on the client.
         variables.put(WEB + "READINESS_PROTOCOL", "tcp");
         return WebHandler.of(variables);
     }

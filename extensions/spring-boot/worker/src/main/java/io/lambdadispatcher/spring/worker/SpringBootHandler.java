@@ -27,8 +27,8 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.core.env.MapPropertySource;
 
 /**
- * Serves with a Spring Boot web application that runs in the worker's process, as on AWS Lambda:
- *
+ * Runs a Spring Boot web application in the worker's process, as on AWS Lambda, and passes requests
+ * to it:
  * <pre>
  * handler of the function:     io.lambdadispatcher.worker.LambdaHandler
  * LAMBDA_DISPATCHER_HANDLER    io.lambdadispatcher.spring.worker.SpringBootHandler
@@ -72,7 +72,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
                 return main;
             }
         } catch (ClassNotFoundException | NoSuchMethodException e) {
-            // As bad as a main method that is not static.
+            // Reported in the same way as a main method that is not static.
         }
         throw bad(name);
     }
@@ -82,7 +82,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
                 + ", expected a class on the class path that has a method static void main(String[])");
     }
 
-    /** Starts the application once, in a thread of its own. */
+    /** Starts the application once, on its own thread. */
     @Override
     public CompletionStage<Void> start() {
         if (started.compareAndSet(false, true)) {
@@ -107,7 +107,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
         }
     }
 
-    /** Does nothing if the application is ready. */
+    /** Fails the start. Has no effect if the application is ready. */
     private void fail(Throwable cause) {
         ready.completeExceptionally(cause);
     }
@@ -128,7 +128,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
     }
 
     /**
-     * An ordinary invocation, with an event of whatever kind, as one request to the application.
+     * Sends the event of an ordinary invocation, of any kind, to the application as one request.
      */
     @Override
     public void handleRequest(InputStream event, OutputStream result, Context context) throws IOException {
@@ -159,7 +159,10 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
         return current;
     }
 
-    /** Of each application that {@code main} starts. The one with a web server serves. */
+    /**
+     * Listens to each application that {@code main} starts. The application with a web server
+     * serves.
+     */
     private final class Listener implements SpringApplicationRunListener {
         @Override
         public void contextPrepared(ConfigurableApplicationContext context) {
@@ -167,7 +170,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
             context.getBeanFactory().registerSingleton("lambdaDispatcherRelay", new Relay(context));
         }
 
-        /** Main may catch the exception, and return. */
+        /** Reports the failure here, because {@code main} may catch the exception and return. */
         @Override
         public void failed(@Nullable ConfigurableApplicationContext context, Throwable exception) {
             fail(exception);
@@ -189,8 +192,8 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
     }
 
     /**
-     * Follows the web server, which has another port when it starts again, for example after a
-     * snapshot has been restored. Its phase is the default one: after the web server.
+     * Follows the web server, which gets another port when it starts again, for example after a
+     * snapshot has been restored. The phase is the default, which is after the web server.
      */
     private final class Relay implements SmartLifecycle {
         private final ConfigurableApplicationContext context;

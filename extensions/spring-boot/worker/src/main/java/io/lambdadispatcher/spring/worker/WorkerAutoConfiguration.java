@@ -37,7 +37,7 @@ public class WorkerAutoConfiguration {
         return new WorkerLifecycle(application, new WorkerSettings(properties, variables), System::exit);
     }
 
-    /** The health contributor {@code lambdaWorker}, with Spring Boot 4. */
+    /** The health contributor {@code lambdaWorker}, which needs Spring Boot 4. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
     static class HealthConfiguration {

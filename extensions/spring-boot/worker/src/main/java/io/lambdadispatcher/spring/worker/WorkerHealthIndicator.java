@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
-/** UP if a dispatcher has let the worker in, and it has not ended. Otherwise DOWN. */
+/** UP if a dispatcher has accepted the worker, and it has not ended. Otherwise DOWN. */
 final class WorkerHealthIndicator implements HealthIndicator {
     private final WorkerLifecycle lifecycle;
 

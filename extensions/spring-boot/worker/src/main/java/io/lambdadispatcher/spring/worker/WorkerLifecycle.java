@@ -30,13 +30,14 @@ final class WorkerLifecycle implements SmartLifecycle {
 
     /**
      * @param exit ends the process with an exit code
-     * @throws WorkerStartException names the property, its value and what was expected
+     * @throws WorkerStartException if a property is not allowed. The message names it, its value
+     *     and what was expected
      */
     WorkerLifecycle(ConfigurableApplicationContext application, WorkerSettings settings, IntConsumer exit) {
         this.application = application;
         this.settings = settings;
         this.exit = exit;
-        settings.config(); // What is wrong with it is found before the web server starts.
+        settings.config(); // Finds errors before the web server starts.
     }
 
     /** Returns the worker; {@code null} if it is not started, or drains. */
@@ -90,7 +91,7 @@ final class WorkerLifecycle implements SmartLifecycle {
         stopping.worker.done().whenComplete((summary, failure) -> callback.run());
     }
 
-    /** On an event loop, which must not wait for the end of the application. */
+    /** Called on an event loop, which must not wait for the end of the application. */
     private void onEnd(Running ended, WorkerSummary summary) {
         ended.handler.stop();
         if (running == ended) {

@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker is told by properties, and by environment variables whose properties are not set.
- * The launch payload of a dispatcher overrides all of them.
+ * Combines properties with environment variables. A variable counts if its property is not set. The
+ * launch payload of a dispatcher overrides both.
  */
 final class WorkerSettings {
     private static final String PAYLOAD = WorkerConfig.VARIABLE_PREFIX + "PAYLOAD";
@@ -59,7 +59,8 @@ final class WorkerSettings {
     /**
      * Returns the worker's configuration, with a new name if none is set.
      *
-     * @throws WorkerStartException names the property or variable, its value and what was expected
+     * @throws WorkerStartException if a value is not allowed. The message names the property or
+     *     variable, its value and what was expected
      */
     WorkerConfig config() {
         try {
@@ -71,8 +72,8 @@ final class WorkerSettings {
     }
 
     /**
-     * Names properties instead of variables. What has no name of a variable begins with that of a
-     * value.
+     * Replaces the names of variables in a message with those of properties. A message without a
+     * variable begins with the name of a value, which gets the prefix of properties.
      */
     private static String withProperties(String message) {
         Matcher variable = VARIABLE.matcher(message);

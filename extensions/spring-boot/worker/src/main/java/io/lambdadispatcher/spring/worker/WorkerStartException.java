@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** The worker cannot start, for a reason that the application's owners can remove. */
+/** Thrown if the worker cannot start for a reason that the application's owners can remove. */
 final class WorkerStartException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
