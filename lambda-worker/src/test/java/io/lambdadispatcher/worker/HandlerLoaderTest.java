@@ -206,8 +206,8 @@ class HandlerLoaderTest {
     }
 
     /**
-     * Makes {@link Told} again, of another version unless that is 0, in a world where one class is
-     * missing.
+     * Loads a copy of {@link Told} while one class is missing. The copy has another class file
+     * version, unless that is 0.
      */
     private static final class Altered extends ClassLoader {
         private final Class<?> missing;

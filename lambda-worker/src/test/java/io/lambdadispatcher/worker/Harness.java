@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
-/** A worker that serves a scripted dispatcher. */
+/** A worker that is connected to a scripted dispatcher. */
 public final class Harness implements AutoCloseable {
     public static final Credential SECRET = new Credential.Secret("0123456789abcdef0123456789abcdef");
 
@@ -40,7 +40,7 @@ public final class Harness implements AutoCloseable {
                 .workerId("w1")
                 .connections(1)
                 .streams(1);
-        // A lambda of a test may be asked for a tunnel.
+        // Handlers that are lambdas may get tunnels in tests.
         Handler asked = handler instanceof Lifecycle ? handler : Handler.withTunnels(handler);
         this.worker = new Worker(change.apply(config).build(), asked).start();
     }
@@ -68,8 +68,8 @@ public final class Harness implements AutoCloseable {
     }
 
     /**
-     * A lost buffer is found when its memory has been collected and another is allocated: by this
-     * test, or by one soon after.
+     * Fails if a buffer was lost. A loss is found when the buffer's memory has been collected and
+     * another buffer is allocated, in this test or a later one.
      */
     private static void verifyNothingLeaked() {
         System.gc();

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class InterceptorTest {
-    /** As a logging context would be. */
+    /** Stands for a logging context. */
     private final ThreadLocal<@Nullable String> context = new ThreadLocal<>();
 
     private final BlockingQueue<String> seen = new LinkedBlockingQueue<>();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(180)
 class LambdaHandlerTest {
-    /** As a user's subclass would be. */
+    /** Stands for a user's subclass. */
     private static final class Ponging extends LambdaHandler {
         Ponging() {
             super(new PongHandler());
@@ -76,7 +76,8 @@ class LambdaHandlerTest {
     }
 
     /**
-     * A closed security group, or a wrong address: Lambda counts it among the function's errors.
+     * The cause is, for example, a closed security group or a wrong address. Lambda counts the
+     * invocation as an error of the function.
      */
     @Test
     void should_fail_the_invoke_when_nobody_was_reached() {
@@ -146,7 +147,7 @@ class LambdaHandlerTest {
         return json.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** As a user's function for a queue, or for requests. */
+    /** Stands for a user's function for a queue, or for requests. */
     public static class Upper implements RequestHandler<Map<String, Object>, Map<String, Object>> {
         @Override
         public Map<String, Object> handleRequest(Map<String, Object> event, Context context) {

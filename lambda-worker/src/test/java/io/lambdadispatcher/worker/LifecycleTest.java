@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(180)
 class LifecycleTest {
-    /** Ready when the test says so; keeps what it is told of drains. */
+    /** Is ready when the test says so, and records drains. */
     private static class Slow implements Handler, Lifecycle {
         final CompletableFuture<Void> started = new CompletableFuture<>();
         final BlockingQueue<String> drains = new LinkedBlockingQueue<>();
@@ -146,7 +146,7 @@ class LifecycleTest {
         }
     }
 
-    /** The handler's fault is nobody else's. */
+    /** A failure of the handler must not affect others. */
     @Test
     void should_drain_though_the_handler_throws() throws Exception {
         Slow handler = new Slow() {

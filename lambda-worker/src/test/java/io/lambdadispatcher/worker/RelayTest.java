@@ -46,14 +46,13 @@ class RelayTest {
     }
 
     /**
-     * Ends as soon as the stream has served one more exchange, for what came before was harmless to
-     * it.
+     * Ends when the stream has served one more exchange, which shows that it was not harmed before.
      */
     private static void assertServesTheNext(ScriptedStream stream) throws InterruptedException {
         assertThat(stream.exchange(get("/next")).status()).isEqualTo("200");
     }
 
-    /** What it was told, in order. */
+    /** Records its calls in order. */
     private static final class Recorder implements Handler, BodyReader {
         final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
         final BlockingQueue<Response> responses = new LinkedBlockingQueue<>();
@@ -160,12 +159,12 @@ class RelayTest {
             for (int i = 0; i < chunks; i++) {
                 stream.dataWhenTaken(chunk, i == chunks - 1).addListener(f -> taken.countDown());
             }
-            // By the time an exchange has gone round on another stream, this one has come to rest.
+            // After a round trip of the connection, the stream has come to rest.
             assertThat(stream.take(ScriptedStream.Head.class).end()).isFalse();
             stream.awaitBody(50_000);
             harness.dispatcher.links().get(0).roundTrip();
-            // Its window, what a response may hold, the peer's window, and a part on the way at
-            // each step.
+            // The stream's window, the response's maximum, the peer's window, and one part in
+            // transit at each step.
             long most = 512 * 1024 + 256 * 1024 + 64 * 1024 + 4L * chunk.length;
             assertThat((chunks - taken.getCount()) * chunk.length).isLessThan(most);
             stream.releaseWindow();
@@ -231,7 +230,7 @@ class RelayTest {
             assertThat(recorder.take()).isEqualTo("data 5");
             assertThat(recorder.take()).isEqualTo("failed CANCELLED");
             assertThat(recorder.take()).isEqualTo("cancelled CANCELLED");
-            // What the handler still does has no effect.
+            // Further calls of the handler have no effect.
             assertThat(response.write(Unpooled.copiedBuffer(HELLO))).isFalse();
             response.end();
             assertServesTheNext(stream);
@@ -329,7 +328,7 @@ class RelayTest {
             replacement.raw(0xF0, 0, 0, 0);
             replacement.take(ScriptedStream.StreamReset.class);
             ScriptedStream third = link.takeStream();
-            // A second head within an exchange.
+            // Second headers within an exchange.
             third.request(post("/next"), 0, false);
             third.gather();
             third.request(post("/next"), 0, false);
@@ -403,9 +402,9 @@ class RelayTest {
     }
 
     /**
-     * The listener is set on the event loop while what another thread has written is on its way
-     * there, 256 KiB together. When the first part arrives, less than the bound is on its way, and
-     * when the second does, the first has been sent: there is no other notice.
+     * Sets the listener on the event loop while two parts, 256 KiB together, are in transit from
+     * another thread. When the first part arrives, less than the bound is in transit. When the
+     * second arrives, the first has been sent. So there is no other notice.
      */
     @Test
     void should_not_lose_the_notice_that_what_hopped_has_been_taken() throws Exception {

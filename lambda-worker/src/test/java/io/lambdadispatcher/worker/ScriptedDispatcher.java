@@ -39,13 +39,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A dispatcher that does as the test says, on loopback. Its methods are called by the test's
+ * A dispatcher on loopback that does what the test says. Its methods are called on the test's
  * thread.
  */
 public final class ScriptedDispatcher implements AutoCloseable {
     /**
-     * For what must come, and would within milliseconds: a machine that has other things to do may
-     * take many times as long, not forever.
+     * The maximum wait for something that must happen. It usually takes milliseconds, but a busy
+     * machine may take many times as long.
      */
     public static final long WAIT_SECONDS = 60;
 
@@ -55,10 +55,13 @@ public final class ScriptedDispatcher implements AutoCloseable {
     private final @Nullable SslContext tls;
     private Channel server;
 
-    /** Status for the next control streams. */
+    /** The status for the next control streams. */
     public volatile int controlStatus = 200;
 
-    /** For the next connections: the control stream and the worker streams. */
+    /**
+     * The maximum number of streams of the next connections: the control stream and the worker
+     * streams.
+     */
     public volatile int maxStreams = 2000;
 
     public volatile boolean answersHello = true;
@@ -102,7 +105,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
         return (InetSocketAddress) server.localAddress();
     }
 
-    /** Cuts all connections, and accepts none until {@link #listenAgain}. */
+    /** Closes all connections, and accepts none until {@link #listenAgain}. */
     public int stopListening() {
         int port = address().getPort();
         server.close().syncUninterruptibly();
@@ -117,7 +120,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
                 server = bind(port);
                 return;
             } catch (Exception e) {
-                // The selector lets go of the old socket with its next turn.
+                // The selector releases the old socket in its next iteration.
                 if (System.nanoTime() - untilNanos > 0) {
                     throw e;
                 }
@@ -125,7 +128,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
         }
     }
 
-    /** The next connection that has said READINESS. */
+    /** Returns the next connection that has sent READINESS. */
     public Link takeReady() throws InterruptedException {
         Link link = ready.poll(WAIT_SECONDS, TimeUnit.SECONDS);
         if (link == null) {
@@ -169,7 +172,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
                     .build();
         }
 
-        /** Reads nothing more from the socket, not even PINGs. */
+        /** Stops reading from the socket, so that not even PINGs are read. */
         public void freeze() {
             ctx.channel().config().setAutoRead(false);
         }
@@ -181,8 +184,8 @@ public final class ScriptedDispatcher implements AutoCloseable {
         }
 
         /**
-         * Returns when the worker has read all that was written before, and we all that it wrote
-         * before that.
+         * Returns when the worker has read everything that was written before, and this side has
+         * read everything that the worker wrote before that.
          */
         public void roundTrip() throws InterruptedException {
             CountDownLatch back = new CountDownLatch(1);
@@ -209,7 +212,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
             return stream;
         }
 
-        /** The next message of that type; others before it are dropped. */
+        /** Returns the next message of that type, and drops messages before it. */
         public <T extends ControlMessage> T takeMessage(Class<T> type) throws InterruptedException {
             while (true) {
                 ControlMessage message = messages.poll(WAIT_SECONDS, TimeUnit.SECONDS);

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The dispatcher's end of one worker stream, for tests to write to and to read events from. */
 public final class ScriptedStream implements FrameReader.Listener {
-    /** What came from the worker. */
+    /** Something that the worker has sent. */
     public sealed interface Event {}
 
     public record Head(Http2Headers headers, boolean end) implements Event {}
@@ -41,7 +41,7 @@ public final class ScriptedStream implements FrameReader.Listener {
 
     public record StreamEnded() implements Event {}
 
-    /** A response gathered up to its terminal frame. */
+    /** A response, gathered up to its terminal frame. */
     public record Gathered(Head head, byte[] body, @Nullable Http2Headers trailers) {
         public String status() {
             return String.valueOf(head.headers().status());
@@ -55,10 +55,10 @@ public final class ScriptedStream implements FrameReader.Listener {
     public final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
     public final AtomicLong bodyBytes = new AtomicLong();
 
-    /** Body bytes are not given back to the worker's window. */
+    /** If true, body bytes are not returned to the worker's window. */
     public volatile boolean holdsWindow;
 
-    /** Body bytes are counted, not kept. */
+    /** If true, body bytes are counted and not kept. */
     public volatile boolean countsOnly;
 
     private final ScriptedDispatcher.Link link;
@@ -104,7 +104,8 @@ public final class ScriptedStream implements FrameReader.Listener {
     }
 
     /**
-     * Head and body in one write: the worker has read both before anyone can answer the head alone.
+     * Sends headers and body in one write, so that the worker reads both before a handler can
+     * respond to the headers.
      */
     public void request(Http2Headers head, byte[] body, boolean end) {
         ByteBuf out = link.ctx.alloc().buffer();
@@ -160,7 +161,9 @@ public final class ScriptedStream implements FrameReader.Listener {
         link.write(id, out);
     }
 
-    /** Request and CANCEL in one write: the worker has read both before it can answer. */
+    /**
+     * Sends a request and CANCEL in one write, so that the worker reads both before it can respond.
+     */
     public void requestAndCancel(Http2Headers head) {
         ByteBuf out = link.ctx.alloc().buffer();
         try {
@@ -185,7 +188,7 @@ public final class ScriptedStream implements FrameReader.Listener {
         return gather();
     }
 
-    /** Up to the response's end; fails on a reset. */
+    /** Gathers the response up to its end. Fails on a reset. */
     public Gathered gather() throws InterruptedException {
         Head head = take(Head.class);
         ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -211,7 +214,7 @@ public final class ScriptedStream implements FrameReader.Listener {
         return type.cast(event);
     }
 
-    /** Gives back what {@link #holdsWindow} held. */
+    /** Returns the bytes that {@link #holdsWindow} kept from the window. */
     public void releaseWindow() {
         link.ctx.executor().execute(() -> {
             holdsWindow = false;
@@ -226,7 +229,7 @@ public final class ScriptedStream implements FrameReader.Listener {
         });
     }
 
-    /** Until that many bytes of body have come. */
+    /** Waits until that many bytes of the body have arrived. */
     public void awaitBody(long bytes) throws InterruptedException {
         synchronized (bodyBytes) {
             long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(ScriptedDispatcher.WAIT_SECONDS);

@@ -90,7 +90,7 @@ class SlowStartTest {
         return output.toString(StandardCharsets.UTF_8);
     }
 
-    /** Has asked how long it may wait when this returns. */
+    /** Returns when the invocation has asked for its remaining time. */
     private CompletableFuture<String> invoke(String event) throws InterruptedException {
         CompletableFuture<String> answer = CompletableFuture.supplyAsync(() -> {
             try {
@@ -140,7 +140,10 @@ class SlowStartTest {
                 .hasStackTraceContaining("the handler cannot start: port 1 is not open");
     }
 
-    /** Lambda would go on giving it invokes, each of which would fail at once. */
+    /**
+     * Otherwise, Lambda would send more invocations to the process, and each would fail
+     * immediately.
+     */
     @ParameterizedTest
     @ValueSource(strings = {QUEUE, WARM_UP, "{\"workerId\":\"w\",\"addresses\":[\"127.0.0.1:1\"]}"})
     void should_end_the_process_that_cannot_serve_any_more(String event) {
@@ -193,7 +196,7 @@ class SlowStartTest {
         assertThat(deadline(0, 4_000, 5_000)).hasMillis(5_000);
     }
 
-    /** Zero would be none. */
+    /** Zero would mean no deadline. */
     @Test
     void should_keep_a_deadline_that_is_over() {
         assertThat(deadline(10_000, 11_000, 60_000)).hasMillis(1);

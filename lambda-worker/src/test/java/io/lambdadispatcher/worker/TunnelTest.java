@@ -27,10 +27,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The worker's end of a tunnel, and who hears of a drain. */
+/** The worker's end of a tunnel, and notices of a drain. */
 @Timeout(180)
 class TunnelTest {
-    /** What {@code WorkerConfig.builder} sets. */
+    /** The default of {@code WorkerConfig.builder}. */
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
 
     private static Http2Headers connect() {
@@ -41,7 +41,7 @@ class TunnelTest {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** Opens tunnels and notes what comes; any other request is answered at once. */
+    /** Opens tunnels and records what arrives. Responds immediately to any other request. */
     private static final class Recorder implements Handler, BodyReader {
         final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
         final BlockingQueue<Response> responses = new LinkedBlockingQueue<>();
@@ -115,8 +115,8 @@ class TunnelTest {
     }
 
     /**
-     * A reader that is late keeps its bytes, but not the window that the stream's next request
-     * needs.
+     * A slow reader keeps its bytes, but not the window, because the stream's next request needs
+     * that.
      */
     @Test
     void should_give_the_next_request_its_window_when_a_tunnel_is_read_late() throws Exception {
@@ -215,7 +215,7 @@ class TunnelTest {
         }
     }
 
-    /** Neither a lambda nor anything else that does not say so is asked. */
+    /** A handler only gets tunnels if it says that it serves them. A lambda does not. */
     @Test
     void should_answer_501_for_a_handler_that_serves_no_tunnels() throws Exception {
         BlockingQueue<String> asked = new LinkedBlockingQueue<>();

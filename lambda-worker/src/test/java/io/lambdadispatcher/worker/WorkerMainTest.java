@@ -14,10 +14,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** In a process of its own, as it is meant to run. */
+/** Runs the worker in a separate process, as in production. */
 @Timeout(180)
 class WorkerMainTest {
-    /** Cannot be made. */
+    /** Has a constructor that fails. */
     public static class Unwell implements Handler {
         public Unwell() {
             throw new IllegalStateException("no database,\n  in two lines");
@@ -60,7 +60,7 @@ class WorkerMainTest {
                 ScriptedStream stream = dispatcher.takeReady().takeStream();
                 assertThat(stream.exchange(get("/ping")).text()).isEqualTo("pong");
                 stream.request(get("/delay/1000"), 0, true);
-                // A request that comes when the worker has said that it drains is refused.
+                // A request that arrives after the worker has announced its drain is refused.
                 stream.link().roundTrip();
                 worker.destroy();
                 assertThat(stream.gather().text()).isEqualTo("pong");

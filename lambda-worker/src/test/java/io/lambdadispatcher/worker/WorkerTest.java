@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 class WorkerTest {
     private static final byte[] SECRET_BYTES = "0123456789abcdef0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
-    /** Leaves its responses to the test. */
+    /** Lets the test send its responses. */
     private static final class Holding implements Handler {
         final BlockingQueue<Response> responses = new LinkedBlockingQueue<>();
 
@@ -172,7 +172,7 @@ class WorkerTest {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             Drain drain = link.takeMessage(Drain.class);
             assertThat(drain.reason()).isEqualTo(DrainCode.DEADLINE);
-            // What is left of the last tenth: nothing is when the deadline has passed.
+            // The rest of the last tenth. Nothing is left after the deadline.
             assertThat(drain.graceMillis()).isBetween(1, 600);
             assertThat(harness.summary().reason()).isEqualTo("DEADLINE");
         }
@@ -216,7 +216,7 @@ class WorkerTest {
         dispatcher.pingTimeoutMillis = 1_000;
         try (Harness harness = new Harness(dispatcher, new PongHandler(), c -> c)) {
             ScriptedDispatcher.Link silent = dispatcher.takeReady();
-            // For the next connection, which is to stay however slow this machine is.
+            // The next connection must stay open even on a slow machine.
             dispatcher.pingTimeoutMillis = 60_000;
             silent.freeze();
             assertThat(harness.stream().exchange(get("/ping")).text()).isEqualTo("pong");

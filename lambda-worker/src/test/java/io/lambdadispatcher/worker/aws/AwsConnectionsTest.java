@@ -29,7 +29,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
-/** Real SDK clients, which do not retry: each failure of a connection would be seen. */
+/** Runs real SDK clients that do not retry, so that each failure of a connection is visible. */
 @Timeout(180)
 class AwsConnectionsTest {
     private static final Map<String, AttributeValue> ITEM = Map.of("id", AttributeValue.fromS("1"));
@@ -205,7 +205,7 @@ class AwsConnectionsTest {
         context.beforeCheckpoint(context);
         server.awaitOpen(0);
         for (Thread thread : ours) {
-            // It says that it has ended a moment before it has.
+            // The event loop reports its end a moment before its thread ends.
             thread.join(TimeUnit.SECONDS.toMillis(20));
             assertThat(thread.isAlive()).isFalse();
         }
@@ -216,7 +216,10 @@ class AwsConnectionsTest {
         assertThat(server.accepted()).isEqualTo(2);
     }
 
-    /** Of all tests in this process: the demo's connections are never closed. */
+    /**
+     * Returns the event loops of all tests in this process. The demo's connections are never
+     * closed.
+     */
     private static Set<Thread> eventLoops() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().startsWith("aws-http"))
@@ -236,7 +239,7 @@ class AwsConnectionsTest {
     @Test
     void should_prime_at_once_where_no_snapshot_is_to_be_taken() throws Exception {
         CountDownLatch answers = new CountDownLatch(1);
-        server.hold(answers); // so that all are needed at the same time
+        server.hold(answers); // so that all connections are needed at the same time
         CompletableFuture<Void> primed = connections.prime(server.endpoint(), 3).toCompletableFuture();
         server.awaitOpen(3);
         answers.countDown();

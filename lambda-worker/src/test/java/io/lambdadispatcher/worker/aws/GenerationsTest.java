@@ -61,7 +61,7 @@ class GenerationsTest {
         assertThat(first.closed).isFalse();
     }
 
-    /** Classes are loaded with the first. */
+    /** The first client takes long, because its classes are loaded. */
     @Test
     void should_keep_a_client_that_took_long_to_make() {
         makingMillis = 20_000;

@@ -18,9 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An HTTP/1.1 server that knows when it has lost patience with idle connections: it closes them
- * when it is told to, and may forget them, so that what is written to them is answered with a reset
- * as of a NAT gateway. A thread for each connection.
+ * An HTTP/1.1 server that closes idle connections when the test says so. It can also forget them,
+ * so that bytes that are written to them are answered with a reset, as by a NAT gateway. It has one
+ * thread for each connection.
  */
 final class ImpatientServer implements AutoCloseable {
     private static final byte[] ANSWER =
@@ -55,12 +55,15 @@ final class ImpatientServer implements AutoCloseable {
         return open.size();
     }
 
-    /** No answers until the latch is counted down. */
+    /** Sends no responses until the latch is counted down. */
     void hold(CountDownLatch until) {
         held = until;
     }
 
-    /** Waits for it: a client's close takes its way through the kernel. */
+    /**
+     * Waits until that many connections are open, because a client's close passes through the
+     * kernel.
+     */
     synchronized void awaitOpen(int connections) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (open.size() != connections) {
@@ -72,13 +75,13 @@ final class ImpatientServer implements AutoCloseable {
         }
     }
 
-    /** Closes all connections with a reset, about which the client learns only if it looks. */
+    /** Closes all connections with a reset. The client notices only if it looks. */
     synchronized void resetAll() throws IOException {
         for (Socket socket : open) {
             socket.setSoLinger(true, 0);
             socket.close();
         }
-        // Their threads notice later, and what is closed cannot be reset with the next.
+        // Their threads notice later. A closed connection must not be reset again.
         open.clear();
         notifyAll();
     }
@@ -112,7 +115,7 @@ final class ImpatientServer implements AutoCloseable {
                 out.write(ANSWER);
             }
         } catch (SocketException e) {
-            // Reset, by one side or the other.
+            // Reset by either side.
         } catch (IOException | InterruptedException e) {
             throw new AssertionError(e);
         } finally {

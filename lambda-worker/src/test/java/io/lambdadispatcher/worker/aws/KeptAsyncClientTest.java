@@ -26,7 +26,7 @@ import software.amazon.awssdk.http.async.AsyncExecuteRequest;
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 
-/** However a request ends, its generation can end: none is kept forever. */
+/** Checks that a generation can end however its requests end, so that none is kept forever. */
 @Timeout(180)
 class KeptAsyncClientTest {
     private final ImpatientServer server = new ImpatientServer();
@@ -46,7 +46,7 @@ class KeptAsyncClientTest {
         server.close();
     }
 
-    /** Asks for nothing of the body, or cancels it. */
+    /** Requests nothing of the body, or cancels it. */
     private static final class Reader implements SdkAsyncHttpResponseHandler, Subscriber<ByteBuffer> {
         final CompletableFuture<Subscription> body = new CompletableFuture<>();
 
@@ -114,14 +114,14 @@ class KeptAsyncClientTest {
         server.awaitOpen(1);
         done.cancel(true);
         awaitEndOfGeneration();
-        // Had the request got so far, its connection's thread waits here, and notices no end.
+        // If the request was sent, its connection's thread waits here and does not notice the end.
         never.countDown();
         server.awaitOpen(0);
     }
 
     @Test
     void should_end_a_generation_whose_request_failed() throws Exception {
-        // Bound and not listening: connections are refused, and no other process can listen there.
+        // Bound, but not listening: connections are refused, and no other process can listen there.
         try (Socket refusing = new Socket()) {
             refusing.bind(new InetSocketAddress("127.0.0.1", 0));
             URI endpoint = URI.create("http://127.0.0.1:" + refusing.getLocalPort());

@@ -13,7 +13,7 @@ final class ManualFreezeClocks implements FreezeClocks {
         monotonicMillis += millis;
     }
 
-    /** Only the time of day goes on. */
+    /** Moves only the time of day. */
     synchronized void freeze(long millis) {
         wallMillis += millis;
     }

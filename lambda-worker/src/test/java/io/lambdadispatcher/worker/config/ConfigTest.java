@@ -95,7 +95,7 @@ class ConfigTest {
                 .hasMessage(missing + " is not set, expected a PEM file, because " + given + " is set");
     }
 
-    /** The token would go in clear text. */
+    /** The token would be sent in clear text. */
     @Test
     void should_not_dial_in_clear_text_where_anything_of_tls_is_set() {
         WorkerTls certified = WorkerTls.system().withClientCertificate(Path.of("c.pem"), Path.of("k.pem"));
@@ -117,9 +117,7 @@ class ConfigTest {
         assertThat(WorkerConfig.ofPayload("{" + REQUIRED + "}").tls()).isNull();
     }
 
-    /**
-     * Their nanoseconds would not fit, which a worker finds out when it starts, or with its watch.
-     */
+    /** These values overflow as nanoseconds, which a worker would only notice when it runs. */
     @ParameterizedTest
     @CsvSource({
         "DEADLINE, deadline",

@@ -13,12 +13,12 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Whatever a WebSocket client sends, however it is cut. {@code JAZZER_FUZZ=1} looks for more input.
+ * Sends any bytes as a WebSocket client, in any pieces. {@code JAZZER_FUZZ=1} looks for more input.
  */
 class FrameFuzzTest {
     private static final int MAX_MESSAGE_BYTES = 256;
 
-    /** The first byte says how the others are cut. */
+    /** The first byte says how the others are split. */
     @FuzzTest(maxDuration = "20m")
     void should_survive_any_frames(byte[] input) throws Exception {
         if (input.length == 0) {

@@ -68,7 +68,7 @@ final class ScriptedClient implements AutoCloseable {
         stream.data(bytes, false);
     }
 
-    /** A frame as it should not be. */
+    /** Sends a frame that violates the protocol. */
     void send(int firstByte, int mask, byte[] payload) {
         ByteBuf frame = Unpooled.buffer().writeByte(firstByte).writeByte(mask | payload.length);
         if (mask != UNMASKED) {
@@ -77,7 +77,7 @@ final class ScriptedClient implements AutoCloseable {
         send(ByteBufUtil.getBytes(frame.writeBytes(payload)));
     }
 
-    /** Released by the caller, or with the client. */
+    /** Returns a frame. It is released by the caller, or together with the client. */
     <F extends WebSocketFrame> F take(Class<F> type) throws InterruptedException {
         WebSocketFrame frame = codec.readInbound();
         while (frame == null) {
@@ -89,7 +89,7 @@ final class ScriptedClient implements AutoCloseable {
         return type.cast(frame);
     }
 
-    /** @return its code */
+    /** @return the code of the close frame */
     int takeClose() throws InterruptedException {
         CloseWebSocketFrame close = take(CloseWebSocketFrame.class);
         try {

@@ -45,7 +45,7 @@ class WebSocketHandlerTest {
     private Harness harness;
     private ScriptedClient client;
 
-    /** Sends everything back, and fails or pauses when it is asked to. */
+    /** Echoes messages, and fails or pauses if a message asks for it. */
     private final class Echo implements WebSocketListener {
         @Override
         public void onText(WebSocketSession session, String text) {
@@ -147,7 +147,7 @@ class WebSocketHandlerTest {
     void should_put_fragments_together_and_answer_a_ping_between_them() throws Exception {
         start();
         byte[] text = "naïve".getBytes(StandardCharsets.UTF_8);
-        // Cut within the letter of two bytes.
+        // Split within a letter of two bytes.
         client.send(new TextWebSocketFrame(false, 0, Unpooled.copiedBuffer(text, 0, 3)));
         client.send(new PingWebSocketFrame(Unpooled.copiedBuffer("are you there?", StandardCharsets.US_ASCII)));
         client.send(new ContinuationWebSocketFrame(true, 0, Unpooled.copiedBuffer(text, 3, text.length - 3)));
@@ -195,8 +195,8 @@ class WebSocketHandlerTest {
     }
 
     /**
-     * Else what comes behind it would wait forever, and the client's end with it: the stream would
-     * never be free again.
+     * Otherwise, the bytes behind it would wait forever, and the client's end with them. The stream
+     * would never be free again.
      */
     @Test
     void should_take_what_comes_to_a_paused_session_that_has_ended() throws Exception {
@@ -271,7 +271,7 @@ class WebSocketHandlerTest {
         assertThat(closed()).startsWith(code + " ");
     }
 
-    /** RFC 6455, 7.4: codes that are reserved, unknown or never sent. */
+    /** RFC 6455 section 7.4: codes that are reserved, unknown or never sent. */
     @ParameterizedTest
     @ValueSource(ints = {0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535})
     void should_refuse_a_close_frame_whose_code_may_not_be_sent(int code) throws Exception {
@@ -326,7 +326,7 @@ class WebSocketHandlerTest {
         client.takeEnd();
     }
 
-    /** The first bad byte ends it, not the last fragment. */
+    /** The first wrong byte ends the session, not the last fragment. */
     @Test
     void should_refuse_bad_utf_8_as_soon_as_it_comes() throws Exception {
         start();
@@ -344,9 +344,7 @@ class WebSocketHandlerTest {
         client.takeEnd();
     }
 
-    /**
-     * Whatever comes: frames of chance, cut by chance, never more than a close frame and the end.
-     */
+    /** Random frames, split at random, lead to at most one close frame and the end. */
     @RepeatedTest(20)
     void should_survive_nonsense(RepetitionInfo repetition) throws Exception {
         start();
@@ -455,13 +453,13 @@ class WebSocketHandlerTest {
         assertThat(closed()).startsWith("1001 ");
     }
 
-    /** Its answers wait with what else it has sent. */
+    /** The client's answers to pings wait behind its other messages. */
     @Test
     void should_not_give_up_a_client_that_is_not_listened_to() throws Exception {
         start(WebSocketOptions.usual().withPingEvery(Duration.ofMillis(100)));
         WebSocketSession session = session();
         session.pause();
-        session.request().eventLoop().submit(() -> {}).get(); // it does pause
+        session.request().eventLoop().submit(() -> {}).get(); // the session is paused now
         client.send(new CloseWebSocketFrame(1000, ""));
         assertThat(closes.poll(400, TimeUnit.MILLISECONDS)).isNull();
         session.resume();

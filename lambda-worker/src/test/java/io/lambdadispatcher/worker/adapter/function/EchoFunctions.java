@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Functions as their users write them for Lambda, one for each class of event: they give back the
- * body as it came, {@code content-type}, {@code x-list}, the cookies, and the status that {@code
- * x-status} asks for.
+ * Functions as users write them for Lambda, one for each class of event. They return the unmodified
+ * body, {@code content-type}, {@code x-list}, the cookies, and the status that {@code x-status}
+ * asks for.
  */
 final class EchoFunctions {
     private EchoFunctions() {}
@@ -30,7 +30,7 @@ final class EchoFunctions {
         return kept;
     }
 
-    /** @param cookie the shape's spelling */
+    /** @param cookie the header's name as the format spells it */
     private static Map<String, List<String>> keptLists(Map<String, List<String>> headers, String cookie) {
         Map<String, List<String>> kept = new HashMap<>(headers);
         kept.keySet().retainAll(List.of("content-type", "Content-Type", "x-list"));
@@ -40,7 +40,7 @@ final class EchoFunctions {
         return kept;
     }
 
-    /** Of HTTP APIs and function URLs. */
+    /** Serves events of HTTP APIs and function URLs. */
     public static class OfHttpApi implements RequestHandler<APIGatewayV2HTTPEvent, APIGatewayV2HTTPResponse> {
         @Override
         public APIGatewayV2HTTPResponse handleRequest(APIGatewayV2HTTPEvent event, Context context) {
@@ -66,7 +66,7 @@ final class EchoFunctions {
         }
     }
 
-    /** With one value for each header, or with all of them. */
+    /** Serves events of load balancers, with one value for each header or with all of them. */
     public static class OfLoadBalancer
             implements RequestHandler<ApplicationLoadBalancerRequestEvent, ApplicationLoadBalancerResponseEvent> {
         @Override

@@ -16,8 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A request → its event → an object → the user's code → an object → JSON → the response: nothing of
- * it changes on the way.
+ * Checks that nothing changes on the way: a request → its event → an object → the user's code → an
+ * object → JSON → the response.
  */
 @Timeout(120)
 class EventEchoTest {
@@ -39,7 +39,7 @@ class EventEchoTest {
         return FunctionHandler.of(echo(format), null, Map.of(FunctionHandler.EVENT_VARIABLE, format.text()));
     }
 
-    /** Any bytes, or any text with what JSON must escape. */
+    /** Returns any bytes, or any text with characters that JSON must escape. */
     private static byte[] body(Random random) {
         int length = random.nextInt(4) == 0 ? random.nextInt(4) : random.nextInt(6_000);
         if (random.nextBoolean()) {

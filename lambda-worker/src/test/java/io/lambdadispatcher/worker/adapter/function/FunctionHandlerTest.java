@@ -44,7 +44,7 @@ class FunctionHandlerTest {
         return FunctionHandler.of(type, null, map);
     }
 
-    /** Tells what its context says. */
+    /** Returns the values of its context. */
     public static class Facts implements RequestHandler<Map<String, Object>, Map<String, Object>> {
         @Override
         public Map<String, Object> handleRequest(Map<String, Object> event, Context context) {
@@ -232,7 +232,8 @@ class FunctionHandlerTest {
     void should_interrupt_the_call_when_its_deadline_has_passed() throws Exception {
         try (Harness harness = new Harness(handler(Waiting.class))) {
             ScriptedStream stream = harness.stream();
-            // The first call takes longest, and one that comes too late is not made.
+            // The first call takes longest. A call whose request is cancelled before it starts is
+            // not made.
             stream.exchange(get("/quick"));
             assertThat(seen()).isEqualTo("quick");
             stream.request(get("/"), 1_000, true);

@@ -32,7 +32,7 @@ class FunctionLoaderTest {
         public int count;
     }
 
-    /** The types are two classes away from the interface. */
+    /** Declares the types two classes away from the interface. */
     public abstract static class Base<K, V> implements RequestHandler<V, Map<K, V>> {}
 
     public abstract static class Middle<T> extends Base<String, T> {}

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class InvocationTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    /** What it was told. */
+    /** Records its calls. */
     private static final class Recorder implements Answer {
         final List<String> calls = new ArrayList<>();
 
@@ -82,8 +82,8 @@ class InvocationTest {
     }
 
     /**
-     * Version 4 is what SecureRandom makes: a snapshot holds the state of every other generator,
-     * and all environments restored from it would repeat it.
+     * SecureRandom makes UUIDs of version 4. A snapshot contains the state of every other
+     * generator, so all restored environments would repeat its values.
      */
     @Test
     void should_make_ids_that_no_snapshot_repeats() {

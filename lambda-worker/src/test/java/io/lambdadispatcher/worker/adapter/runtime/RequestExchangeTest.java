@@ -29,8 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What becomes of a request where it is the worker that cannot: at once, not at its deadline. No
- * child is started.
+ * Checks that requests that the worker itself cannot serve end immediately, not at their deadline.
+ * No child is started.
  */
 @Timeout(60)
 class RequestExchangeTest {
@@ -42,7 +42,7 @@ class RequestExchangeTest {
     private final RuntimePool pool =
             new RuntimePool(RuntimeConfig.read(Map.of("LAMBDA_DISPATCHER_RUNTIME", "never-started")));
 
-    /** Of the event loop. */
+    /** Confined to the event loop. */
     private boolean starved;
 
     @AfterEach
@@ -61,8 +61,8 @@ class RequestExchangeTest {
     }
 
     /**
-     * A request that there is no memory for, once we say so: what makes an event or a response of
-     * it asks it for these.
+     * A request that runs out of memory when the test says so. The parts that make the event and
+     * the response ask the request for the methods that throw.
      */
     private Request starving(Request request) {
         return (Request) Proxy.newProxyInstance(
@@ -112,7 +112,7 @@ class RequestExchangeTest {
         }
     }
 
-    /** No function has seen it. */
+    /** No function has received the request. */
     @Test
     void should_leave_a_request_to_another_worker_whose_body_finds_no_thread() throws Exception {
         try (Harness harness = new Harness(
@@ -121,7 +121,7 @@ class RequestExchangeTest {
         }
     }
 
-    /** Each alone is as large as it may be, and all together would be too much. */
+    /** Each request is as large as it may be, and together they exceed the memory. */
     @Test
     void should_leave_a_request_to_another_worker_if_others_take_the_memory() throws Exception {
         BodyBudget budget = pool.budget();

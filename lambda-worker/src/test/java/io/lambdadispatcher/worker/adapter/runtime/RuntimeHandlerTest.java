@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The tests are the runtime, and the dispatcher, too. */
+/** The tests play both the runtime and the dispatcher. */
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
 class RuntimeHandlerTest {
@@ -53,8 +53,8 @@ class RuntimeHandlerTest {
     Path directory;
 
     /**
-     * Of a child's runtime client, by hand, for what the JDK's does not send: trailers, and bodies
-     * in pieces.
+     * A connection of a child's runtime client that is written by hand, because the JDK's client
+     * sends neither trailers nor bodies in pieces.
      */
     private static final class Wire implements AutoCloseable {
         final Socket socket;
@@ -201,7 +201,7 @@ class RuntimeHandlerTest {
             stream.request(post("/").set("content-type", "text/plain"), 0, false);
             stream.data(new byte[5_000], true);
             assertThat(stream.gather().status()).isEqualTo("413");
-            // As text it would fit; in base64 it does not.
+            // The body fits as text, but not in base64.
             stream.request(post("/"), 0, false);
             stream.data(new byte[3_500], true);
             assertThat(stream.gather().status()).isEqualTo("413");
@@ -229,8 +229,7 @@ class RuntimeHandlerTest {
             String id = ScriptedRuntime.id(next.get());
             try (Wire wire = new Wire(runtime)) {
                 wire.post("invocation/" + id + "/response", "").chunk("{\"statusCode\"");
-                // Sent one after the other, but on two connections: until the first has been seen
-                // both will do.
+                // Sent on another connection: the first request may have been read by now or not.
                 while (runtime.post("invocation/" + id + "/nothing", "").statusCode() != 404) {}
             }
             HttpResponse<String> taken;
@@ -264,7 +263,7 @@ class RuntimeHandlerTest {
         }
     }
 
-    /** @return all that comes until the connection ends */
+    /** @return everything that arrives until the connection ends */
     private static String answerToOneWhoAsks(ScriptedRuntime runtime, String resource, int bytes) throws Exception {
         try (Wire wire = new Wire(runtime)) {
             wire.raw("POST /2018-06-01/runtime/" + resource
@@ -308,7 +307,7 @@ class RuntimeHandlerTest {
                 assertThat(head.headers().get("content-type")).hasToString("text/event-stream");
                 assertThat(head.headers().get("set-cookie")).hasToString("a=b");
                 assertThat(head.headers().contains("content-length")).isFalse();
-                // Before the next is written.
+                // Arrives before the next part is written.
                 assertThat(stream.take(Data.class).content()).asString().isEqualTo("one");
                 wire.chunk("two");
                 assertThat(stream.take(Data.class).content()).asString().isEqualTo("two");
@@ -438,8 +437,8 @@ class RuntimeHandlerTest {
             try (Wire wire = new Wire(runtime)) {
                 CompletableFuture<HttpResponse<String>> next = runtime.next();
                 ScriptedStream stream = runtime.stream();
-                // What the response holds for the client is at its bound somewhere in here,
-                // sometimes with the last bytes.
+                // At some size in this range, the response reaches its bound, sometimes with the
+                // last bytes.
                 for (int bytes = 250_000; bytes < 410_000; bytes += 8_192) {
                     stream.request(get("/"), 0, true);
                     String id = ScriptedRuntime.id(next.get());
@@ -458,7 +457,7 @@ class RuntimeHandlerTest {
         }
     }
 
-    // Waiting, dying, hanging.
+    // Queueing, exits and hangs.
 
     @Test
     void should_serve_what_waits_in_turn_and_refuse_what_is_too_much() throws Exception {
@@ -477,7 +476,7 @@ class RuntimeHandlerTest {
             assertThat(streams[3].take(Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
             streams[1].cancel(ErrorCode.CANCELLED);
             streams[1].take(Reset.class);
-            // While it holds one it gets no other, even if it asks.
+            // While the child holds an invocation, it gets no other, even if it asks.
             CompletableFuture<HttpResponse<String>> second = runtime.next();
             runtime.post("invocation/" + first + "/response", "{\"statusCode\":200,\"body\":\"0\"}");
             assertThat(streams[0].gather().text()).isEqualTo("0");
@@ -514,7 +513,7 @@ class RuntimeHandlerTest {
         }
     }
 
-    /** As Lambda has it called for an event of a queue. */
+    /** Invokes the handler as Lambda does for an event of a queue. */
     private static CompletableFuture<String> invoke(ScriptedRuntime runtime, String id) {
         Context context = (Context) Proxy.newProxyInstance(
                 Context.class.getClassLoader(),
@@ -581,7 +580,7 @@ class RuntimeHandlerTest {
                     .withMessageContaining("already runs the invocation id-1");
             runtime.post("invocation/id-1/response", "[2]");
             assertThat(earlier.get()).isEqualTo("[2]");
-            // The connection that it would have gone to is free.
+            // The connection that the rejected invocation would have used is free.
             CompletableFuture<String> later = invoke(runtime, "id-1");
             CompletableFuture.allOf(one, other).get();
             runtime.post("invocation/id-1/response", "[3]");
@@ -622,7 +621,7 @@ class RuntimeHandlerTest {
             gone.raw("GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\n\r\n");
             ScriptedStream stream = runtime.stream();
             gone.close();
-            // Comes to the same loop behind that end: nobody can know of it earlier.
+            // This request reaches the same event loop after the end of the connection.
             assertThat(runtime.post("nowhere", "").statusCode()).isEqualTo(404);
             stream.request(get("/"), 0, true);
             runtime.serve("to another");
@@ -650,7 +649,7 @@ class RuntimeHandlerTest {
             first.raw("GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: x\r\n\r\n");
             ScriptedStream stream = runtime.stream();
             runtime.crash();
-            // The JDK's client would ask again, in the name of the next child.
+            // The JDK's client would repeat its request, and the next child would seem to send it.
             assertThat(first.socket.getInputStream().read()).isEqualTo(-1);
             first.close();
             long broken = runtime.pid();
@@ -679,7 +678,7 @@ class RuntimeHandlerTest {
         }
     }
 
-    /** With 2 it is one whose client takes less than it may. */
+    /** With a concurrency of 2, the child's client takes fewer invocations than it may. */
     @ParameterizedTest
     @ValueSource(strings = {"1", "2"})
     void should_kill_a_child_that_hangs_past_the_deadline(String concurrency) throws Exception {
@@ -688,7 +687,7 @@ class RuntimeHandlerTest {
             CompletableFuture<HttpResponse<String>> next = runtime.next();
             ScriptedStream stream = runtime.stream();
             String before = runtime.authority();
-            // The one in its place writes it again.
+            // The next child writes this file again.
             Files.delete(directory.resolve("child"));
             stream.request(get("/"), 50, true);
             next.get();
@@ -752,7 +751,7 @@ class RuntimeHandlerTest {
             long before = memory.usedHeapMemory();
             slow.request(post("/").set("content-length", "80000000"), 0, false);
             slow.data(new byte[1], false);
-            // Comes behind it, on the same connection.
+            // Sent after the previous request, on the same worker connection.
             other.request(get("/"), 0, true);
             next.get();
             assertThat(memory.usedHeapMemory() - before).isLessThan(40_000_000);
@@ -777,8 +776,8 @@ class RuntimeHandlerTest {
     }
 
     /**
-     * The client has left, the invoke has returned, and Lambda has frozen the environment for an
-     * hour.
+     * The client has disconnected, the invocation has returned, and Lambda has frozen the
+     * environment for an hour.
      */
     @Test
     void should_leave_a_child_that_was_frozen_the_time_it_had() throws Exception {
@@ -817,7 +816,7 @@ class RuntimeHandlerTest {
         }
     }
 
-    /** Ten times a second of a clock that is ahead. */
+    /** Sweeps ten times a second of a clock that is an hour ahead. */
     private static void sweepAfterAnHour(RuntimePool pool, int times) throws InterruptedException {
         long thawedNanos = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
         Runnable sweeps = () -> {
@@ -828,7 +827,7 @@ class RuntimeHandlerTest {
         pool.loop().submit(sweeps).sync();
     }
 
-    /** None of them waits for its deadline. */
+    /** No invocation waits for its deadline. */
     @Test
     void should_fail_ordinary_invokes_when_the_runtime_cannot_start() throws Exception {
         Path told = directory.resolve("told");
@@ -846,7 +845,7 @@ class RuntimeHandlerTest {
         }
     }
 
-    /** Its deadline is far away. */
+    /** Invokes with a deadline that is far away. */
     private static byte[] invoke(RuntimeHandler handler) {
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
         Context context = (Context) Proxy.newProxyInstance(

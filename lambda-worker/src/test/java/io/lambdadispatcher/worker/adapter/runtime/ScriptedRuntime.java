@@ -18,11 +18,11 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A worker whose child only says where its Runtime API is, and sleeps: the test is the runtime. The
- * child ends by {@link #crash}.
+ * A worker whose child only prints the address of its Runtime API and sleeps. The test plays the
+ * runtime. {@link #crash} ends the child.
  */
 final class ScriptedRuntime implements AutoCloseable {
-    /** Writes its process id as well, and the whole line at once. */
+    /** Writes the process id too, and the complete line in one write. */
     private static final String CHILD =
             "echo \"$AWS_LAMBDA_RUNTIME_API $$ ${AWS_LAMBDA_MAX_CONCURRENCY-none}\" > %1$s.new; mv %1$s.new %1$s; exec sleep 1000";
 
@@ -36,7 +36,7 @@ final class ScriptedRuntime implements AutoCloseable {
         this(directory, Map.of());
     }
 
-    /** Does not wait for the worker: it is ready when it is asked for an invocation. */
+    /** Does not wait for the worker, which is ready when it is asked for an invocation. */
     ScriptedRuntime(Path directory, Map<String, String> more) {
         file = directory.resolve("child");
         Map<String, String> variables = new HashMap<>(Map.of(
@@ -81,7 +81,7 @@ final class ScriptedRuntime implements AutoCloseable {
         return Long.parseLong(line()[1]);
     }
 
-    /** Until another child runs. */
+    /** Waits until another child runs. */
     void awaitReplaced(long before) throws Exception {
         ProcessHandle.of(before).ifPresent(handle -> handle.onExit().join());
         while (pid() == before) {
@@ -89,7 +89,7 @@ final class ScriptedRuntime implements AutoCloseable {
         }
     }
 
-    /** Kills the child; the next one writes its line again. */
+    /** Kills the child. The next child writes its line again. */
     void crash() throws Exception {
         long pid = pid();
         Files.delete(file);

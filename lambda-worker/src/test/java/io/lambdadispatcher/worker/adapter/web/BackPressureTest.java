@@ -19,8 +19,8 @@ class BackPressureTest {
     private static final int PART_BYTES = 64 * 1024;
 
     /**
-     * Windows, socket buffers of the kernel on both ends, and what the relay may hold: far below
-     * the body.
+     * The maximum number of bytes in transit: windows, socket buffers of the kernel at both ends,
+     * and the relay's own buffers. It is far below the size of the body.
      */
     private static final long MOST_UNDER_WAY_BYTES = 24L * 1024 * 1024;
 
@@ -86,7 +86,7 @@ class BackPressureTest {
         }
     }
 
-    /** Something has moved, and then nothing for a while. */
+    /** Waits until the counter has moved, and then has not moved for a while. */
     static void awaitStandstill(AtomicLong counter) throws InterruptedException {
         long last = -1;
         for (int same = 0; same < 5; ) {

@@ -58,7 +58,7 @@ class DrainNoticeTest {
         return handler;
     }
 
-    /** Tells the test of each head. */
+    /** Tells the test about the headers of each request. */
     private static RawApp app(RawApp.Script onNotice) throws IOException {
         RawApp[] app = new RawApp[1];
         app[0] = new RawApp(connection -> {
@@ -144,7 +144,7 @@ class DrainNoticeTest {
         }
     }
 
-    /** Else anyone could have it close what it has open. */
+    /** Otherwise, any client could make the application close its streams. */
     @Test
     void should_refuse_a_client_that_claims_to_be_the_worker() throws Exception {
         try (RawApp app = app(connection -> connection.write(NO_CONTENT));

@@ -23,7 +23,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * An HTTP/2 application in clear text: each frame of each stream goes to a script, on the event
+ * An HTTP/2 application in clear text. A script receives the frames of all streams, on the event
  * loop.
  */
 final class H2cApp implements AutoCloseable {
@@ -78,7 +78,7 @@ final class H2cApp implements AutoCloseable {
         return heard.poll(20, TimeUnit.SECONDS);
     }
 
-    /** Tells the test of resets and ends. */
+    /** Tells the test about resets and ends. */
     private final class Stream extends ChannelInboundHandlerAdapter {
         private final Script script;
 

@@ -62,7 +62,7 @@ class H2cRelayTest {
         to.writeAndFlush(new DefaultHttp2DataFrame(buffer("ok"), true));
     }
 
-    /** Like an echo of gRPC: a head, what came, trailers. */
+    /** Works like a gRPC echo: headers, the received bytes, trailers. */
     private static void echo(ChannelHandlerContext to, Object frame) {
         if (frame instanceof Http2HeadersFrame headers && headers.headers().status() == null) {
             if (headers.headers().method() != null) {
@@ -171,7 +171,7 @@ class H2cRelayTest {
         }
     }
 
-    /** Else it would open one after the other forever. */
+    /** Otherwise, the worker would open connections forever. */
     @Test
     void should_answer_502_where_the_app_allows_no_stream() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings().maxConcurrentStreams(0), H2cRelayTest::echo);
@@ -219,7 +219,7 @@ class H2cRelayTest {
                 });
                 Harness harness = worker(app)) {
             ScriptedStream stream = harness.stream();
-            // Opens the connection: the next request is with the app before its deadline can pass.
+            // Opens the connection, so that the next request reaches the app before its deadline.
             assertThat(stream.exchange(get("/first")).text()).isEqualTo("ok");
             stream.request(get("/"), 50, true);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
@@ -276,8 +276,8 @@ class H2cRelayTest {
                     if (calls.incrementAndGet() == 2) {
                         Http2StreamChannel stream = (Http2StreamChannel) to.channel();
                         Http2FrameCodec codec = stream.parent().pipeline().get(Http2FrameCodec.class);
-                        // Of the two streams that there have been it took the first, which has id
-                        // 1.
+                        // The connection had two streams, and the app has processed the first,
+                        // which has id 1.
                         codec.goAway(
                                 stream.parent().pipeline().context(codec),
                                 1,
@@ -423,7 +423,7 @@ class H2cRelayTest {
         }
     }
 
-    /** The next part when this one has passed the window. */
+    /** Sends the next part when this part has passed the window. */
     private static void send(ChannelHandlerContext to, AtomicLong written) {
         int part = 64 * 1024;
         boolean last = written.get() + part >= BODY_BYTES;

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(120)
 class Http1PoolTest {
-    /** Move as the test says. */
+    /** Clocks that move when the test says so. */
     private static final class FakeClocks implements FreezeClocks {
         final AtomicLong nanos = new AtomicLong(-5);
         final AtomicLong wallMillis = new AtomicLong(1_000_000);
@@ -147,8 +147,8 @@ class Http1PoolTest {
     }
 
     /**
-     * It closes all of its connections at once, however young they are: that says nothing of those
-     * to the next.
+     * A restart closes all connections, however short their idle time. That says nothing about
+     * connections to the new process.
      */
     @Test
     void should_use_connections_again_after_a_restart_of_the_app() throws Exception {
@@ -182,8 +182,8 @@ class Http1PoolTest {
     }
 
     /**
-     * Closed by the application, and the event loop has not heard of it: it is busy with the next
-     * request.
+     * The application has closed the connection, and the event loop does not know yet, because it
+     * is busy with the next request.
      */
     @Test
     void should_ask_the_kernel_before_it_uses_a_connection_again() throws Exception {
@@ -212,16 +212,16 @@ class Http1PoolTest {
     }
 
     /**
-     * The longest time for which the worker's event loops, each of which is to run every
-     * millisecond, could not: after it they cannot tell what was idle for how long. They are asked
-     * themselves, for where processors are scarce a thread that mostly sleeps runs when they do
-     * not.
+     * Measures the longest time for which the worker's event loops did not run, although each
+     * should run every millisecond. After such a pause, they cannot tell which connections were
+     * idle for how long. The event loops are measured themselves, because on few processors a
+     * thread that mostly sleeps may run when they do not.
      */
     private static final class Stillness {
         private final Set<ScheduledExecutorService> watched = ConcurrentHashMap.newKeySet();
         private final AtomicLong longestNanos = new AtomicLong();
 
-        /** On the loop; harmless when called again. */
+        /** Runs on the event loop. Further calls have no effect. */
         void watch(ScheduledExecutorService loop) {
             if (watched.add(loop)) {
                 AtomicLong before = new AtomicLong(System.nanoTime());
@@ -241,7 +241,7 @@ class Http1PoolTest {
         }
     }
 
-    /** Pauses are drawn so that many requests come just when the application closes. */
+    /** Pauses are chosen so that many requests arrive just when the application closes. */
     @Test
     void should_lose_no_request_to_an_app_that_closes_idle_connections_after_50_ms() throws Exception {
         int attempts = 5;
@@ -331,7 +331,7 @@ class Http1PoolTest {
         return stream.gather();
     }
 
-    /** The connection has carried nothing, but it has been idle. */
+    /** The connection has carried no request, but it has been idle. */
     @Test
     void should_repeat_a_request_that_met_the_end_of_a_connection_opened_for_another() throws Exception {
         try (RawApp app = new RawApp(connection -> {

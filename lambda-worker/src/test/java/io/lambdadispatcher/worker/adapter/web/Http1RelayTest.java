@@ -22,8 +22,8 @@ class Http1RelayTest {
     private static final String OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
     /**
-     * With a promise for which a connection may carry a POST, too, that has been idle for longer
-     * than a moment.
+     * Announces a keep-alive timeout, so that a POST may use a connection that has been idle for
+     * longer than a moment.
      */
     private static final String KEPT = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok";
 
@@ -35,7 +35,7 @@ class Http1RelayTest {
         return new Harness(new WebHandler(app.config())::handle);
     }
 
-    /** RelayAnswers each request alike, and tells the test of its head. */
+    /** Responds to each request in the same way, and tells the test about its headers. */
     private static RawApp answering(String answer) throws IOException {
         RawApp[] app = new RawApp[1];
         app[0] = new RawApp(connection -> {
@@ -75,7 +75,7 @@ class Http1RelayTest {
         }
     }
 
-    /** Applications written for the AWS Lambda Web Adapter take them for Lambda's word. */
+    /** Applications written for the AWS Lambda Web Adapter trust these headers as Lambda's own. */
     @Test
     void should_drop_fields_by_which_a_client_claims_to_be_an_event() throws Exception {
         try (RawApp app = answering(OK);
@@ -285,7 +285,7 @@ class Http1RelayTest {
         }
     }
 
-    /** What a worker stream would let through and HTTP/1.1 must not see. */
+    /** Headers that a worker stream would pass, but that HTTP/1.1 must not see. */
     @Test
     void should_refuse_a_head_that_would_be_two_requests() {
         String[][] bad = {
@@ -450,7 +450,7 @@ class Http1RelayTest {
                 });
                 Harness harness = worker(app)) {
             ScriptedStream stream = harness.stream();
-            // Opens the connection: the next request is on it before its deadline can pass.
+            // Opens the connection, so that the next request is sent before its deadline.
             assertThat(stream.exchange(get("/")).text()).isEqualTo("ok");
             stream.request(get("/"), 50, true);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
@@ -477,7 +477,7 @@ class Http1RelayTest {
         try (RawApp app = new RawApp(connection -> {
                     connection.readHead();
                     connection.write(OK);
-                    // Closes with the next request in its buffer: nobody has seen it.
+                    // Closes with the next request unread in its buffer.
                     connection.in.read();
                     connection.reset();
                 });

@@ -18,12 +18,12 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Whatever an application behind a worker answers, however it is cut. {@code JAZZER_FUZZ=1} looks
- * for more input.
+ * Sends any bytes as an application's response, in any pieces. {@code JAZZER_FUZZ=1} looks for more
+ * input.
  */
 class Http1ResponseFuzzTest {
 
-    /** The first byte says how the others are cut, and whether they answer a HEAD. */
+    /** The first byte says how the others are split, and whether they answer a HEAD. */
     @FuzzTest(maxDuration = "20m")
     void should_survive_any_response(byte[] input) throws Exception {
         if (input.length == 0) {
@@ -35,7 +35,10 @@ class Http1ResponseFuzzTest {
                 .isEqualTo(seen(bytes, toHead, Splits.whole()));
     }
 
-    /** Until the first response ends or is malformed: an exchange reads no further. */
+    /**
+     * Returns what is read until the first response ends or is malformed, because an exchange reads
+     * no further.
+     */
     private static String seen(byte[] bytes, boolean toHead, Splits.Split split) throws Exception {
         UnpooledByteBufAllocator memory = new UnpooledByteBufAllocator(false);
         Http1ResponseDecoder decoder = new Http1ResponseDecoder();

@@ -18,8 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An application that is written in bytes: each connection is served by a script on a thread of its
- * own.
+ * An application that reads and writes bytes. A script serves each connection on its own thread.
  */
 final class RawApp implements AutoCloseable {
     /** Serves one connection. */
@@ -41,7 +40,9 @@ final class RawApp implements AutoCloseable {
             this.index = index;
         }
 
-        /** @return the head with its empty line; empty at the end of the connection */
+        /**
+         * @return the headers with their empty line, or an empty text at the end of the connection
+         */
         String readHead() throws IOException {
             ByteArrayOutputStream head = new ByteArrayOutputStream();
             while (!head.toString(StandardCharsets.ISO_8859_1).endsWith("\r\n\r\n")) {
@@ -67,12 +68,12 @@ final class RawApp implements AutoCloseable {
             out.flush();
         }
 
-        /** Until the other side closes; what comes is dropped. */
+        /** Waits until the other side closes, and drops what arrives. */
         void awaitEnd() throws IOException {
             in.transferTo(OutputStream.nullOutputStream());
         }
 
-        /** With a reset in place of an end. */
+        /** Closes the connection with a reset. */
         void reset() throws IOException {
             socket.setSoLinger(true, 0);
             socket.close();
@@ -85,7 +86,7 @@ final class RawApp implements AutoCloseable {
     private final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
     private final AtomicInteger connections = new AtomicInteger();
 
-    /** What scripts tell the test. */
+    /** Messages of scripts to the test. */
     final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
 
     RawApp(Script script) throws IOException {
@@ -114,14 +115,17 @@ final class RawApp implements AutoCloseable {
         return heard.poll(20, TimeUnit.SECONDS);
     }
 
-    /** All sockets are closed on this side: on loopback the other side's kernel knows. */
+    /**
+     * Waits until all sockets of this side are closed. On loopback, the other side's kernel then
+     * knows.
+     */
     void awaitClosed() {
         while (!sockets.isEmpty()) {
             Thread.onSpinWait();
         }
     }
 
-    /** A script has returned or thrown. */
+    /** Waits until a script has returned or thrown. */
     String takeEnded() throws InterruptedException {
         return ended.poll(20, TimeUnit.SECONDS);
     }

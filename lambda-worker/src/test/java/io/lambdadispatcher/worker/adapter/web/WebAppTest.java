@@ -68,7 +68,7 @@ class WebAppTest {
         }
     }
 
-    /** With waits that double from one to the next it would take half a minute. */
+    /** With waits that double each time, this test would take half a minute. */
     @Test
     void should_restart_after_the_shortest_wait_each_time_the_app_has_been_ready(@TempDir Path directory)
             throws Exception {
@@ -101,7 +101,7 @@ class WebAppTest {
         }
     }
 
-    /** It asks every millisecond. */
+    /** The probe asks every millisecond. */
     @Test
     void should_ask_no_more_once_it_is_stopped() throws Exception {
         try (RawApp busy = new RawApp(connection -> {
@@ -138,7 +138,7 @@ class WebAppTest {
 
     @Test
     void should_fail_to_start_when_the_command_keeps_dying() throws Exception {
-        // Nobody gets this port by chance: who waits for the app goes on to ask there.
+        // No process gets this port by chance. The probe continues to ask there.
         WebApp app = new WebApp(WebConfig.builder(1).command("exit 7").build());
         assertThatThrownBy(() -> await(app.start().toCompletableFuture()))
                 .hasMessageContaining("exit 7")

@@ -37,7 +37,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The rules of HTTP on the way to an application and back, by HTTP/1.1 and by HTTP/2 in clear text.
+ * The rules of HTTP on the way to an application and back, over HTTP/1.1 and over HTTP/2 in clear
+ * text.
  */
 @Timeout(60)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -47,7 +48,7 @@ class WebHttpRulesTest {
         H2C
     }
 
-    /** What the application answers. */
+    /** The application's response. */
     private record Answer(
             String status,
             Http2Headers fields,
@@ -56,14 +57,14 @@ class WebHttpRulesTest {
         static final Answer OK = new Answer("200", new DefaultHttp2Headers(false), false, null);
     }
 
-    /** What the application gets: headers, or trailers if there were any. */
+    /** What the application receives: the headers, or the trailers if there are any. */
     private final BlockingQueue<Http2Headers> heard = new LinkedBlockingQueue<>();
 
     private volatile @Nullable Answer interim;
     private volatile Answer answer = Answer.OK;
 
-    // Started once for many cases: again after a case that has broken the worker stream, or for the
-    // other kind.
+    // Started once for many cases. Started again for the other kind, and after a case that has
+    // broken the worker stream.
     private AutoCloseable app = () -> {};
     private @Nullable Harness harness;
     private @Nullable App open;
@@ -200,7 +201,7 @@ class WebHttpRulesTest {
         }
     }
 
-    /** What the worker has answered; {@code head} is {@code null} if there is none. */
+    /** The worker's response. {@code head} is {@code null} if there is none. */
     private record Seen(
             @Nullable Http2Headers head, @Nullable Http2Headers trailers, boolean whole) {
         String status() {
@@ -208,7 +209,7 @@ class WebHttpRulesTest {
         }
     }
 
-    /** Up to the end of the response, or of the worker stream. */
+    /** Reads up to the end of the response, or of the worker stream. */
     private Seen seen(ScriptedStream from) throws InterruptedException {
         Http2Headers head = null;
         while (true) {
@@ -231,7 +232,8 @@ class WebHttpRulesTest {
     }
 
     /**
-     * The request and the response have ended in order: the next case may use the worker stream.
+     * Keeps the worker stream for the next case, because the request and the response have ended in
+     * order.
      */
     private void keep(ScriptedStream used, Seen seen) {
         stream = seen.whole && seen.status().charAt(0) == '2' ? used : null;
@@ -266,7 +268,7 @@ class WebHttpRulesTest {
         return seen;
     }
 
-    /** What comes by a worker stream follows HTTP/2's rules. */
+    /** Headers on a worker stream follow the rules of HTTP/2. */
     @ParameterizedTest
     @MethodSource("headers")
     void should_pass_drop_or_refuse_headers_of_a_request(App kind, Header rule) throws Exception {
@@ -299,8 +301,8 @@ class WebHttpRulesTest {
     }
 
     /**
-     * In a response of HTTP/1.1, Netty removes whitespace between name and colon, as RFC 9112
-     * section 5.1 has it, and all that stands between: "na me" is read as "na".
+     * In an HTTP/1.1 response, Netty removes whitespace between name and colon (RFC 9112 section
+     * 5.1), and all characters in between: it reads "na me" as "na".
      */
     @ParameterizedTest
     @MethodSource("headers")

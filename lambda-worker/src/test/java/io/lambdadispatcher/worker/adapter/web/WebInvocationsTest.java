@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Ordinary invocations: event in, request to the application, answer out. */
+/**
+ * Ordinary invocations: an event arrives, the application receives a request, and its response
+ * returns.
+ */
 @Timeout(180)
 class WebInvocationsTest {
     private static Context context(int remainingMillis) {
@@ -138,7 +141,7 @@ class WebInvocationsTest {
         }
     }
 
-    /** As API Gateway's HTTP APIs do. */
+    /** API Gateway's HTTP APIs send the path decoded. */
     @Test
     void should_serve_events_with_a_decoded_path() throws Exception {
         try (RawApp app = answering(TWO_COOKIES)) {
@@ -205,7 +208,7 @@ class WebInvocationsTest {
     private static final String HTTP_EVENT =
             "{\"httpMethod\":\"POST\",\"path\":\"/\",\"requestContext\":{},\"body\":\"x\"}";
 
-    /** A success would be the end of a queue's messages, which nobody has seen. */
+    /** A success would delete a queue's messages, although nothing has processed them. */
     private static void assertUnanswered(WebConfig.Builder app, String why) throws IOException {
         WebConfig config = app.build();
         assertThatThrownBy(() -> invoke(config, QUEUE_EVENT))

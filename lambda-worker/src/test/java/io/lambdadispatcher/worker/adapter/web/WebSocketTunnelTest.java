@@ -99,8 +99,8 @@ class WebSocketTunnelTest {
     }
 
     /**
-     * Nobody reads it, and it fills all windows; the worker stream must be free for the next
-     * nevertheless.
+     * The data fills all windows and is not read. Even so, the worker stream must be free for the
+     * next request.
      */
     @Test
     void should_drop_what_the_client_goes_on_to_send_when_the_app_has_ended() throws Exception {

@@ -28,14 +28,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** With real processes. */
+/** Runs real processes. */
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the children are scripts for a POSIX shell")
 class ChildTest {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration SHORT = Duration.ofMillis(20);
 
-    /** Lines that were logged, and what the listener heard. */
+    /** Lines that were logged, and calls of the listener. */
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
 
     private final BlockingQueue<Long> started = new LinkedBlockingQueue<>();
@@ -56,7 +56,7 @@ class ChildTest {
         logger.addAppender(appender);
     }
 
-    /** What children still have to say is not for the next test. */
+    /** Waits for the output of children, so that the next test does not receive it. */
     @AfterEach
     void leave() throws InterruptedException {
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
@@ -122,7 +122,8 @@ class ChildTest {
 
     @Test
     void should_log_both_outputs_line_by_line_with_its_name() throws Exception {
-        // A next one that comes soon could get ahead of what the first has said last.
+        // The wait is long, because the next child's output could overtake the last lines of the
+        // first.
         Child child =
                 child(ChildCommand.shell("kid", "echo one; echo two >&2; printf three; exec sleep 0.5"), LONG, LONG);
         child.start();
@@ -198,7 +199,7 @@ class ChildTest {
         take(started);
         take(started);
         long fourth = take(started);
-        // 20 + 40 + 80, and no less.
+        // At least 20 + 40 + 80 ms.
         assertThat(Duration.ofNanos(fourth - first)).isGreaterThanOrEqualTo(Duration.ofMillis(139));
         await(child.stop(LONG));
     }
@@ -228,7 +229,7 @@ class ChildTest {
         long pid = take(started);
         assertThat(take(lines)).isEqualTo("INFO kid: up");
         await(child.stop(LONG));
-        // The shell also says what became of its sleep, which had the signal, too.
+        // The shell also reports the end of its sleep, which got the signal too.
         while (!take(lines).equals("INFO kid: bye")) {}
         assertThat(lives(pid)).isFalse();
         assertThat(died).isEmpty();
@@ -277,7 +278,7 @@ class ChildTest {
         return Long.parseLong(take(lines).substring("INFO kid: ".length()));
     }
 
-    /** It would sit at the ports that the next child needs. */
+    /** The remaining process would occupy the ports that the next child needs. */
     @ParameterizedTest
     @ValueSource(strings = {"sleep 1000 & echo $!; kill -KILL $$", "sleep 1000 & echo $!; exit 3"})
     void should_end_what_a_child_that_died_has_left_behind(String line) throws Exception {
@@ -306,7 +307,7 @@ class ChildTest {
         Child child = shell(line);
         child.start();
         long pid = take(started);
-        // Until setpriv and the shell have become the program.
+        // Waits until setpriv and the shell have become the program.
         while (!program(pid).endsWith("sleep")) {
             Thread.sleep(5);
         }

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.worker.internal.child;
 
-/** A worker's process that is lost with a child running: prints the child's id and halts. */
+/** Starts a child, prints its id and halts, like a worker whose process is lost. */
 final class Orphaning {
     private Orphaning() {}
 
@@ -26,7 +26,10 @@ final class Orphaning {
         }
     }
 
-    /** Before it is the program, it has not yet asked to be killed with us. */
+    /**
+     * Waits until the child runs the program. Before that, the child has not asked to be killed
+     * with us.
+     */
     private static void awaitProgram(long pid) {
         while (!ProcessHandle.of(pid)
                 .flatMap(child -> child.info().command())
