@@ -22,13 +22,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** With a metadata service on the loopback. */
+/** Runs against a metadata service on loopback. */
 @Timeout(60)
 class AdvertisedAddressTest {
     private static final String ECS = "ECS_CONTAINER_METADATA_URI_V4";
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
-    /** Services here answer, however slow the machine is. */
+    /** Long enough for the services of these tests, even on a slow machine. */
     private static final int PATIENT_MILLIS = 20_000;
 
     private final BlockingQueue<String> asked = new LinkedBlockingQueue<>();
@@ -62,7 +62,7 @@ class AdvertisedAddressTest {
         });
     }
 
-    /** As the service does: no address without the token. */
+    /** Serves EC2's metadata: there is no address without the token. */
     private void serveEc2(String address) {
         serve("/latest/api/token", "a token");
         server.createContext("/latest/meta-data/local-ipv4", exchange -> {
@@ -71,7 +71,7 @@ class AdvertisedAddressTest {
         });
     }
 
-    /** A context that never answers; the server's end closes the connection. */
+    /** Adds a context that never answers. Stopping the server closes the connection. */
     private void serveNothing(String path) {
         server.createContext(path, exchange -> asked.add(exchange.getRequestMethod() + " " + path));
     }
@@ -99,7 +99,7 @@ class AdvertisedAddressTest {
         assertThat(host(Map.of(AdvertisedAddress.VARIABLE, value))).isEqualTo(host);
     }
 
-    /** It would be taken for an IPv6 address, and put into brackets. */
+    /** Otherwise, the host would look like an IPv6 address and get brackets. */
     @ParameterizedTest
     @ValueSource(strings = {"10.0.0.7:8444", "dispatcher.internal:8444", "[fd00::7]:8444", "http://dispatcher", ":"})
     void should_refuse_a_host_with_a_port(String value) {
@@ -171,7 +171,7 @@ class AdvertisedAddressTest {
 
         assertThat(found.reason()).contains("network interface");
         assertThat((System.nanoTime() - startNanos) / 1_000_000).isLessThan(10_000);
-        // The service may have been slower to notice them than we to give them up.
+        // The service may notice the requests later than we time out.
         assertThat(asked.poll(10, TimeUnit.SECONDS)).isEqualTo("GET /v4/1");
         assertThat(asked.poll(10, TimeUnit.SECONDS)).isEqualTo("PUT /latest/api/token");
     }

@@ -14,7 +14,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** Lambda's Invoke API on the loopback. Every invoke is held open until the test answers it. */
+/** Lambda's Invoke API on loopback. Every invocation stays open until the test answers it. */
 final class FakeLambda implements AutoCloseable {
     private static final int WAIT_SECONDS = 20;
 
@@ -41,8 +41,8 @@ final class FakeLambda implements AutoCloseable {
     }
 
     /**
-     * A port at which nobody listens, nor can: it is bound, where a port that is free may be
-     * somebody's the next moment.
+     * Returns a bound socket that does not listen. Another process could listen on a port that is
+     * only free.
      */
     static Socket deaf() throws IOException {
         Socket socket = new Socket();
@@ -58,7 +58,7 @@ final class FakeLambda implements AutoCloseable {
         return next;
     }
 
-    /** Invokes that came and were not taken. */
+    /** Returns the number of invocations that have arrived and were not taken. */
     int untaken() {
         return invokes.size();
     }

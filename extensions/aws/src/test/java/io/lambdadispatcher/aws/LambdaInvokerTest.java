@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** AWS's client against an endpoint that answers as Lambda's API reference says. */
+/** Runs AWS's client against an endpoint that answers as Lambda's API reference says. */
 class LambdaInvokerTest {
     private static final List<String> CREDENTIALS = List.of("aws.accessKeyId", "aws.secretAccessKey");
 

@@ -37,8 +37,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 
 /**
- * Against a Lambda on the loopback. That it runs at all shows that the SDK's HTTP client, made for
- * Netty 4.1, works on 4.2.
+ * Runs against a Lambda on loopback. It also shows that the SDK's HTTP client, made for Netty 4.1,
+ * works with 4.2.
  */
 @Timeout(120)
 class LambdaLauncherTest {
@@ -302,14 +302,14 @@ class LambdaLauncherTest {
         }
     }
 
-    /** An event loop kills, and the SDK may be fetching credentials at that moment. */
+    /** The event loop calls kill, possibly while the SDK fetches credentials. */
     @Test
     void should_not_wait_for_the_client_when_it_kills() throws Exception {
         LambdaLauncher.Invoke invoke = new LambdaLauncher.Invoke();
         CompletableFuture<InvokeResponse> call = new CompletableFuture<>();
         CountDownLatch fetching = new CountDownLatch(1);
         CountDownLatch fetched = new CountDownLatch(1);
-        // Threads of their own: the common pool may have only one.
+        // Separate threads, because the common pool may have only one.
         Executor threads = task -> new Thread(task, "invoke-test").start();
         CompletableFuture<Void> started = CompletableFuture.runAsync(
                 () -> invoke.start(() -> {
@@ -342,7 +342,7 @@ class LambdaLauncherTest {
         } catch (java.net.SocketTimeoutException e) {
             return false;
         } catch (IOException e) {
-            return true; // a reset ends it as well
+            return true; // a reset also ends the connection
         }
     }
 

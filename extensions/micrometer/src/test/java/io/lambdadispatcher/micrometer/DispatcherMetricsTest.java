@@ -52,7 +52,7 @@ class DispatcherMetricsTest {
             int attempts)
             implements ExchangeEnd {}
 
-    /** The observer does not look at the start. */
+    /** The observer ignores the start. */
     private void tell(ExchangeEnd end) {
         observer.onExchangeStart(null).accept(end);
     }
@@ -85,7 +85,7 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_request_queue_seconds_bucket{function=\"a\",le=\"2.5E-4\"} 1\n");
     }
 
-    /** One that was open for a day would say nothing of how fast anybody answers. */
+    /** The duration of a tunnel that was open for a day says nothing about response times. */
     @Test
     void should_keep_tunnels_out_of_the_durations_of_requests() {
         tell(new Ended(

@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A WebSocket session, from the headers of its response to its end. Its state is confined to the
  * event loop of the request. Calls from other threads are passed to that event loop.
+ *
+ * <pre>
  * OPEN    close() → close frame → CLOSING     peer's close frame, violation → close frame → CLOSED
  * CLOSING peer's close frame, violation, or too late → CLOSED
  * both    bytes end, cancellation → CLOSED

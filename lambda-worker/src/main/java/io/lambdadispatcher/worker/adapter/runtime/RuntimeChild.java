@@ -221,8 +221,8 @@ final class RuntimeChild implements ChildListener {
     }
 
     /**
-     * Handles the child's report that it cannot start. The child has 2 s to write its logs before
-     * it is killed.
+     * Handles the child's report that it cannot start. If the pool has started already, the child
+     * is killed after 2 s, in which it can write its logs. Otherwise, the pool's start fails.
      */
     void onInitError(String type, byte[] details) {
         String text = new String(details, StandardCharsets.UTF_8);

@@ -66,8 +66,8 @@ final class Http1Connection extends ChannelDuplexHandler {
     }
 
     /**
-     * Returns the idle time, by the clock that says more. It is infinite if it exceeds the time
-     * that the application has announced.
+     * Returns the idle time, by the clock that says more. It is {@link Long#MAX_VALUE} from {@link
+     * #announcedNanos} on.
      */
     long idleNanos() {
         long nanos = upstream.clocks.nanos() - idleSinceNanos;
@@ -77,7 +77,8 @@ final class Http1Connection extends ChannelDuplexHandler {
     }
 
     /**
-     * Returns how long the application has announced to keep the connection, or zero if it has not.
+     * Returns three quarters of the keep-alive time that the application has announced, or zero if
+     * it has announced none.
      */
     long announcedNanos() {
         return appLimitNanos == Long.MAX_VALUE ? 0 : appLimitNanos;

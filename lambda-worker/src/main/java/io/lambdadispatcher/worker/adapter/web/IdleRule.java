@@ -63,8 +63,8 @@ final class IdleRule {
     }
 
     /**
-     * @param announcedNanos the time for which the application says that it keeps the connection,
-     *     or zero if it does not say
+     * @param announcedNanos a time for which the application has announced to keep the connection,
+     *     or zero if it has announced none
      */
     boolean isSafe(long idleNanos, long announcedNanos) {
         long knownNanos = Math.max(servedNanos, announcedNanos) / 2;

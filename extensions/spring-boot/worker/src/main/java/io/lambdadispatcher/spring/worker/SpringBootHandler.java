@@ -29,6 +29,7 @@ import org.springframework.core.env.MapPropertySource;
 /**
  * Runs a Spring Boot web application in the worker's process, as on AWS Lambda, and passes requests
  * to it:
+ *
  * <pre>
  * handler of the function:     io.lambdadispatcher.worker.LambdaHandler
  * LAMBDA_DISPATCHER_HANDLER    io.lambdadispatcher.spring.worker.SpringBootHandler

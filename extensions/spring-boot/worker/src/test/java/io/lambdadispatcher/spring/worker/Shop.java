@@ -26,16 +26,16 @@ import org.springframework.web.socket.config.annotation.WebSocketConfigurer;
 import org.springframework.web.socket.config.annotation.WebSocketHandlerRegistry;
 import org.springframework.web.socket.handler.TextWebSocketHandler;
 
-/** An application of Spring MVC that knows nothing of the dispatcher. */
+/** A Spring MVC application that knows nothing of the dispatcher. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 @EnableWebSocket
 @RestController
 public class Shop implements WebSocketConfigurer {
-    /** How many slow requests have arrived. */
+    /** The number of slow requests that have arrived. */
     static final AtomicInteger SLOW = new AtomicInteger();
 
-    /** Slow requests and the second event wait for it. */
+    /** Slow requests and the second event wait for this latch. */
     static volatile CountDownLatch gate = new CountDownLatch(0);
 
     private final ExecutorService events = Executors.newCachedThreadPool();
@@ -46,7 +46,7 @@ public class Shop implements WebSocketConfigurer {
         SpringApplication.run(Shop.class, args);
     }
 
-    /** Says everything twice. */
+    /** Serves a WebSocket that sends each message twice. */
     @Override
     public void registerWebSocketHandlers(WebSocketHandlerRegistry registry) {
         registry.addHandler(

@@ -24,7 +24,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
-/** Workers of one process that serve with one application, as on AWS Lambda. */
+/** Workers in one process that serve with one application, as on AWS Lambda. */
 class SpringBootHandlerTest {
     private final HttpClient client = HttpClient.newHttpClient();
 
@@ -39,7 +39,7 @@ class SpringBootHandlerTest {
         }
     }
 
-    /** Fails when its web server runs, and its main method returns. */
+    /** Fails after its web server has started, and its main method returns. */
     @SpringBootConfiguration(proxyBeanMethods = false)
     @EnableAutoConfiguration
     static class Silent {
@@ -47,7 +47,7 @@ class SpringBootHandlerTest {
             try {
                 SpringApplication.run(Silent.class);
             } catch (IllegalStateException e) {
-                // As a program does that has logged it.
+                // A program that has logged the failure returns like this.
             }
         }
 
@@ -59,7 +59,7 @@ class SpringBootHandlerTest {
         }
     }
 
-    /** Starts when it is told to. */
+    /** Starts when the test says so. */
     @SpringBootConfiguration(proxyBeanMethods = false)
     @EnableAutoConfiguration
     static class Slow {
@@ -119,8 +119,8 @@ class SpringBootHandlerTest {
     }
 
     /**
-     * As CRaC stops and starts it around a snapshot: its web server listens on another port
-     * afterwards.
+     * Stops and starts the application as CRaC does around a snapshot. Its web server then listens
+     * on another port.
      */
     @Test
     void should_follow_a_web_server_that_starts_again() throws Exception {

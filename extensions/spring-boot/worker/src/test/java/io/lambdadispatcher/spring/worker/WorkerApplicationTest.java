@@ -149,8 +149,8 @@ class WorkerApplicationTest {
     }
 
     /**
-     * The requests that the first application has begun, and those that come while it ends, are all
-     * answered.
+     * All requests are answered: those that the first application has begun, and those that arrive
+     * while it ends.
      */
     @Test
     void should_lose_no_request_when_the_application_ends() throws Exception {
@@ -213,7 +213,7 @@ class WorkerApplicationTest {
         }
     }
 
-    /** Its exit code tells the dispatcher how the worker that it has launched ended. */
+    /** The exit code tells the dispatcher how its launched worker ended. */
     @Test
     void should_end_the_process_with_the_worker_when_a_dispatcher_has_launched_it() throws Exception {
         assertThat(exitCode(TestPort.SECRET)).isZero();
