@@ -40,7 +40,7 @@ public final class AdvertisedAddress {
     /** The environment variable for the host that workers dial, without a port. */
     public static final String VARIABLE = "LAMBDA_DISPATCHER_ADVERTISED_HOST";
 
-    private static final Logger log = LoggerFactory.getLogger(DialBackAddress.class);
+    private static final Logger log = LoggerFactory.getLogger(AdvertisedAddress.class);
     /** Kubernetes sets this variable in every pod. */
     private static final String KUBERNETES = "KUBERNETES_SERVICE_HOST";
 
