@@ -3,7 +3,8 @@
  * which function serves a request, and what error responses look like.
  *
  * <pre>{@code
- * RequestRouter router = headers -> headers.path().toString().startsWith("/images/") ? "images" : "api";
+ * RequestRouter router =
+ *         headers -> headers.path().toString().startsWith("/images/") ? "images" : "api";
  * }</pre>
  */
 @NullMarked

@@ -5,7 +5,9 @@
  *
  * <pre>{@code
  * String host = AdvertisedAddress.find().host();
- * LambdaLauncher launcher = LambdaLauncher.builder().function("images", "images-function:live").build();
+ * LambdaLauncher launcher = LambdaLauncher.builder()
+ *         .function("images", "images-function:live")
+ *         .build();
  * Dispatcher dispatcher = Dispatcher.builder()
  *         .function(FunctionOptions.builder("images")
  *                 .capacity(CapacityPolicy.builder().workers(0, 20).build())
