@@ -1,6 +1,6 @@
 /**
- * The dispatcher as a library. {@link io.lambdadispatcher.core.Dispatcher} receives requests of HTTP
- * clients and of the embedding program, and passes each to a worker.
+ * The dispatcher as a library. {@link io.lambdadispatcher.core.Dispatcher} receives requests of
+ * HTTP clients and of the embedding program, and passes each to a worker.
  *
  * <pre>{@code
  * try (Dispatcher dispatcher = Dispatcher.builder()

@@ -13,8 +13,8 @@
  *
  * <ul>
  *   <li>{@link io.lambdadispatcher.test.HandlerProbe} calls a handler without a network.
- *   <li>{@link io.lambdadispatcher.test.TestDispatcher} runs a dispatcher and a worker over HTTP/2 in
- *       one JVM.
+ *   <li>{@link io.lambdadispatcher.test.TestDispatcher} runs a dispatcher and a worker over HTTP/2
+ *       in one JVM.
  *   <li>{@link io.lambdadispatcher.test.LambdaDispatcherTest} provides one to JUnit tests.
  *   <li>{@link io.lambdadispatcher.test.ScriptedHandler} responds as a test demands, including with
  *       failures.

@@ -1,6 +1,7 @@
 /**
- * Connections of a worker to AWS. All SDK clients of the process share one HTTP client, which closes
- * its connections before a snapshot, and does not reuse them after the environment was frozen.
+ * Connections of a worker to AWS. All SDK clients of the process share one HTTP client, which
+ * closes its connections before a snapshot, and does not reuse them after the environment was
+ * frozen.
  *
  * <pre>{@code
  * DynamoDbAsyncClient table =

@@ -1,6 +1,6 @@
 /**
- * Snapshots of the process (Lambda SnapStart, CRaC). A listener closes its sockets before the snapshot
- * and opens them after the restore.
+ * Snapshots of the process (Lambda SnapStart, CRaC). A listener closes its sockets before the
+ * snapshot and opens them after the restore.
  *
  * <pre>{@code
  * class Orders implements Handler, SnapshotListener {

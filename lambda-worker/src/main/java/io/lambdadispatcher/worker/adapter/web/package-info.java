@@ -1,6 +1,6 @@
 /**
- * Passes requests unmodified to a web application on the same host. Each event loop of the worker has
- * its own connections to the application, so a request never changes threads.
+ * Passes requests unmodified to a web application on the same host. Each event loop of the worker
+ * has its own connections to the application, so a request never changes threads.
  *
  * <pre>{@code
  * Handler handler = new WebHandler(WebConfig.builder(8080).command("exec ./app").build());

@@ -1,6 +1,6 @@
 /**
- * A Spring Boot web application as a worker. The worker relays requests to the application's own web
- * server on loopback, so its filters, security and streams work unchanged.
+ * A Spring Boot web application as a worker. The worker relays requests to the application's own
+ * web server on loopback, so its filters, security and streams work unchanged.
  *
  * <p>Outside AWS Lambda, {@link io.lambdadispatcher.spring.worker.WorkerProperties} name the
  * dispatchers to connect to:
