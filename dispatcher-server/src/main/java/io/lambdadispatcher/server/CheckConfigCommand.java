@@ -4,7 +4,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import java.io.PrintWriter;
 import java.util.Map;
 
-/** Says what is wrong with the settings, or what they come out as. */
+/** Prints all settings with their values and sources, or every error in them. */
 final class CheckConfigCommand extends SettingsCommand {
     CheckConfigCommand(Map<String, String> environment) {
         super(

@@ -13,10 +13,10 @@ import java.time.Instant;
 import java.util.Set;
 
 /**
- * A certificate for localhost that nobody else trusts, in a temporary directory that only its owner
- * can read. Good for a week.
+ * A self-signed certificate for localhost and its private key, valid for a week. The files are in a
+ * temporary directory that only its owner can read.
  *
- * @param directory holds nothing else
+ * @param directory holds only the certificate and the key
  */
 record DemoCertificate(Path directory, Path certificate, Path key) implements AutoCloseable {
 
@@ -53,7 +53,8 @@ record DemoCertificate(Path directory, Path certificate, Path key) implements Au
     }
 
     /**
-     * File systems without such permissions have temporary directories of their own for each user.
+     * Returns nothing if the file system has no POSIX permissions. Such systems have a separate
+     * temporary directory for each user.
      */
     private static FileAttribute<?>[] ownerOnly(String permissions) {
         Set<String> views = Path.of("").getFileSystem().supportedFileAttributeViews();
@@ -64,14 +65,14 @@ record DemoCertificate(Path directory, Path certificate, Path key) implements Au
                 : new FileAttribute<?>[0];
     }
 
-    /** Harmless when repeated. */
+    /** Deletes the files. Further calls have no effect. */
     @Override
     public void close() {
         for (Path path : new Path[] {certificate, key, directory}) {
             try {
                 Files.deleteIfExists(path);
             } catch (IOException e) {
-                // A leftover in the temporary directory, readable by nobody else.
+                // The file cannot be deleted now. Only its owner can read it.
                 path.toFile().deleteOnExit();
             }
         }

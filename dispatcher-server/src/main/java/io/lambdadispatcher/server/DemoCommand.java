@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.OptionSpec;
 
 /**
- * Everything on this machine: a dispatcher, its certificate, and workers with the demo handler as
- * processes.
+ * Runs a dispatcher and its workers on this machine. The workers are processes with the demo
+ * handler. Without a configured certificate, the dispatcher uses a self-signed one.
  */
 final class DemoCommand extends SettingsCommand {
     private static final String LOOPBACK = "127.0.0.1";
@@ -37,7 +37,7 @@ final class DemoCommand extends SettingsCommand {
             Map.entry(Settings.LOCAL_ENVIRONMENT, "LAMBDA_DISPATCHER_HANDLER=" + DemoHandler.class.getName()),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
 
-    /** Added to the time that a worker may take to dial in. */
+    /** Added to the time within which a worker must connect. */
     private static final Duration READY_MARGIN = Duration.ofSeconds(10);
 
     private final Supplier<Termination> termination;
@@ -58,7 +58,7 @@ final class DemoCommand extends SettingsCommand {
         }
     }
 
-    /** For {@code --help} alone: the launch script takes this option out of the arguments. */
+    /** Only for {@code --help}: the launch script removes this option from the arguments. */
     private static OptionSpec example(String names) {
         return OptionSpec.builder("--example")
                 .paramLabel("NAME")
@@ -74,7 +74,7 @@ final class DemoCommand extends SettingsCommand {
             return run(withFreePorts(configuration, out), null, requested, out);
         }
         try (DemoCertificate certificate = DemoCertificate.create()) {
-            // Also when main() does not come to the end of this block.
+            // Deletes the files also if System.exit() skips the end of this block.
             Runtime.getRuntime().addShutdownHook(new Thread(certificate::close));
             Configuration secured = configuration
                     .withDefault(
@@ -107,7 +107,10 @@ final class DemoCommand extends SettingsCommand {
     }
 
     /**
-     * @return why it does not become ready, in one line; {@code null} = it is, or was told to end
+     * Waits until the demo is ready, or a shutdown is requested.
+     *
+     * @return why the demo does not become ready, in one line; {@code null} = it is ready, or a
+     *     shutdown was requested
      */
     private static @Nullable String awaitReady(
             Server server, FailedLaunch failed, Termination requested, Duration limit) throws InterruptedException {
@@ -116,8 +119,7 @@ final class DemoCommand extends SettingsCommand {
         while (obstacle != null && !requested.await(20)) {
             String failure = failed.inOneLine();
             if (failure != null) {
-                // Another try would end as this one: nothing has changed, and somebody is looking
-                // on.
+                // Another launch would fail in the same way. The user is waiting for the reason.
                 return failure;
             }
             if (System.nanoTime() - deadline >= 0) {
@@ -128,7 +130,7 @@ final class DemoCommand extends SettingsCommand {
         return null;
     }
 
-    /** Takes free ports where the default ones are taken, and says so. */
+    /** Replaces default ports that are in use by free ports, and prints which ones. */
     static Configuration withFreePorts(Configuration configuration, PrintWriter out) {
         Map<Setting<?>, Integer> taken = new HashMap<>();
         Configuration free = freed(configuration, Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, taken);
@@ -145,7 +147,7 @@ final class DemoCommand extends SettingsCommand {
         return free;
     }
 
-    /** A port that was chosen stays, and the start fails. */
+    /** Leaves a port unchanged if the user has set it: the start then fails if it is in use. */
     private static Configuration freed(
             Configuration configuration,
             Setting<String> host,
@@ -161,7 +163,7 @@ final class DemoCommand extends SettingsCommand {
 
     private static boolean isTaken(String host, int port) {
         try (ServerSocket probe = new ServerSocket()) {
-            // As servers do it: a port whose last connections are not forgotten yet is not taken.
+            // Servers do the same, so a port with connections in TIME_WAIT counts as free.
             probe.setReuseAddress(true);
             probe.bind(new InetSocketAddress(InetAddress.getByName(host), port));
             return false;

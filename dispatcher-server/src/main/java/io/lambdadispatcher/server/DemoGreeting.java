@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a demo shows when it is ready. */
+/** Prints example commands and URLs when the demo is ready. */
 final class DemoGreeting {
     private static final Logger log = LoggerFactory.getLogger(DemoGreeting.class);
 
@@ -20,8 +20,8 @@ final class DemoGreeting {
     private final @Nullable Path whatToTry;
 
     /**
-     * @param whatToTry text shown instead of ours; {@code {url}} stands for the first address,
-     *     {@code {authority}} for its host and port
+     * @param whatToTry file whose text replaces the built-in examples; {@code {url}} stands for the
+     *     first URL, {@code {authority}} for its host and port
      */
     DemoGreeting(Server server, @Nullable DemoCertificate certificate, @Nullable Path whatToTry) {
         this.server = server;
@@ -71,7 +71,8 @@ final class DemoGreeting {
     }
 
     /**
-     * {@code -T -} sends what is typed as it is typed; {@code -N} shows what comes back at once.
+     * {@code -T -} makes curl send its input as it arrives; {@code -N} makes it print the response
+     * without buffering.
      */
     private String echo(String url) {
         return "(for i in 1 2 3; do echo line $i; sleep 1; done) | curl -sN -X POST -T - " + trust(url) + url + "/echo";

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Turns settings into a dispatcher that has not been started. */
+/** Creates a dispatcher from settings, without starting it. */
 final class DispatcherAssembly {
     private static final Logger log = LoggerFactory.getLogger(DispatcherAssembly.class);
 
@@ -53,8 +53,8 @@ final class DispatcherAssembly {
     }
 
     /**
-     * @param ownAddress asked where workers are to be launched that are told no other; throws if
-     *     there is none
+     * @param ownAddress finds this machine's address; used if the Lambda launcher is configured but
+     *     {@code workers.dial-back} is not; throws {@link IllegalStateException} if there is none
      */
     DispatcherAssembly(Configuration configuration, Supplier<AdvertisedAddress.Found> ownAddress) {
         this.configuration = configuration;
@@ -62,7 +62,7 @@ final class DispatcherAssembly {
         functions = configuration.functions();
     }
 
-    /** Ends what {@link #builder} has made, if no dispatcher that would do so was started. */
+    /** Closes what {@link #builder} has created. Call it if the dispatcher was not started. */
     void abandon() {
         closings.forEach(Runnable::run);
     }
@@ -201,10 +201,10 @@ final class DispatcherAssembly {
         }
     }
 
-    /** A public port, and how its URLs begin. */
+    /** A public port, and the scheme of its URLs. */
     record PublicListener(String scheme, ListenerOptions options) {}
 
-    /** In the order of {@link Dispatcher#publicAddresses}. */
+    /** Returns the public ports in the order of {@link Dispatcher#publicAddresses}. */
     List<PublicListener> publicListeners() {
         List<PublicListener> listeners = new ArrayList<>();
         OptionalInt plain = configuration.get(Settings.PUBLIC_PLAIN_PORT);
@@ -265,7 +265,7 @@ final class DispatcherAssembly {
                 configuration.find(Settings.WORKERS_TLS_CERTIFICATE));
     }
 
-    /** A JVM ignores a missing entry, and does not find a class later. */
+    /** Logs class path entries that do not exist, because a JVM ignores them silently. */
     private static void warnOfWhatIsMissing(String classPath) {
         for (String entry : classPath.split(Pattern.quote(File.pathSeparator))) {
             String place = entry.endsWith("*") ? entry.substring(0, entry.length() - 1) : entry;

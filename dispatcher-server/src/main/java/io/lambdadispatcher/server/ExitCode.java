@@ -1,9 +1,9 @@
 package io.lambdadispatcher.server;
 
-/** How the program ends. */
+/** The exit codes of the program. */
 final class ExitCode {
     static final int OK = 0;
-    /** It could not start, or could not go on. */
+    /** The program could not start, or failed later. */
     static final int FAILED = 1;
     /** Wrong flags or settings. */
     static final int USAGE = 2;

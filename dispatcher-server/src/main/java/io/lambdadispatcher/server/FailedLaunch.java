@@ -7,9 +7,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Remembers how the first worker failed, of those that are processes on this machine. Any thread.
- */
+/** Remembers why the first local worker failed. Any thread. */
 final class FailedLaunch implements DispatcherObserver {
     private final Set<String> functions;
     private volatile @Nullable String first;
@@ -25,13 +23,16 @@ final class FailedLaunch implements DispatcherObserver {
                 .collect(Collectors.toUnmodifiableSet()));
     }
 
-    /** @return {@code null}: none has failed so far */
+    /** @return {@code null} = no worker has failed so far */
     @Nullable
     String inOneLine() {
         return first;
     }
 
-    /** On the event loop of the function; of two at once either is the first. */
+    /**
+     * Runs on the event loop of the function. If two workers fail concurrently, either may count as
+     * the first.
+     */
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
         if (failed && first == null && functions.contains(function)) {

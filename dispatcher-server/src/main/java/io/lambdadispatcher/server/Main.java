@@ -9,8 +9,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * {@code dispatcher serve | demo | check-config | worker-keys}. Exit codes: 0 as asked, 1 failed, 2
- * wrong flags or settings.
+ * The main class, with the commands {@code serve}, {@code demo}, {@code check-config} and {@code
+ * worker-keys}. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}
@@ -48,7 +48,7 @@ public final class Main {
                 .build();
     }
 
-    /** Without the list of all settings, which would hide the message. */
+    /** Does not print the list of all settings, because it would hide the message. */
     private static int refuse(ParameterException failure) {
         CommandLine line = failure.getCommandLine();
         line.getErr().println(failure.getMessage());

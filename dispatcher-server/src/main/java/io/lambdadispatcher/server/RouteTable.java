@@ -15,11 +15,19 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the function whose route says most about a request: an exact host before one with a star
- * (the longer one first) before none, then a header with a value before one without before none,
- * then the longest path. Functions of the same route share its requests by weight. What it answers
- * is always a configured name, never a part of the request. Immutable; runs for every request,
- * allocates nothing of its own.
+ * Chooses the function with the most specific route that matches a request.
+ *
+ * <ol>
+ *   <li>An exact host is more specific than a host with a star, and any host more than none. Of two
+ *       hosts with a star, the longer one is more specific.
+ *   <li>If the hosts are equal, a header with a value is more specific than a header name, and
+ *       both more than no header.
+ *   <li>If these are equal, too, the longest path is the most specific.
+ * </ol>
+ *
+ * <p>Functions with the same route share its requests by weight. The result is always a configured
+ * name, never a part of the request. Immutable. Runs for every request, so it creates no objects;
+ * only {@link Http2Headers} may create an iterator.
  */
 final class RouteTable implements RequestRouter {
     private static final Comparator<Route> MOST_SPECIFIC_FIRST = Comparator.comparingInt(RouteTable::hostRank)
@@ -71,7 +79,7 @@ final class RouteTable implements RequestRouter {
         return null;
     }
 
-    /** One route and who serves it. */
+    /** One route and the functions that serve it. */
     private static final class Entry {
         private final String host;
         private final boolean anyHost;
@@ -81,7 +89,7 @@ final class RouteTable implements RequestRouter {
         private final String path;
         private final String[] names;
 
-        /** Ascending; the share of {@code names[i]} ends before {@code bounds[i]}. */
+        /** Ascending. The share of {@code names[i]} ends before {@code bounds[i]}. */
         private final int[] bounds;
 
         Entry(Route route, List<FunctionConfiguration> functions) {
@@ -107,7 +115,10 @@ final class RouteTable implements RequestRouter {
             return isBelow(target, path) && (anyHost || matchesHost(head.authority())) && matchesHeader(head);
         }
 
-        /** {@code /a} is above {@code /a}, {@code /a/b} and {@code /a?b}, not above {@code /ab}. */
+        /**
+         * {@code /a/b} and {@code /a?b} are below {@code /a}, as is {@code /a} itself, not {@code
+         * /ab}.
+         */
         private static boolean isBelow(CharSequence target, String prefix) {
             int length = prefix.length();
             if (!AsciiString.regionMatches(target, false, 0, prefix, 0, length)) {
@@ -130,8 +141,8 @@ final class RouteTable implements RequestRouter {
         }
 
         /**
-         * Where the port begins, or the dot that some write at the end of a host (RFC 3986 section
-         * 3.2.2).
+         * Returns the index of the port's colon, or of the dot that a host may end with (RFC 3986
+         * section 3.2.2).
          */
         private static int hostEnd(CharSequence authority) {
             int end = authority.length();

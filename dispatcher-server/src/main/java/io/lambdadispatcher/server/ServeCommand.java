@@ -5,7 +5,7 @@ import java.io.PrintWriter;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** Serves until it is told to end. */
+/** Starts the dispatcher and serves requests until SIGTERM or SIGINT. */
 final class ServeCommand extends SettingsCommand {
     private final Supplier<Termination> termination;
 

@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
-    /** Over and above the grace period, for the dispatcher to cut what is left. */
+    /** Added to the grace period. The dispatcher closes the remaining connections in this time. */
     private static final Duration CUT_OFF = Duration.ofSeconds(10);
 
     private final Configuration configuration;
@@ -56,12 +56,12 @@ final class Server {
         this.guest = guest;
     }
 
-    /** @throws StartException if a port or a file is not to be had; nothing is left open then */
+    /** @throws StartException if a port or a file cannot be opened; nothing stays open then */
     static Server start(Configuration configuration) throws StartException {
         return start(configuration, DispatcherObserver.NONE);
     }
 
-    /** @param guest sees what metrics and access log see */
+    /** @param guest receives the same events as the metrics and the access log */
     static Server start(Configuration configuration, DispatcherObserver guest) throws StartException {
         Server server = new Server(configuration, guest);
         try {
@@ -83,7 +83,10 @@ final class Server {
         announce();
     }
 
-    /** What an {@link UncheckedIOException} itself says begins with a class name. */
+    /**
+     * The message of an {@link UncheckedIOException} begins with a class name, its cause's does
+     * not.
+     */
     private static String reason(RuntimeException e) {
         Throwable inner = e instanceof UncheckedIOException ? e.getCause() : null;
         Throwable cause = inner == null ? e : inner;
@@ -113,7 +116,7 @@ final class Server {
                 functions.stream().collect(Collectors.toMap(f -> f.options().name(), Server::neededWorkers)));
     }
 
-    /** One that launches itself cannot be launched when a request comes. */
+    /** Self-launched workers cannot be launched on demand, so readiness requires at least one. */
     private static int neededWorkers(FunctionConfiguration function) {
         int min = function.options().capacity().minWorkers();
         boolean selfLaunched = function.launcher() == FunctionConfiguration.Launcher.SELF && function.direct() == null;
@@ -159,7 +162,7 @@ final class Server {
         }
     }
 
-    /** Before the dispatcher, so that a liveness probe finds it early. */
+    /** Opens the admin port before the dispatcher, so that a liveness probe can connect early. */
     private void openAdmin() throws StartException {
         metrics.watchReadiness(() -> readiness.obstacle() == null);
         OptionalInt port = configuration.get(Settings.ADMIN_PORT);
@@ -209,28 +212,28 @@ final class Server {
         }
     }
 
-    /** In the order plain, TLS; those that are open. */
+    /** Returns the URLs of the open public ports: first plain, then TLS. */
     List<String> publicUrls() {
         return publicUrls;
     }
 
-    /** @return {@code null} if it is off */
+    /** @return {@code null} = the admin port is off */
     @Nullable
     String adminUrl() {
         return admin == null ? null : url("http", admin.address());
     }
 
-    /** In one line; {@code null} = ready. */
+    /** Returns why the server is not ready, in one line; {@code null} = ready. */
     @Nullable
     String obstacle() {
         return readiness.obstacle();
     }
 
     /**
-     * Says that it is not ready, serves on for {@code shutdown.delay}, then closes everything
-     * within {@code shutdown.grace}.
+     * Stops the server: reports that it is not ready, continues to serve for {@code
+     * shutdown.delay}, then closes everything within {@code shutdown.grace}.
      *
-     * @return whether all went well
+     * @return whether the dispatcher has closed without an error and in time
      */
     boolean stop() throws InterruptedException {
         readiness.shuttingDown();

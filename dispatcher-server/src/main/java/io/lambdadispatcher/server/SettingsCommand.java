@@ -55,11 +55,11 @@ abstract class SettingsCommand implements Callable<Integer> {
                         "YAML file with settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
                 .build());
         Settings.topics().forEach(topic -> spec.addArgGroup(group(topic)));
-        // The loader reports what is unknown, together with all other problems.
+        // The loader reports unknown arguments, together with all other problems.
         spec.parser().unmatchedArgumentsAllowed(true).unmatchedOptionsArePositionalParams(false);
     }
 
-    /** A group for {@code --help} alone: it does not make its flags depend on each other. */
+    /** Only groups flags in {@code --help}: they do not depend on each other. */
     private ArgGroupSpec group(Settings.Topic topic) {
         ArgGroupSpec.Builder group = ArgGroupSpec.builder()
                 .heading("%n" + topic.title() + ":%n")
@@ -115,7 +115,7 @@ abstract class SettingsCommand implements Callable<Integer> {
                 defaults, file == null ? null : Path.of(file), environment, flags, misplaced(parsed));
     }
 
-    /** Picocli looks for flags that are given twice, but not in groups. */
+    /** Picocli rejects a flag that is given twice, but not inside a group. */
     private String onlyValue(OptionSpec option) {
         List<String> values = option.originalStringValues();
         if (values.size() > 1) {
@@ -125,7 +125,10 @@ abstract class SettingsCommand implements Callable<Integer> {
         return values.get(0);
     }
 
-    /** Without the values of unknown flags, which picocli cannot tell from arguments. */
+    /**
+     * Returns unknown flags and unexpected arguments. Picocli cannot tell the values of unknown
+     * flags from arguments, so an argument after an unknown flag is left out.
+     */
     private static List<String> misplaced(ParseResult parsed) {
         List<String> misplaced = new ArrayList<>();
         boolean afterFlag = false;
@@ -139,6 +142,6 @@ abstract class SettingsCommand implements Callable<Integer> {
         return misplaced;
     }
 
-    /** Returns the exit code. */
+    /** Runs the command. Returns the exit code. */
     abstract int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException;
 }

@@ -2,7 +2,7 @@ package io.lambdadispatcher.server;
 
 import org.jspecify.annotations.Nullable;
 
-/** The server cannot start; the message says why in one line. */
+/** Thrown if the server cannot start. The message gives the reason in one line. */
 final class StartException extends Exception {
     private static final long serialVersionUID = 1;
 

@@ -24,19 +24,19 @@ import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The file of {@code state.file}: launch rate, spending and kill switch of each function survive a
- * restart in it. It is replaced as a whole, by a temporary file that is renamed, so that a crash
- * leaves the old content or the new one.
+ * The file of {@code state.file}, which keeps the launch rate, the spending and the kill switch of
+ * each function across restarts. The file is replaced by renaming a temporary file: after a crash,
+ * it has either the old or the new content.
  *
- * <p><i>Threading:</i> a thread of its own writes it. {@link #read}, {@link #keep} and {@link
+ * <p><i>Threading:</i> a separate thread writes the file. {@link #read}, {@link #keep} and {@link
  * #close} are called on the main thread.
  */
 final class StateFile implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(StateFile.class);
     private static final long WRITE_EVERY_SECONDS = 5;
     /**
-     * A member that is missing would be read as 0 or false, so that a damaged file would switch
-     * launching off.
+     * Rejects a file in which a member is missing. Jackson would read it as 0 or false, and false
+     * would switch launching off.
      */
     private static final ObjectMapper JSON = JsonMapper.builder()
             .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
@@ -60,7 +60,7 @@ final class StateFile implements AutoCloseable {
     private Supplier<List<LaunchHistory>> source = List::of;
     private boolean kept;
 
-    // Only on the writer's thread.
+    // Used only on the writer's thread.
     private @Nullable List<LaunchHistory> written;
     private boolean failing;
 
@@ -109,7 +109,7 @@ final class StateFile implements AutoCloseable {
         return earlier;
     }
 
-    /** From now on writes what {@code histories} returns, whenever that has changed. */
+    /** Starts to write what {@code histories} returns, each time it has changed. */
     void keep(Supplier<List<LaunchHistory>> histories) {
         source = histories;
         kept = true;

@@ -7,9 +7,11 @@ import org.slf4j.LoggerFactory;
 import sun.misc.Signal;
 
 /**
- * Somebody wants the program to end. The first SIGTERM or SIGINT asks for it, the second ends it at
- * once. A shutdown hook could do neither: the JVM ignores further signals then, and exits with 143
- * instead of 0.
+ * A request to end the program. The first SIGTERM or SIGINT requests an orderly shutdown; the
+ * second ends the process immediately.
+ *
+ * <p>A shutdown hook could do neither: the JVM ignores further signals while hooks run, and it
+ * exits with 143 instead of 0.
  */
 final class Termination {
     private static final Logger log = LoggerFactory.getLogger(Termination.class);

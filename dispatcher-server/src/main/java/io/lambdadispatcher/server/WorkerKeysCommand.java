@@ -9,8 +9,8 @@ import java.util.HexFormat;
 import java.util.Map;
 
 /**
- * Prints what a self-launched worker may hold instead of a secret, one line for each function that
- * has a secret.
+ * Prints the function keys, one line for each function that has a secret. A self-launched worker
+ * can hold this key instead of the secret.
  */
 final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {

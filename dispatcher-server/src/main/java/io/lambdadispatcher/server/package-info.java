@@ -1,4 +1,4 @@
-/** The dispatcher as a program: the command line, and what starts and ends a server. */
+/** The dispatcher as a program: its command line, and the start and the stop of a server. */
 @NullMarked
 package io.lambdadispatcher.server;
 

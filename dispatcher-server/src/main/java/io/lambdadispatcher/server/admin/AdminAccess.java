@@ -20,11 +20,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may ask the admin port for what. Immutable.
+ * Decides which requests the admin port accepts. Immutable.
  *
- * <p>The rules protect against pages in a browser on a machine that reaches this port. A page can
- * send requests with the port's address as their Host, and its own Origin. By DNS rebinding it can
- * also read answers, but then the Host is the page's name.
+ * <p>The rules protect against web pages in a browser on a machine that can reach this port. Such a
+ * page can send requests with the port's address as their Host and with the page's own Origin. By
+ * DNS rebinding it can also read answers, but then the Host is the page's name.
  */
 public final class AdminAccess {
     private static final Pattern HOST = Pattern.compile("(\\[[^]]*]|[^:\\[]*)(:\\d{1,5})?");
@@ -34,16 +34,19 @@ public final class AdminAccess {
     private final byte @Nullable [] token;
 
     /**
-     * @param hosts names, in lower case, under which this port is asked besides {@code localhost}
-     *     and IP addresses
-     * @param token needed for changes; {@code null} = changes are allowed from loopback addresses
+     * @param hosts accepted Host names in lower case, in addition to {@code localhost} and IP
+     *     addresses
+     * @param token required for changes; {@code null} = changes are allowed only from loopback
+     *     addresses
      */
     public AdminAccess(Set<String> hosts, byte @Nullable [] token) {
         this.hosts = Set.copyOf(hosts);
         this.token = token == null ? null : token.clone();
     }
 
-    /** Returns the answer to a request whose Host is not one of ours; {@code null} = it is. */
+    /**
+     * Returns the answer to a request whose Host is not accepted; {@code null} = it is accepted.
+     */
     @Nullable
     FullHttpResponse refuseHost(HttpRequest request) {
         List<String> values = request.headers().getAll(HttpHeaderNames.HOST);
@@ -70,8 +73,8 @@ public final class AdminAccess {
     }
 
     /**
-     * Returns the answer to a request that may not change anything; {@code null} = it may. Its Host
-     * is one of ours.
+     * Returns the answer to a request that must not change anything; {@code null} = it may. Call it
+     * after {@link #refuseHost} has accepted the Host.
      */
     @Nullable
     FullHttpResponse refuseChange(HttpRequest request, SocketAddress remote) {
@@ -102,7 +105,7 @@ public final class AdminAccess {
                 && address.getAddress().isLoopbackAddress();
     }
 
-    /** Takes the same time wherever the first difference is. */
+    /** Compares in constant time. */
     private static boolean hasToken(HttpRequest request, byte[] token) {
         List<String> values = request.headers().getAll(HttpHeaderNames.AUTHORIZATION);
         return values.size() == 1

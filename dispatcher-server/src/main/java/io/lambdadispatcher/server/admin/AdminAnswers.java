@@ -11,14 +11,14 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 
-/** Makes the answers of the admin port. The caller owns their heap buffers. Any thread. */
+/** Creates the responses of the admin port. The caller owns their heap buffers. Any thread. */
 final class AdminAnswers {
     private static final AsciiString CONTENT_TYPE_OPTIONS = AsciiString.cached("x-content-type-options");
     private static final AsciiString NO_SNIFF = AsciiString.cached("nosniff");
 
     private AdminAnswers() {}
 
-    /** Returns an answer in plain text. No cache keeps it, and no browser takes it for a page. */
+    /** Returns a text response that no cache stores and no browser interprets as HTML. */
     static FullHttpResponse text(HttpResponseStatus status, String text) {
         FullHttpResponse answer = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1, status, Unpooled.wrappedBuffer(text.getBytes(StandardCharsets.UTF_8)));
@@ -30,7 +30,7 @@ final class AdminAnswers {
         return answer;
     }
 
-    /** Returns an answer with one more header. */
+    /** Returns a text response with one more header. */
     static FullHttpResponse text(HttpResponseStatus status, String text, AsciiString header, String value) {
         FullHttpResponse answer = text(status, text);
         answer.headers().set(header, value);

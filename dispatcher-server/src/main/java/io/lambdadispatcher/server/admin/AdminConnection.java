@@ -30,20 +30,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client of the admin port. Answers one request after the other, and reads nothing while an
- * answer is being made or written. Confined to the port's event loop.
+ * One client connection of the admin port. It answers one request at a time, and reads nothing
+ * until the response is written. Confined to the port's event loop.
  */
 final class AdminConnection extends ChannelInboundHandlerAdapter {
     /**
-     * From the first byte of a request, or from the opening of the connection, to the request's
-     * end.
+     * Within this time a request must arrive. It starts when the connection opens, or with the
+     * first byte of a later request.
      */
     static final int REQUEST_SECONDS = 5;
-    /** For the client to take an answer. */
+    /** Within this time a response must be written. */
     static final int ANSWER_SECONDS = 10;
 
     static final int IDLE_SECONDS = 30;
-    /** Nothing here needs a body. */
+    /** No page needs a body. */
     static final int MAX_BODY_BYTES = 1024;
 
     private static final Logger log = LoggerFactory.getLogger(AdminConnection.class);
@@ -53,8 +53,8 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     private final AdminAccess access;
     private final Consumer<Protection> protections;
     /**
-     * What came in the same read as the request that is being answered. Netty's codec permits 128
-     * requests.
+     * Messages that were read together with the request that is being answered. Netty's codec
+     * permits 128 requests.
      */
     private final Deque<HttpObject> pipelined = new ArrayDeque<>();
 
@@ -72,7 +72,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         this.protections = protections;
     }
 
-    /** Returns a handler for bytes that have not been decoded. */
+    /** Returns a handler that notices the first byte of a request. Place it before the decoder. */
     ChannelHandler firstByteWatch() {
         return new ChannelInboundHandlerAdapter() {
             @Override
@@ -129,7 +129,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         cancelTimeout();
     }
 
-    /** The decoder may give messages until now. */
+    /** The decoder may pass messages on until now. */
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
         answering = true;
@@ -181,7 +181,9 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Where the next request would begin is not known. */
+    /**
+     * Closes the connection after the response, because the start of the next request is unknown.
+     */
     private void refuse(FullHttpResponse answer) {
         beginAnswer();
         write(answer, false);
@@ -225,7 +227,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     }
 
     /**
-     * Never within {@link #takeAll}, so that a train of requests does not become a tower of calls.
+     * Writes in a later task, so that pipelined requests do not recurse through {@link #takeAll}.
      */
     private void write(FullHttpResponse made, boolean keepAlive) {
         context().executor().execute(() -> writeNow(made, keepAlive));

@@ -11,12 +11,12 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * All connections of the admin port, with what they may use in sum. Confined to the port's event
- * loop.
+ * All connections of the admin port, with common limits on their number and on unwritten bytes.
+ * Confined to the port's event loop.
  */
 final class AdminConnections extends ChannelInitializer<Channel> {
     static final int MAX_CONNECTIONS = 64;
-    /** Metrics of 500 functions are 4 MB. */
+    /** The metrics of 500 functions take 4 MB. */
     static final int MAX_UNWRITTEN_BYTES = 16 << 20;
 
     private static final int MAX_REQUEST_LINE_BYTES = 4096;
@@ -25,7 +25,7 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     private final AdminPages pages;
     private final AdminAccess access;
     private final Consumer<Protection> protections;
-    /** The one that has changed its state last comes last. */
+    /** Ordered by last state change, the most recent one last. */
     private final Set<AdminConnection> open = new LinkedHashSet<>();
 
     private long unwrittenBytes;
@@ -51,7 +51,10 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         channel.pipeline().addLast(connection.firstByteWatch(), new HttpServerCodec(limits), connection);
     }
 
-    /** Makes room by closing the connection that has been idle for the longest time. */
+    /**
+     * Adds a connection. At the maximum, closes the connection that has not changed its state for
+     * the longest time. Connections without a response in progress are closed first.
+     */
     void opened(AdminConnection connection) {
         if (open.size() >= MAX_CONNECTIONS) {
             protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
@@ -59,7 +62,8 @@ final class AdminConnections extends ChannelInitializer<Channel> {
                     .filter(other -> !other.isAnswering())
                     .findFirst()
                     .orElseGet(() -> open.iterator().next());
-            // At once, because the next connection of this turn must not choose the same one.
+            // Immediately, because the next connection of this turn must not choose the same
+            // victim.
             open.remove(victim);
             victim.close();
         }
@@ -80,8 +84,8 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     }
 
     /**
-     * Returns whether an answer may be written: if so, {@link #wrote} follows; if not, its
-     * connection is closed.
+     * Returns whether a response of this size may be written. If so, the caller calls {@link
+     * #wrote} when the write has ended. Otherwise, the caller closes the connection.
      */
     boolean mayWrite(int bytes) {
         if (unwrittenBytes > 0 && unwrittenBytes + bytes > MAX_UNWRITTEN_BYTES) {

@@ -24,11 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the admin port serves, by path.
+ * The pages of the admin port, by path.
  *
  * <p>{@code /health} is answered on the port's event loop. {@code /ready} and {@code /launching}
- * have a thread of their own, because they take locks of the dispatcher. {@code /metrics} has
- * another one, because rendering takes 0.3 s with 500 functions.
+ * are answered on a thread of their own, because they take locks of the dispatcher. {@code
+ * /metrics} has another thread, because rendering takes 0.3 s with 500 functions.
  */
 public final class AdminPages implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(AdminPages.class);
@@ -42,12 +42,12 @@ public final class AdminPages implements AutoCloseable {
     private final Map<String, Page> pages;
 
     /**
-     * One path.
+     * The page at one path.
      *
-     * @param executor where both methods below run
-     * @param forAnyHost whether load balancers ask for it under any name
+     * @param executor runs {@code get} and {@code post}
+     * @param forAnyHost whether any Host is accepted, because load balancers send various names
      * @param get answers GET and HEAD
-     * @param post answers POST, which changes something; {@code null} = there is nothing to change
+     * @param post answers POST, which changes something; {@code null} = POST is not allowed
      */
     record Page(
             Executor executor,
@@ -61,12 +61,12 @@ public final class AdminPages implements AutoCloseable {
                     || post != null && method.equals(HttpMethod.POST);
         }
 
-        /** For the header {@code allow}. */
+        /** Returns the value of the header {@code allow}. */
         String methods() {
             return post == null ? "GET, HEAD" : "GET, HEAD, POST";
         }
 
-        /** @param request its method is allowed */
+        /** @param request must have an allowed method */
         FullHttpResponse answer(HttpRequest request, SocketAddress remote) {
             try {
                 return post != null && request.method().equals(HttpMethod.POST)
@@ -111,16 +111,13 @@ public final class AdminPages implements AutoCloseable {
     }
 
     /**
-     * Its queue is bounded by the number of connections, because each has one request in flight.
+     * The number of connections bounds the queue, because each has at most one request in flight.
      */
     private static ExecutorService thread(String name) {
         return Executors.newSingleThreadExecutor(new DefaultThreadFactory(name, true));
     }
 
-    /**
-     * Returns what answers a request for this URI, which may be a page that says that there is
-     * none.
-     */
+    /** Returns the page for this URI, or a page that answers 404. */
     Page find(String uri) {
         int question = uri.indexOf('?');
         return pages.getOrDefault(question < 0 ? uri : uri.substring(0, question), NONE);
@@ -144,11 +141,11 @@ public final class AdminPages implements AutoCloseable {
             return AdminAnswers.text(BAD_REQUEST, refusal + "\n");
         }
         log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
-        // How it stands is known after the next look at workers, not yet.
+        // The change takes effect at the next check of the workers, so its result is not known yet.
         return AdminAnswers.text(OK, "The change is accepted. GET /launching shows it in a moment.\n");
     }
 
-    /** What a thread is doing now is given a second to end. */
+    /** Stops the threads. Waits up to one second for each. */
     @Override
     public void close() {
         for (ExecutorService thread : List.of(work, scrapes)) {

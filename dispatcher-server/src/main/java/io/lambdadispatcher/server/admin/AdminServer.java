@@ -15,10 +15,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * The admin port: HTTP/1.1 on one event loop of its own, so that it answers even when every other
- * event loop is stuck.
+ * The admin port. It serves HTTP/1.1 on a separate event loop, so that it answers even if all other
+ * event loops are stuck.
  *
- * <p>What may block or takes longer than a millisecond runs on threads of {@link AdminPages}.
+ * <p>Work that may block, or takes longer than a millisecond, runs on threads of {@link
+ * AdminPages}.
  */
 public final class AdminServer implements AutoCloseable {
     private static final int CLOSE_SECONDS = 5;
@@ -33,8 +34,8 @@ public final class AdminServer implements AutoCloseable {
      * Opens the port.
      *
      * @param pages closed with this server, also if the port cannot be bound
-     * @param protections counts refused requests and closed connections, on this server's event
-     *     loop
+     * @param protections counts refused requests and closed connections; called on this server's
+     *     event loop
      * @throws IOException if the port cannot be bound
      */
     public AdminServer(
@@ -65,11 +66,11 @@ public final class AdminServer implements AutoCloseable {
             return;
         }
         port.close().awaitUninterruptibly();
-        // Before their event loop ends, or what has come of a request would never be released.
+        // Before the event loop ends. Otherwise, requests that wait there would never be released.
         loop.submit(connections::closeAll).awaitUninterruptibly();
         pages.close();
-        // Until then the JDK keeps the port open, because its socket is registered with the event
-        // loop's selector.
+        // The JDK keeps the port open until this is done, because its socket is registered with the
+        // event loop's selector.
         loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly(CLOSE_SECONDS, TimeUnit.SECONDS);
     }
 }

@@ -11,7 +11,10 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code /launching} shows, and the kill switch behind it. Any thread. */
+/**
+ * The page {@code /launching}: shows the state of launching, and operates the kill switch. Any
+ * thread.
+ */
 public final class Launching {
     private volatile Supplier<List<CapacitySnapshot>> capacity = List::of;
     private volatile BiConsumer<String, Boolean> toggle = (function, on) -> {};
@@ -25,7 +28,7 @@ public final class Launching {
         toggle = switches;
     }
 
-    /** One line a function. */
+    /** Returns one line for each function. */
     String show() {
         List<CapacitySnapshot> all = capacity.get();
         return all.isEmpty()
@@ -51,9 +54,11 @@ public final class Launching {
     }
 
     /**
-     * @param query as it was written: {@code to=on} or {@code to=off}, and {@code function=NAME}
-     *     unless all are meant
-     * @return what was wrong with it, in one line; {@code null} = it is done
+     * Switches launching on or off.
+     *
+     * @param query undecoded: {@code to=on} or {@code to=off}, and {@code function=NAME} unless all
+     *     functions are meant
+     * @return what is wrong with the query, in one line; {@code null} = done
      */
     @Nullable
     String toggle(@Nullable String query) {

@@ -10,11 +10,11 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Whether a load balancer may send requests here, and if not, why. Any thread. */
+/** Tells whether a load balancer may send requests here, and if not, why. Any thread. */
 public final class Readiness {
     private volatile Supplier<@Nullable String> obstacle = () -> "starting";
 
-    /** @param minimum workers that each function needs */
+    /** @param minimum number of workers that each function needs to be ready */
     public void serving(Dispatcher dispatcher, Map<String, Integer> minimum) {
         serving(dispatcher::isReady, dispatcher::pools, dispatcher::capacity, minimum);
     }
@@ -28,12 +28,12 @@ public final class Readiness {
         obstacle = () -> ready.getAsBoolean() ? null : missing(pools.get(), capacity.get(), needed);
     }
 
-    /** There is no way back. */
+    /** Makes {@link #obstacle} report a shutdown, permanently. */
     public void shuttingDown() {
         obstacle = () -> "shutting down";
     }
 
-    /** In one line; {@code null} = ready. */
+    /** Returns why the server is not ready, in one line; {@code null} = ready. */
     public @Nullable String obstacle() {
         return obstacle.get();
     }

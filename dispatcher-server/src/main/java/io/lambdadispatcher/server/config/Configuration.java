@@ -17,7 +17,7 @@ public final class Configuration {
         this.functions = functions;
     }
 
-    /** For settings that have a default. */
+    /** Returns the value of a setting that has a default. */
     public <T> T get(Setting<T> setting) {
         return values.get(setting);
     }
@@ -27,7 +27,7 @@ public final class Configuration {
         return values.find(setting);
     }
 
-    /** Returns the first of two that is set; {@code null} if neither is. */
+    /** Returns the value of the first setting that is set; {@code null} if neither is. */
     public <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
         return values.find(setting, other);
     }
@@ -36,12 +36,12 @@ public final class Configuration {
         return values.isDefault(setting);
     }
 
-    /** Returns a copy in which the setting has another default, and that value. */
+    /** Returns a copy in which the setting has this default and this value. */
     public Configuration withDefault(Setting<?> setting, String text) {
         return new Configuration(values.withDefault(setting, text), functions);
     }
 
-    /** At least one. */
+    /** Returns the configured functions, at least one. */
     public List<FunctionConfiguration> functions() {
         return functions.stream().map(FunctionConfiguration::of).toList();
     }

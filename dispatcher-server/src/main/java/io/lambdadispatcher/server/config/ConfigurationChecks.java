@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 
-/** What settings demand of each other: those of the dispatcher, or those of one function. */
+/** Checks rules between settings, either of the dispatcher or of one function. */
 final class ConfigurationChecks {
     private static final Duration SHORTEST_OVERFLOW = Duration.ofMillis(10);
 
@@ -62,7 +62,7 @@ final class ConfigurationChecks {
         require(!both, file, "either this or " + text.name() + ", not both");
     }
 
-    /** A client must be able to write it in a header. */
+    /** The token must be a valid header value, because clients send it in a header. */
     private void checkToken(Setting<byte[]> setting) {
         byte[] token = checked.find(setting);
         boolean sendable = token == null || new String(token, StandardCharsets.ISO_8859_1).matches("[!-~]*");
@@ -108,7 +108,7 @@ final class ConfigurationChecks {
         SettingValues other =
                 routes.putIfAbsent(FunctionConfiguration.route(checked).withoutWeight(), checked);
         if (other != null) {
-            // By mistake two functions have one route; on purpose they have weights.
+            // Two functions with one route are an error, unless both have weights.
             boolean weighted =
                     !checked.isDefault(Settings.FUNCTION_WEIGHT) && !other.isDefault(Settings.FUNCTION_WEIGHT);
             String expected = "a path, host or header other than those of " + other.place() + ", or a weight for both";
@@ -162,7 +162,7 @@ final class ConfigurationChecks {
         checkLambdaName(own ? Settings.FUNCTION_DIRECT_LAMBDA : Settings.FUNCTION_LAMBDA);
     }
 
-    /** If {@code setting} is not set, the Lambda function has the name of the function. */
+    /** Checks the name. If the setting is not set, the function's own name is used. */
     private void checkLambdaName(Setting<String> setting) {
         String lambda = checked.find(setting);
         if (lambda != null) {

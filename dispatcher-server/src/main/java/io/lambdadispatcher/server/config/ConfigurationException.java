@@ -2,7 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import java.util.List;
 
-/** The settings are not usable; holds everything that is wrong with them, one line each. */
+/** Thrown if settings are invalid. Holds all problems, one line each. */
 public final class ConfigurationException extends Exception {
     private static final long serialVersionUID = 1;
 

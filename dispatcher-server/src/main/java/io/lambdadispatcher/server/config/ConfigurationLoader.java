@@ -12,11 +12,11 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Combines the sources of settings: a flag overrides the environment, which overrides the file,
- * which overrides the default. Finds everything that is wrong in one go. Used once, by one thread.
+ * Combines the sources of settings: a flag overrides an environment variable, which overrides the
+ * file, which overrides the default. Reports all problems together. Used once, by one thread.
  */
 public final class ConfigurationLoader {
-    /** Names the settings file; also the flag {@code --config}. */
+    /** Names the settings file. The flag {@code --config} overrides it. */
     public static final String FILE_VARIABLE = Setting.VARIABLE_PREFIX + "CONFIG";
 
     /** Names a text file that a demo shows when it is ready. The launch script sets it. */
@@ -26,8 +26,8 @@ public final class ConfigurationLoader {
     public static final String DEMO_EXAMPLES_VARIABLE = Setting.VARIABLE_PREFIX + "DEMO_EXAMPLES";
 
     /**
-     * Variables of the launch script, of the detection of this machine's address, and of workers
-     * in the same environment.
+     * Variables with the common prefix that are not settings of the server. The launch script, the
+     * detection of this machine's address, or workers in the same environment read them.
      */
     private static final Set<String> OTHER_VARIABLES = Set.of(
             FILE_VARIABLE,
@@ -49,10 +49,10 @@ public final class ConfigurationLoader {
     /**
      * Reads and checks all settings.
      *
-     * @param defaults those of the command, which replace the table's
-     * @param file {@code null} = none, unless the environment names one
-     * @param flags texts by flag, {@code --public-plain-port}; all are known
-     * @param misplaced unknown flags, and arguments that are no flags
+     * @param defaults of the command; they replace the defaults of {@link Settings}
+     * @param file {@code null} = the file that the environment names, or none
+     * @param flags values by flag, such as {@code --public-plain-port}; all flags are known
+     * @param misplaced unknown flags, and arguments that are not flags
      * @throws ConfigurationException with every problem of every source
      */
     public static Configuration load(
@@ -139,7 +139,7 @@ public final class ConfigurationLoader {
         if (file.functions().isEmpty()) {
             return List.of(values);
         }
-        // Which entry of the list would a setting of "the" function mean?
+        // It would be unclear which entry of the list a function's setting applies to.
         raw.keySet().stream()
                 .filter(setting -> setting.isOfFunction() && !values.isDefault(setting))
                 .map(setting -> values.problem(setting, "no value, because the settings file has a list of functions"))

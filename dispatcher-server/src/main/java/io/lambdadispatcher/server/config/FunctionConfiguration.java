@@ -7,14 +7,14 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One function as configured. Immutable.
+ * The configuration of one function. Immutable.
  *
- * @param route which requests are for this function
- * @param direct {@code null} = only workers serve it
+ * @param route matches the requests for this function
+ * @param direct {@code null} = no direct requests
  * @param lambda the Lambda function that runs the workers
  * @param directLambda the Lambda function that direct requests invoke
- * @param handler the class that local workers run; {@code null} = they need none
- * @param secret of the function's workers; {@code null} = that of all functions
+ * @param handler the class that local workers run; {@code null} = none is set
+ * @param secret of the function's workers; {@code null} = the common secret
  */
 public record FunctionConfiguration(
         FunctionOptions options,
@@ -30,17 +30,17 @@ public record FunctionConfiguration(
     enum Mode {
         /** Through workers. */
         DISPATCH,
-        /** Each as one Lambda invocation. */
+        /** Each as one direct request. */
         DIRECT
     }
 
-    /** What launches the workers of a function. */
+    /** The launcher of a function's workers. */
     public enum Launcher {
-        /** Nothing: workers launch themselves, and sign their own tokens. */
+        /** None: workers launch themselves, and sign their own tokens. */
         SELF,
-        /** The dispatcher, as processes on its machine. */
+        /** The dispatcher launches workers as processes on its machine. */
         LOCAL,
-        /** The dispatcher, on AWS Lambda with one invocation each. */
+        /** The dispatcher launches workers on AWS Lambda, each with one invocation. */
         LAMBDA
     }
 
@@ -96,7 +96,7 @@ public record FunctionConfiguration(
 
     private static CapacityPolicy capacity(SettingValues values) {
         int min = values.get(Settings.FUNCTION_MIN_WORKERS);
-        // Too low a maximum is among the problems that ConfigurationChecks lists.
+        // ConfigurationChecks reports a maximum below the minimum.
         int max = Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS));
         return CapacityPolicy.builder()
                 .workers(min, max)

@@ -4,18 +4,18 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** Finds what a mistyped name was meant to be. */
+/** Finds the known name that is nearest to a mistyped one. */
 final class Nearest {
     private Nearest() {}
 
-    /** {@code , did you mean "x"?} or nothing. */
+    /** Returns {@code , did you mean "x"?}, or an empty text. */
     static String suggestion(String name, Collection<String> known) {
         return find(name, known)
                 .map(nearest -> ", did you mean \"" + nearest + "\"?")
                 .orElse("");
     }
 
-    /** Returns nothing if more than a third of the letters would have to change. */
+    /** Accepts two changes, or as many as a third of the letters of a longer name. */
     static Optional<String> find(String name, Collection<String> known) {
         return known.stream()
                 .min(Comparator.comparingInt(candidate -> distance(name, candidate)))
@@ -23,7 +23,9 @@ final class Nearest {
                 .or(() -> withSameEnds(name, known));
     }
 
-    /** {@code public.plain.port} for {@code pubic.port}: a part in the middle was left out. */
+    /**
+     * Finds {@code public.plain.port} for {@code pubic.port}, in which a middle part is missing.
+     */
     private static Optional<String> withSameEnds(String name, Collection<String> known) {
         return known.stream()
                 .filter(candidate -> isNear(name.split("\\.", 2)[0], candidate.split("\\.", 2)[0]))
@@ -39,7 +41,7 @@ final class Nearest {
         return name.substring(name.lastIndexOf('.') + 1);
     }
 
-    /** Letters inserted, dropped, changed, or swapped with their neighbour (Damerau). */
+    /** Counts letters inserted, dropped, changed, or swapped with their neighbour (Damerau). */
     static int distance(String a, String b) {
         int[][] d = new int[a.length() + 1][b.length() + 1];
         for (int i = 0; i <= a.length(); i++) {

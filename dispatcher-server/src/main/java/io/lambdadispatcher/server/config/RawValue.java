@@ -3,11 +3,11 @@ package io.lambdadispatcher.server.config;
 import java.util.List;
 
 /**
- * A setting as it was written.
+ * The text of a setting before it is parsed.
  *
  * @param items one text, or the items of a YAML list
- * @param isList whether it is a YAML list, even if of one item
- * @param source where it was written, in words: {@code flag --workers-port}
+ * @param isList whether it is a YAML list, even of one item
+ * @param source where the text was found, such as {@code flag --workers-port}
  */
 record RawValue(List<String> items, boolean isList, String source) {
     RawValue {

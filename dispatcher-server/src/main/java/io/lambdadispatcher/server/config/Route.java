@@ -8,14 +8,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests are for a function. Immutable. Functions whose routes are equal except for the
- * weight share the requests.
+ * Matches the requests for a function. Immutable. Functions whose routes differ only in the weight
+ * share the requests.
  *
- * @param host lower case, without a port; {@code *.example.org} = any name below {@code
- *     example.org}; {@code null} = any
+ * @param host in lower case, without a port; {@code *.example.org} matches any subdomain of {@code
+ *     example.org}; {@code null} = any host
  * @param header {@code null} = any
- * @param path whole segments; without a slash at its end, so that {@code /} is empty
- * @param weight of this function among those that share the route
+ * @param path matches complete segments; has no slash at its end, so {@code /} is empty
+ * @param weight of this function among the functions that share the route
  */
 public record Route(@Nullable String host, @Nullable Header header, String path, int weight) {
 
@@ -26,16 +26,16 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
     private static final Pattern VALUE = Pattern.compile("[!-~]([ -~]*[!-~])?");
 
     /**
-     * A field that a request must have.
+     * A header that a request must have.
      *
-     * @param name lower case
-     * @param value of the field, exactly, or of one of several; {@code null} = whatever
+     * @param name in lower case
+     * @param value exact value of at least one such header; {@code null} = any value
      */
     public record Header(String name, @Nullable String value) {
         /**
-         * {@code name} or {@code name: value}.
+         * Parses {@code name} or {@code name: value}.
          *
-         * @throws IllegalArgumentException for anything else
+         * @throws IllegalArgumentException for any other text
          */
         static Header parse(String text) {
             int colon = text.indexOf(':');
@@ -50,8 +50,8 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
         }
 
         /**
-         * Ingress removes these headers from every request before it is routed. For {@code host}
-         * there is {@link Route#host}.
+         * Returns whether ingress removes this header before a request is routed. {@link
+         * Route#host} replaces {@code host}.
          */
         private static boolean isNeverSeen(String name) {
             return HopByHop.contains(name)
@@ -64,7 +64,7 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
         return new Route(host, header, path.endsWith("/") ? path.substring(0, path.length() - 1) : path, weight);
     }
 
-    /** @throws IllegalArgumentException if it is no host of a route */
+    /** @throws IllegalArgumentException if the text is not a valid host of a route */
     static String parseHost(String text) {
         String host = text.toLowerCase(Locale.ROOT);
         if (host.length() > 253 || !HOST.matcher(host).matches()) {
@@ -73,12 +73,12 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
         return host;
     }
 
-    /** Every request is for the function. */
+    /** Returns whether every request matches. */
     public boolean servesAll() {
         return host == null && header == null && path.isEmpty();
     }
 
-    /** The same for all functions that share it. */
+    /** Returns a key that is equal for all functions that share the route. */
     public Route withoutWeight() {
         return new Route(host, header, path, DEFAULT_WEIGHT);
     }

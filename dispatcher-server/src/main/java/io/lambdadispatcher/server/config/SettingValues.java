@@ -8,18 +8,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A value for each setting, with its source: those of the dispatcher and its only function, or
- * those of one entry of {@code functions}. Confined to the main thread.
+ * A value and its source for each setting: of the dispatcher and its only function, or of one entry
+ * of {@code functions}. Confined to the main thread.
  */
 final class SettingValues {
-    /** The source of what nobody has set. */
+    /** The source of values that nobody has set. */
     static final String DEFAULT = "default";
 
     private static final Value<?> UNSET = new Value<>(null, null, DEFAULT);
 
     /**
      * @param value {@code null} = unset
-     * @param text as it was written, even if it is not valid; {@code null} = unset
+     * @param text the original text, even if it is not valid; {@code null} = unset
      */
     private record Value<T>(@Nullable T value, @Nullable String text, String source) {}
 
@@ -59,7 +59,7 @@ final class SettingValues {
         });
     }
 
-    /** A text that is not valid goes to the problems, and the value stays as it was. */
+    /** Sets a value. If the text is not valid, reports a problem and keeps the previous value. */
     <T> void set(Setting<T> setting, RawValue raw, Consumer<String> problems) {
         try {
             values.put(setting, new Value<>(setting.type().parse(raw), raw.text(), raw.source()));
@@ -69,7 +69,7 @@ final class SettingValues {
         }
     }
 
-    @SuppressWarnings("unchecked") // set() keeps setting and value of one type.
+    @SuppressWarnings("unchecked") // set() stores a value of the setting's type.
     private <T> Value<T> value(Setting<T> setting) {
         return (Value<T>) Objects.requireNonNull(values.get(setting), setting.name());
     }
@@ -78,13 +78,13 @@ final class SettingValues {
         return value(setting).value;
     }
 
-    /** Returns the first of two that is set; {@code null} if neither is. */
+    /** Returns the value of the first setting that is set; {@code null} if neither is. */
     <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
         T value = find(setting);
         return value == null ? find(other) : value;
     }
 
-    /** For settings that have a default. */
+    /** Returns the value of a setting that has a default. */
     <T> T get(Setting<T> setting) {
         return Objects.requireNonNull(find(setting), setting.name());
     }
@@ -101,7 +101,7 @@ final class SettingValues {
         return place;
     }
 
-    /** {@code function.path}, or {@code functions[0].path} in a list. */
+    /** Returns {@code function.path}, or {@code functions[0].path} in a list. */
     private String name(Setting<?> setting) {
         return place.isEmpty() ? setting.name() : place + "." + setting.lastName();
     }
@@ -114,7 +114,7 @@ final class SettingValues {
         return name(setting) + ": expected " + expected + got;
     }
 
-    /** Rows of three: name, value as it may be shown, and source. */
+    /** Returns rows of three columns: name, value as it may be shown, and source. */
     Stream<String[]> rows(boolean ofFunction) {
         return values.keySet().stream()
                 .filter(setting -> setting.isOfFunction() == ofFunction)

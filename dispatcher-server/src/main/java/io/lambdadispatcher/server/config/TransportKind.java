@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.config;
 
-/** How sockets are served. */
+/** Netty's transports, as values of a setting. */
 public enum TransportKind {
     AUTO,
     IO_URING,

@@ -26,13 +26,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the text of a setting becomes its value. Immutable.
+ * Parses the text of a setting. Immutable.
  *
- * @param label stands for the value in {@code --help}: all that can be written, or a name for it
+ * @param label stands for the value in {@code --help}: the possible values, or a name
  * @param expected what a valid text looks like, for messages and docs
- * @param parser throws {@link IllegalArgumentException} for any other text; messages show
- *     {@code expected} instead of its message
- * @param separator what splits a text into items; {@code null} = a single value, no YAML list
+ * @param parser throws {@link IllegalArgumentException} for any other text; the reported problem
+ *     shows {@code expected} instead of the exception's message
+ * @param separator splits a text into items; {@code null} = a single value, no YAML list
  */
 public record ValueType<T>(
         String label,
@@ -66,7 +66,7 @@ public record ValueType<T>(
         return trimmed.isEmpty() ? List.of() : List.of(separator.split(trimmed));
     }
 
-    /** Returns the text of a value, unless it must not be shown. */
+    /** Returns the text of a value, or a placeholder if the value is secret. */
     String show(String text) {
         return label.equals(SECRET) ? "(secret)" : text;
     }
@@ -106,9 +106,9 @@ public record ValueType<T>(
         return single("PORT", "a port from 1 to 65535, or 0 for any free port", text -> number(text, 0, 65535));
     }
 
-    /** Empty = off. */
+    /** A port, or {@code off} as an empty value. */
     static ValueType<OptionalInt> portOrOff() {
-        // YAML 1.1 reads a bare off as false, and so do many editors.
+        // YAML 1.1 reads an unquoted off as false, and many editors write false.
         return single(
                 "PORT|off",
                 "a port from 1 to 65535, 0 for any free port, or off",
@@ -143,12 +143,12 @@ public record ValueType<T>(
             case "h" -> Duration.ofHours(count);
             default -> Duration.ofDays(count);
         };
-        // Nanoseconds in a long reach 292 years; nobody waits for more than one.
+        // A long holds 292 years in nanoseconds. No timeout is longer than LONGEST.
         require(duration.compareTo(LONGEST) <= 0);
         return duration;
     }
 
-    /** In bytes. */
+    /** A size in bytes. */
     static ValueType<Integer> size(int minBytes, int maxBytes) {
         String min = formatSize(minBytes);
         String max = formatSize(maxBytes);
@@ -156,7 +156,7 @@ public record ValueType<T>(
                 min + ".." + max, "a size from " + min + " to " + max, text -> parseSize(text, minBytes, maxBytes));
     }
 
-    /** 0 = auto. */
+    /** A size in bytes; 0 = auto. */
     static ValueType<Integer> sizeOrAuto(int minBytes, int maxBytes) {
         String min = formatSize(minBytes);
         String max = formatSize(maxBytes);
@@ -190,7 +190,9 @@ public record ValueType<T>(
         return choice(type, "-");
     }
 
-    /** @param separator between the words of a constant's name, which are written in lower case */
+    /**
+     * @param separator replaces the underscores of a constant's name, which is shown in lower case
+     */
     static <E extends Enum<E>> ValueType<E> choice(Class<E> type, String separator) {
         Map<String, E> choices = new LinkedHashMap<>();
         for (E value : type.getEnumConstants()) {
@@ -206,7 +208,7 @@ public record ValueType<T>(
         });
     }
 
-    /** At least {@value LaunchToken#MIN_SECRET_BYTES} bytes. Never shown. */
+    /** A secret of at least {@value LaunchToken#MIN_SECRET_BYTES} bytes. It is never shown. */
     static ValueType<byte[]> secret() {
         return single(SECRET, "at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes", text -> {
             require(!text.isBlank());
@@ -214,7 +216,7 @@ public record ValueType<T>(
         });
     }
 
-    /** A secret as orchestrators mount it, without the line end that an editor may have added. */
+    /** A file that holds a secret. Line ends after the secret are removed. */
     static ValueType<byte[]> secretFile() {
         String expected = "a readable file that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
         return single("FILE", expected, text -> {
@@ -274,7 +276,7 @@ public record ValueType<T>(
         return single("HOST", "a host such as www.example.org or *.example.org, without a port", Route::parseHost);
     }
 
-    /** In lower case. */
+    /** Host names in lower case. */
     static ValueType<Set<String>> hostNames() {
         return new ValueType<>(
                 "HOST...",
@@ -312,12 +314,15 @@ public record ValueType<T>(
         });
     }
 
-    /** Split at spaces; a YAML list keeps spaces within an item. */
+    /** Items separated by spaces. In a YAML list, an item may contain spaces. */
     static ValueType<List<String>> words(String label, String expected) {
         return new ValueType<>(label, expected, List::copyOf, SPACES);
     }
 
-    /** Split at spaces; a YAML list keeps spaces within a value. The last value of a name wins. */
+    /**
+     * Environment variables separated by spaces. In a YAML list, a value may contain spaces. If a
+     * name occurs twice, the last value is used.
+     */
     static ValueType<Map<String, String>> variables() {
         return new ValueType<>(
                 "NAME=VALUE...",
@@ -334,7 +339,7 @@ public record ValueType<T>(
                 SPACES);
     }
 
-    /** Unresolved, because they may be meant for another network. */
+    /** Unresolved addresses, because they may be meant for another network. */
     static ValueType<List<InetSocketAddress>> addresses() {
         return new ValueType<>(
                 "HOST:PORT...",

@@ -18,9 +18,9 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 import tools.jackson.dataformat.yaml.YAMLParser;
 
 /**
- * Reads a settings file to dotted names: {@code public: {plain: {port: 80}}} means
- * {@code public.plain.port: 80}. Every value keeps its line, which Jackson's tree would lose.
- * What cannot be a setting goes to the problems, and reading continues if it can.
+ * Reads a settings file into dotted names: {@code public: {plain: {port: 80}}} becomes {@code
+ * public.plain.port: 80}. Every value keeps its line, which Jackson's tree would lose. An entry
+ * that cannot be a setting is reported as a problem, and reading continues if possible.
  */
 final class YamlFile {
     private static final String FUNCTIONS = "functions";
@@ -57,7 +57,7 @@ final class YamlFile {
         return yaml;
     }
 
-    /** Dotted names, whether known or not. */
+    /** Returns values by dotted name, including unknown names. */
     Map<String, RawValue> values() {
         return values;
     }
@@ -75,7 +75,7 @@ final class YamlFile {
         }
     }
 
-    /** The parser is at START_OBJECT, and afterwards at its END_OBJECT. */
+    /** Starts at START_OBJECT and stops at the matching END_OBJECT. */
     private void readMapping(JsonParser parser, String prefix, Map<String, RawValue> into) {
         while (parser.nextToken() != JsonToken.END_OBJECT) {
             String name = prefix + parser.currentName();
@@ -110,7 +110,7 @@ final class YamlFile {
     private boolean readScalar(JsonParser parser, String name, List<String> into) {
         JsonToken token = parser.currentToken();
         if (parser instanceof YAMLParser yaml && yaml.isCurrentAlias()) {
-            // Jackson would give its name as the value.
+            // Jackson would return the alias's name as the value.
             refuse(parser, name, "a value, got an alias");
         } else if (token == JsonToken.VALUE_NULL) {
             refuse(parser, name, "a value, got nothing");

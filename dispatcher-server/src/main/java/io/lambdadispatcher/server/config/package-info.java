@@ -1,7 +1,7 @@
 /**
- * The configuration of the server: one table of settings ({@link
- * io.lambdadispatcher.server.config.Settings}), which are read from a YAML file, environment
- * variables and flags under the same names. Used on the main thread, before anything is opened.
+ * The configuration of the server. {@link io.lambdadispatcher.server.config.Settings} defines all
+ * settings. They are read from a YAML file, environment variables and flags with the same names, on
+ * the main thread, before any port is opened.
  */
 @NullMarked
 package io.lambdadispatcher.server.config;

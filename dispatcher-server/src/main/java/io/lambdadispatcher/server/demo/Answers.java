@@ -14,7 +14,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 
-/** Complete responses. */
+/** Creates and sends complete responses. */
 final class Answers {
     static final AsciiString TEXT = TextAnswer.CONTENT_TYPE;
     static final AsciiString JSON = AsciiString.cached("application/json");
@@ -55,7 +55,7 @@ final class Answers {
     }
 
     /**
-     * Responds with the head and the body, or with the head alone if the request's method is HEAD.
+     * Sends a response without its body if the request's method is HEAD.
      *
      * @param body always released
      */

@@ -14,8 +14,8 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The routes that benchmarks of comparable systems use, and some that fail on purpose. {@code /}
- * lists them.
+ * The handler of the demo: routes that benchmarks of comparable systems use, and routes that fail
+ * on purpose. {@code /} lists all routes.
  */
 public final class DemoHandler implements Handler {
     static final int MOST_DELAY_MILLIS = 600_000;

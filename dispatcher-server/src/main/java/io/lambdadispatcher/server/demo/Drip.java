@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBufUtil;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
-/** A response that is sent in parts, with a delay between them. Event loop only. */
+/** Sends a response in parts, with a delay between them. Confined to the request's event loop. */
 final class Drip {
     private final Request request;
     private final Response response;
@@ -24,7 +24,7 @@ final class Drip {
         this.text = text;
     }
 
-    /** Call it after the head has been sent. */
+    /** Starts to send the parts. Call it after the response headers are sent. */
     void start() {
         onTurn();
     }
@@ -37,8 +37,7 @@ final class Drip {
             response.end();
             return;
         }
-        // For a client that does not read, the part is sent in a later turn, so that memory stays
-        // bounded.
+        // If the client does not read, this turn sends nothing, so that memory stays bounded.
         if (response.isWritable()) {
             response.write(ByteBufUtil.writeUtf8(ByteBufAllocator.DEFAULT, text.apply(sent)));
             sent++;

@@ -10,7 +10,7 @@ import io.netty.util.AsciiString;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Sends request bodies back while they are still arriving, by reference. */
+/** Sends request bodies back while they still arrive, without copying them. */
 final class Echoes {
     private static final AsciiString BINARY = AsciiString.cached("application/octet-stream");
 
@@ -72,7 +72,7 @@ final class Echoes {
     }
 
     /**
-     * Sends half of the body: after each part, half of the bytes received so far have been sent,
+     * Sends half of the body. After each part, it has sent half of the bytes received so far,
      * rounded down.
      */
     static void half(Request request, Response response) {

@@ -18,8 +18,8 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Answers in JSON what the handler was told. The first such request loads this class, and the JSON
- * library with it.
+ * Answers with a JSON object about the request. The first such request loads this class and the
+ * JSON library.
  */
 final class Facts {
     private static final JsonFactory JSON = new JsonFactory();
@@ -35,7 +35,7 @@ final class Facts {
         answer(request, response, json -> writeHeaders(json, request.headers()));
     }
 
-    /** Answers after the end of the request's body. */
+    /** Answers when the request's body has ended. */
     static void debug(Request request, Response response) {
         request.body().read(new Counting(request, response));
     }
@@ -51,7 +51,9 @@ final class Facts {
         Answers.answer(request, response, Answers.head(Answers.OK, Answers.JSON, body.readableBytes()), body);
     }
 
-    /** Writes a header that occurs more than once as an array, and no pseudo-headers. */
+    /**
+     * Writes headers without pseudo-headers. A header that occurs more than once becomes an array.
+     */
     private static void writeHeaders(JsonGenerator json, Http2Headers headers) {
         Map<String, List<CharSequence>> fields = new LinkedHashMap<>();
         for (CharSequence name : headers.names()) {

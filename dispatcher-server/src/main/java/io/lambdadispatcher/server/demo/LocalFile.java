@@ -9,12 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/**
- * {@code /read}: a file on the local disk, which each request reads again. It blocks, on any
- * thread.
- */
+/** The route {@code /read}: reads a file from the local disk for each request. Blocks. */
 final class LocalFile implements BlockingHandler {
-    /** Holds the path of the file. If it is not set, the file is the test image. */
+    /** Environment variable with the path of the file. If it is not set, the test image is read. */
     static final String VARIABLE = "DEMO_FILE";
 
     private static final String BINARY = "application/octet-stream";

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/** The image of 168,161 bytes that the build draws. The first request for it loads it. */
+/** The image of 168,161 bytes that the build generates. The first request loads it. */
 final class TestImage {
     static final String NAME = "silly-test-image.jpg";
     static final String PATH = "/public/" + NAME;

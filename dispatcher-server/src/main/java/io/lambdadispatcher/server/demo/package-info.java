@@ -1,5 +1,5 @@
 /**
- * The handler of {@code ./dispatcher demo}: the routes that benchmarks of comparable systems use.
+ * The handler of {@code ./dispatcher demo}, with routes that benchmarks of comparable systems use.
  * It runs in the workers.
  */
 @NullMarked

@@ -5,8 +5,8 @@ import java.io.Reader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads lines of a bounded length: a worker that never ends a line must not fill our heap. Not
- * thread-safe.
+ * Reads lines of a bounded length, so that a worker that never ends a line cannot fill the heap.
+ * Not thread-safe.
  */
 final class LineReader {
     static final int MAX_LINE_CHARS = 8192;
@@ -18,9 +18,9 @@ final class LineReader {
     }
 
     /**
-     * Control characters become spaces.
+     * Reads a line. Control characters except tabs become spaces.
      *
-     * @return {@code null} at the end; longer lines come in pieces
+     * @return a line, or a part of a longer line; {@code null} at the end
      */
     @Nullable
     String next() throws IOException {

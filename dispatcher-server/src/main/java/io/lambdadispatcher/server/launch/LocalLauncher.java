@@ -20,14 +20,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Runs workers as processes on this machine. They speak the same protocol as those on AWS Lambda.
- * None outlives the dispatcher, even if that is killed: each holds the read end of a pipe that
- * breaks then. Thread-safe.
+ * Runs workers as processes on this machine. They use the same protocol as workers on AWS Lambda.
+ * No worker outlives the dispatcher: each exits when its standard input, a pipe from the
+ * dispatcher, is closed. Thread-safe.
  */
 public final class LocalLauncher implements WorkerLauncher {
     /**
-     * Ctrl-C in a terminal goes to all processes there; workers are to be drained by the dispatcher
-     * instead.
+     * Ignores SIGINT: Ctrl-C in a terminal goes to all processes there, but the dispatcher must
+     * drain the workers.
      */
     private static final List<String> SHIELD = List.of("/bin/sh", "-c", "trap '' INT; exec \"$0\" \"$@\"");
 
@@ -58,7 +58,7 @@ public final class LocalLauncher implements WorkerLauncher {
             worker.start(process);
         }
         if (closed) {
-            // close() may have looked at the workers before this one was there.
+            // close() may have listed the workers before this one was added.
             worker.kill();
         }
         return worker;
@@ -72,7 +72,7 @@ public final class LocalLauncher implements WorkerLauncher {
         command.addAll(options.commandLine());
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         Map<String, String> environment = builder.environment();
-        // Our own settings, secrets among them, are none of the handler's business.
+        // The handler must not see the dispatcher's settings, some of which are secret.
         environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
         environment.putAll(options.environment());
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request, null));
@@ -98,7 +98,7 @@ public final class LocalLauncher implements WorkerLauncher {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
-            // They had their time; what is left is killed below.
+            // The grace period is over. Remaining workers are killed below.
         }
         left.forEach(LocalWorker::kill);
         starter.shutdown();

@@ -16,33 +16,36 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One worker process, from before its start until after its end. {@code asked → running → gone}, or
- * {@code asked → gone} if it cannot be started or is not wanted any more. A failed one is reported
- * with the last line it has printed. Any thread.
+ * One worker process, from before its start until after its end. Its states are {@code asked →
+ * running → gone}, or {@code asked → gone} if it cannot be started or is no longer wanted. A
+ * failure is reported with the last line that the process printed. Any thread.
  */
 final class LocalWorker implements LaunchedWorker {
     private static final Logger log = LoggerFactory.getLogger(LocalWorker.class);
     /**
-     * A worker cannot use its configuration ({@code WorkerMain}); a shell cannot run, or cannot
-     * find, a program (POSIX, sh, 2.8.2).
+     * Exit codes after which another launch is useless: a worker cannot use its configuration
+     * ({@code WorkerMain}), or a shell cannot run or find a program (POSIX, sh, 2.8.2).
      */
     private static final Set<Integer> REFUSALS = Set.of(2, 126, 127);
 
-    /** Those above are of signals, which come between a process and its words. */
+    /** Higher exit codes mean that a signal ended the process, so its last line says nothing. */
     private static final int MOST_OF_ITS_OWN = 128;
 
-    /** Whatever still holds its output, we do not wait for it any longer. */
+    /** How long to wait for the last line. A child process may keep the output open for longer. */
     private static final long LAST_LINE_SECONDS = 1;
 
     private static final int MOST_LAST_CHARS = 1000;
-    /** Of our log's form for workers. */
+    /** Matches the beginning of a line in the log format for workers ({@code LogConfigurator}). */
     private static final Pattern LEVEL_AND_LOGGER = Pattern.compile("^(ERROR|WARN |INFO |DEBUG|TRACE) [\\w$]+: ");
 
-    /** Behind what does: a stack trace's frames, and what a JVM says of each bad flag. */
+    /**
+     * Matches lines that follow the actual reason: the frames of a stack trace, and what a JVM
+     * prints after each bad flag.
+     */
     private static final Pattern SAYS_NOTHING = Pattern.compile(
             "\\s*|\tat .*|\t\\.\\.\\. .*|Error: (Could not create the Java|A fatal exception has occurred).*");
 
-    /** 128 + SIGKILL and 128 + SIGTERM, as Java reports them. */
+    /** 128 + SIGKILL. Java reports signals in this way. */
     private static final int KILLED = 137;
 
     private static final int TERMINATED = 143;
@@ -91,8 +94,8 @@ final class LocalWorker implements LaunchedWorker {
     }
 
     /**
-     * Its standard input stays open: its end tells the worker that we are gone, however that
-     * happened.
+     * Logs the output of the process. Its standard input stays open: the end of input tells the
+     * worker that the dispatcher has exited, even after a crash.
      */
     private void logOutput(Process started) {
         try (BufferedReader lines = started.inputReader()) {
@@ -120,7 +123,7 @@ final class LocalWorker implements LaunchedWorker {
         } else if (code > MOST_OF_ITS_OWN) {
             exit.complete(new WorkerExit(Cause.FAILED, "exit code " + code));
         } else {
-            // What it has said last may still be on its way.
+            // The last line may not have been read yet.
             outputEnd
                     .completeOnTimeout(null, LAST_LINE_SECONDS, TimeUnit.SECONDS)
                     .thenRun(() -> onFailed(code));
@@ -135,11 +138,11 @@ final class LocalWorker implements LaunchedWorker {
                 shown.isEmpty() ? "exit code " + code : shown + " (exit code " + code + ")"));
     }
 
-    /** SIGTERM. */
+    /** Sends SIGTERM. */
     synchronized void terminate() {
         unwanted = true;
         if (process != null) {
-            // Process.destroy() would close the pipes as well, and lose the last words.
+            // Process.destroy() would also close the pipes and lose the last output.
             process.toHandle().destroy();
         }
     }
@@ -148,8 +151,8 @@ final class LocalWorker implements LaunchedWorker {
     public synchronized void kill() {
         unwanted = true;
         if (process != null) {
-            // Children first found, then killed last: without a parent they are not found, and
-            // without them the parent may go its own way.
+            // List the children before the parent is killed, because they cannot be found
+            // afterwards. Kill them after the parent, because it could react to their end.
             List<ProcessHandle> children = process.descendants().toList();
             process.toHandle().destroyForcibly();
             children.forEach(ProcessHandle::destroyForcibly);

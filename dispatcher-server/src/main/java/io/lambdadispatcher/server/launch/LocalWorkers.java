@@ -7,14 +7,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How local workers are started. Immutable.
+ * /**
+ * Options of local workers. Immutable.
  *
- * @param command run instead of a JVM; empty = a JVM with the worker's main class
+ * @param command runs instead of a JVM; empty = a JVM with the worker's main class
  * @param classPath of that JVM
- * @param environment variables added to our own
+ * @param environment variables added to the dispatcher's environment
  * @param handlers handler classes by function
- * @param trust PEM file for the worker port's TLS; {@code null} = it is plain, or the system's
- *     authorities do
+ * @param trust PEM file with the certificates that workers trust on the worker port; {@code null} =
+ *     the port has no TLS, or workers trust the system's certificate authorities
  */
 public record LocalWorkers(
         Path java,
@@ -34,7 +35,7 @@ public record LocalWorkers(
         handlers = Map.copyOf(handlers);
     }
 
-    /** The program of the running JVM. */
+    /** Returns the {@code java} program of the running JVM. */
     public static Path ownJava() {
         return Path.of(System.getProperty("java.home"), "bin", "java");
     }

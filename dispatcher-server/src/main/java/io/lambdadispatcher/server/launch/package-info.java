@@ -1,4 +1,4 @@
-/** Where workers live: processes on this machine. */
+/** The launcher that runs workers as processes on this machine. */
 @NullMarked
 package io.lambdadispatcher.server.launch;
 

@@ -10,12 +10,13 @@ import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.spi.ContextAwareBase;
 
 /**
- * Logs lines for people to standard error. Found by Logback as a service, in the dispatcher and in
- * the local workers that share its class path; steps aside for {@code -Dlogback.configurationFile}.
+ * Writes the log to standard error, in a format for people. Logback finds this class as a service,
+ * in the dispatcher and in local workers with the same class path. {@code
+ * -Dlogback.configurationFile} replaces it.
  */
 public final class LogConfigurator extends ContextAwareBase implements Configurator {
     private static final String FOR_DISPATCHER = "%d{HH:mm:ss.SSS} %-5level %logger{0}: %msg%n%ex{6}";
-    /** The dispatcher puts these lines into its own log, with a time. */
+    /** Has no time, because the dispatcher copies these lines into its own log. */
     private static final String FOR_WORKER = "%-5level %logger{0}: %msg%n%ex{6}";
 
     @Override
@@ -37,8 +38,7 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);
         root.addAppender(console);
-        // On INFO, Netty writes a line for each frame that it ignores, as many as a peer likes to
-        // send.
+        // On INFO, Netty logs each frame that it ignores, so a peer could flood the log.
         context.getLogger("io.netty.handler.codec.http2").setLevel(Level.WARN);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }

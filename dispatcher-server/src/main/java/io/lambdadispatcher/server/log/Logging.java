@@ -12,13 +12,12 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
-/** Applies the settings of logs. Main thread, at start. */
+/** Applies the settings of the log. Main thread, at startup. */
 public final class Logging {
     private Logging() {}
 
     /**
-     * Of our own loggers; those of libraries stay at INFO, or go down to the same level if that is
-     * less.
+     * Sets the level of the dispatcher's loggers. Loggers of libraries never log more than INFO.
      */
     public static void setLevel(org.slf4j.event.Level level) {
         Level wanted = Level.valueOf(level.name());
@@ -27,7 +26,7 @@ public final class Logging {
     }
 
     /**
-     * Sends a logger's messages, and nothing but them, somewhere.
+     * Sends the messages of one logger to a file or to standard output, without time and level.
      *
      * @param file appended to; {@code null} = standard output
      * @throws IllegalArgumentException if the file cannot be opened

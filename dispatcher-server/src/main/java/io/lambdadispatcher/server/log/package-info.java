@@ -1,6 +1,6 @@
 /**
- * Where log lines go: Logback, set up in code, for XML costs start-up time and the few settings are
- * ours.
+ * The log of the server. Logback is configured in code, because parsing XML makes startup slower
+ * and there are only a few settings.
  */
 @NullMarked
 package io.lambdadispatcher.server.log;

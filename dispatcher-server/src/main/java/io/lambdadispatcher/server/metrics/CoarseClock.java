@@ -6,8 +6,9 @@ import io.netty.util.concurrent.GlobalEventExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A clock for meters, right to a second: each recording asks it twice whether a window of a minute
- * or so is over, which took longer than the recording. Any thread.
+ * A clock for meters whose wall time is updated once per second. Each recording reads the wall time
+ * twice, to see whether a window of about a minute is over. With the system clock, these reads took
+ * longer than the recording itself. Any thread.
  */
 final class CoarseClock implements Clock, AutoCloseable {
     private final Future<?> ticks =

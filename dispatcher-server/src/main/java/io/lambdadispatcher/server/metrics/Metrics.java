@@ -22,8 +22,8 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.function.BooleanSupplier;
 
 /**
- * Everything that {@code /metrics} shows: ours, the JVM's and the Netty allocator's. Thread-safe
- * after {@link #watch}.
+ * The metrics that {@code /metrics} shows: of the dispatcher, of the JVM and of Netty's allocator.
+ * Thread-safe after {@link #watch}.
  */
 public final class Metrics implements AutoCloseable {
     private final CoarseClock clock = new CoarseClock();
@@ -66,7 +66,7 @@ public final class Metrics implements AutoCloseable {
                 .register(registry);
     }
 
-    /** In Prometheus text format. */
+    /** Returns all metrics in Prometheus text format. */
     public String scrape() {
         return registry.scrape();
     }

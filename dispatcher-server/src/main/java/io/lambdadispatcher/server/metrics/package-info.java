@@ -1,6 +1,4 @@
-/**
- * What {@code /metrics} shows: the dispatcher's metrics and the JVM's, in one Prometheus registry.
- */
+/** The metrics of the dispatcher and of the JVM, in one Prometheus registry. */
 @NullMarked
 package io.lambdadispatcher.server.metrics;
 

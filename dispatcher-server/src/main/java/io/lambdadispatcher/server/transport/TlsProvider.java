@@ -3,11 +3,11 @@ package io.lambdadispatcher.server.transport;
 import io.netty.handler.ssl.OpenSsl;
 import javax.net.ssl.SSLContext;
 
-/** Who does TLS. */
+/** Describes the TLS provider: OpenSSL if it loads, otherwise the JDK. */
 public final class TlsProvider {
     private TlsProvider() {}
 
-    /** In one line, for the log. */
+    /** Returns the description in one line, for the log. */
     public static String description() {
         if (OpenSsl.isAvailable()) {
             return OpenSsl.versionString() + " (netty-tcnative)";

@@ -11,15 +11,15 @@ import io.netty.channel.uring.IoUringServerSocketChannel;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How sockets are served on this machine.
+ * Chooses the Netty transport for the sockets of this machine.
  *
- * @param reason for the log
+ * @param reason of the choice, for the log
  */
 public record TransportChoice(Transport transport, String reason) {
 
     /**
-     * {@code auto} prefers epoll: containers often forbid io_uring, and it was no faster for a
-     * proxy when we compared bare servers.
+     * Returns the transport for a setting. {@code auto} prefers epoll: containers often forbid
+     * io_uring, and io_uring was no faster for a proxy when we compared bare servers.
      *
      * @throws IllegalArgumentException if a named transport does not load, with the cause in its
      *     message
@@ -48,7 +48,7 @@ public record TransportChoice(Transport transport, String reason) {
         return new TransportChoice(transport, "as set");
     }
 
-    /** The innermost cause says what the system refused. */
+    /** Describes the innermost cause, which says what the system refused. */
     private static String inOneLine(Throwable problem) {
         Throwable cause = problem;
         while (cause.getCause() != null && cause.getCause() != cause) {

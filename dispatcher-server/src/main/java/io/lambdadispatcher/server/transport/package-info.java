@@ -1,4 +1,4 @@
-/** Which of Netty's transports and TLS providers serve sockets here, and why. */
+/** The choice of Netty's transport and TLS provider on this machine. */
 @NullMarked
 package io.lambdadispatcher.server.transport;
 
