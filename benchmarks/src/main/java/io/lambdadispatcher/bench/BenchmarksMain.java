@@ -25,10 +25,10 @@ import org.openjdk.jmh.runner.options.ProfilerConfig;
 import org.openjdk.jmh.runner.options.TimeValue;
 
 /**
- * JMH's command line, with other defaults: two forks, five iterations of a second each to warm up
- * and to measure, threads like those of Netty's event loops, and always the GC profiler. Results
- * are written as JSON beside the jar. The option {@code -into FILE} also adds them to a file of the
- * same commit, JDK and CPU, which is created if it is missing.
+ * JMH's command line with other defaults: two forks, five iterations of one second each for warm-up
+ * and for measurement, threads like Netty's event loops, and the GC profiler. Results are written
+ * as JSON beside the jar. The option {@code -into FILE} also adds them to a file with results of
+ * the same commit, JDK and CPU. The file is created if it does not exist.
  */
 public final class BenchmarksMain {
     static final String[] JVM_ARGUMENTS = {
@@ -48,7 +48,7 @@ public final class BenchmarksMain {
     private BenchmarksMain() {}
 
     public static void main(String[] args) throws IOException {
-        // There is no logging backend in this jar, on purpose; SLF4J need not say so.
+        // This jar has no logging backend on purpose, so SLF4J must not warn about it.
         System.setProperty("slf4j.internal.verbosity", "ERROR");
         List<String> rest = new ArrayList<>(Arrays.asList(args));
         try {
@@ -65,7 +65,7 @@ public final class BenchmarksMain {
         }
     }
 
-    /** Takes our option out of {@code args}. @return {@code null} if it is not there */
+    /** Removes {@code -into FILE} from {@code args}. @return {@code null} if it is not there */
     private static @Nullable Path takeInto(List<String> args) {
         int at = args.indexOf(INTO);
         if (at < 0) {
@@ -111,7 +111,7 @@ public final class BenchmarksMain {
         return new Runner(options.build()).run();
     }
 
-    /** The command line has the last word on each of them. */
+    /** Sets defaults. Each can be overridden on the command line. */
     static OptionsBuilder withDefaults(Options given) {
         OptionsBuilder options = new OptionsBuilder();
         options.parent(given)
@@ -130,7 +130,7 @@ public final class BenchmarksMain {
         return profiler.getKlass().equals("gc") || profiler.getKlass().equals(GCProfiler.class.getName());
     }
 
-    /** What JMH's table has in many lines, or not at all. */
+    /** Prints each result on one line. JMH's own table splits or omits these values. */
     private static void print(Results results) {
         System.out.printf(
                 "%n%-52s %-40s %12s %-6s %12s %12s%n", "benchmark", "params", "score", "unit", "B/op", "MB/s");

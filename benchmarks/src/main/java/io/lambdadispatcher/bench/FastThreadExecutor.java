@@ -6,11 +6,11 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * JMH's threads as Netty's event loops have them: on others the allocator and the recycler take
- * slower paths.
+ * Runs benchmarks on threads of the kind that Netty's event loops use. On other threads, Netty's
+ * allocator and recycler take slower paths.
  */
 public final class FastThreadExecutor extends ThreadPoolExecutor {
-    /** Called by JMH by reflection. */
+    /** JMH calls this constructor by reflection. */
     public FastThreadExecutor(int maxThreads, String prefix) {
         super(
                 maxThreads,

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
- * What results depend on besides the code that they measure. Anything that cannot be found out is
+ * The conditions that results depend on besides the measured code. A value that cannot be found is
  * {@code unknown}.
  */
 final class Machine {
@@ -17,7 +17,7 @@ final class Machine {
 
     private Machine() {}
 
-    /** Where the build puts its results: the directory of the jar, or of the classes. */
+    /** Returns the directory for results: that of the jar, or of the classes. */
     static Path target() {
         try {
             Path code = Path.of(Machine.class
@@ -31,18 +31,18 @@ final class Machine {
         }
     }
 
-    /** What the working tree around the jar has checked out. */
+    /** Returns the commit that is checked out in the working tree around the jar. */
     static String commit() {
         String commit = git("rev-parse", "--short=12", "HEAD");
         return commit.isEmpty() ? UNKNOWN : commit;
     }
 
-    /** Files under version control have been changed since. */
+    /** Returns whether files under version control have changes that are not committed. */
     static boolean isDirty() {
         return !git("status", "--porcelain", "--untracked-files=no").isEmpty();
     }
 
-    /** @return empty where that is the answer, and where there is none */
+    /** @return Git's output; empty if Git prints nothing, or fails */
     private static String git(String... arguments) {
         try {
             Process git = new ProcessBuilder(Stream.concat(Stream.of("git"), Stream.of(arguments))

@@ -22,8 +22,8 @@ import org.openjdk.jmh.results.RunResult;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What JMH has measured, without what only JMH needs: a file of it is compact, and two of them are
- * easily compared. Immutable.
+ * Results of JMH without the details that only JMH needs. A file of results is compact, and two of
+ * them are easy to compare. Immutable.
  */
 record Results(Meta meta, List<Measurement> results) {
     private static final JsonMapper JSON = new JsonMapper();
@@ -33,12 +33,12 @@ record Results(Meta meta, List<Measurement> results) {
     private static final MathContext DIGITS = new MathContext(5);
 
     /**
-     * Where and how it was measured, with the names that the macro runs' results have.
+     * The conditions of the measurement, with the same names as in the results of the macro runs.
      *
      * @param taken when the last results were added
-     * @param dirty there was more than is committed
+     * @param dirty whether there were changes that are not committed
      * @param flags of the measured JVMs
-     * @param command all that have added to it, one after the other
+     * @param command all commands that have added results, one after the other
      */
     record Meta(
             String taken,
@@ -78,13 +78,13 @@ record Results(Meta meta, List<Measurement> results) {
     }
 
     /**
-     * One benchmark with one set of parameters.
+     * The result of one benchmark with one set of parameters.
      *
      * @param effort forks × iterations × time
      * @param error half of the 99.9 % confidence interval; {@code null} = too few samples
      * @param allocatedBytes per operation, by all threads of the JVM
-     * @param megabytesPerSecond of body, counted once where it goes both ways; {@code null} = there
-     *     is none
+     * @param megabytesPerSecond of body; a body that is sent in both directions counts once; {@code
+     *     null} = there is no body
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record Measurement(
@@ -142,7 +142,8 @@ record Results(Meta meta, List<Measurement> results) {
     }
 
     /**
-     * These, with those of {@code newer} instead of what it has measured again, or at the end.
+     * Returns these results, updated by {@code newer}. A benchmark that was measured again keeps
+     * its place; other new results are added at the end.
      *
      * @throws IllegalArgumentException if they were not measured under equal conditions
      */
@@ -160,7 +161,7 @@ record Results(Meta meta, List<Measurement> results) {
         return JSON.readValue(Files.readString(file), Results.class);
     }
 
-    /** One result a line. */
+    /** Writes one result per line. */
     void write(Path file) throws IOException {
         String lines = results.stream().map(JSON::writeValueAsString).collect(Collectors.joining(",\n"));
         Files.writeString(file, "{\"meta\":" + JSON.writeValueAsString(meta) + ",\n\"results\":[\n" + lines + "\n]}\n");

@@ -1,4 +1,4 @@
-/** JMH's command line, and the file that its results are written to. */
+/** The command line of the JMH benchmarks, and the file with their results. */
 @NullMarked
 package io.lambdadispatcher.bench;
 

@@ -7,7 +7,7 @@ import io.netty.handler.codec.base64.Base64Dialect;
 import org.openjdk.jmh.infra.Blackhole;
 import software.amazon.awssdk.crt.utils.StringUtils;
 
-/** Who makes base64 of bytes and bytes of base64, each in the types that it works with. */
+/** Base64 codecs, each with the types that it works with. */
 public enum Codec {
     /** HotSpot replaces its inner loops by vector instructions. */
     JDK {
@@ -47,7 +47,7 @@ public enum Codec {
         }
     },
 
-    /** In C with vector instructions, behind JNI. */
+    /** Written in C with vector instructions, and called through JNI. */
     AWS_CRT {
         @Override
         void encode(byte[] bytes, Blackhole hole) {

@@ -16,11 +16,11 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import java.net.InetSocketAddress;
 
 /**
- * The backend of a macro run: answers {@code /ping} with four bytes, {@code
- * /public/silly-test-image.jpg} with 168,161 and {@code /echo} with the request's body, while it
- * arrives, over HTTP/2 by prior knowledge and over HTTP/1.1 on the same port of 127.0.0.1.
+ * The backend of a macro run. It answers {@code /ping} with four bytes, {@code
+ * /public/silly-test-image.jpg} with 168,161 bytes, and {@code /echo} with the request's body while
+ * it arrives. It serves HTTP/2 (by prior knowledge) and HTTP/1.1 on the same port of 127.0.0.1.
  *
- * <p>One argument, the port. Runs until it is killed. Exit codes: 2 for a wrong argument.
+ * <p>The only argument is the port. Runs until it is killed. Exit code 2 means a wrong argument.
  */
 public final class BackendMain {
     private BackendMain() {}
@@ -35,7 +35,7 @@ public final class BackendMain {
         listener.closeFuture().sync();
     }
 
-    /** @return the bound listener; closing it ends its event loop too */
+    /** @return the bound listener; closing it also ends its event loop */
     public static Channel start(int port) throws InterruptedException {
         boolean epoll = Epoll.isAvailable();
         IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();

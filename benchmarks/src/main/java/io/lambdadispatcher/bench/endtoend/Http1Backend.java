@@ -15,8 +15,8 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 
 /**
- * Answers HTTP/1.1 requests; request bodies are sent back by {@code /echo}, and dropped elsewhere.
- * On the connection's event loop.
+ * Answers HTTP/1.1 requests. {@code /echo} sends request bodies back; other paths drop them.
+ * Confined to the connection's event loop.
  */
 final class Http1Backend extends SimpleChannelInboundHandler<HttpObject> {
     private boolean echoing;
@@ -45,7 +45,7 @@ final class Http1Backend extends SimpleChannelInboundHandler<HttpObject> {
         return head;
     }
 
-    /** Nothing more is read than the other side takes. */
+    /** Stops reading while the client does not read. */
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
         ctx.channel().config().setAutoRead(ctx.channel().isWritable());

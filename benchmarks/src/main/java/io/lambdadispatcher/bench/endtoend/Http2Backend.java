@@ -18,8 +18,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers HTTP/2 requests as soon as their head is there; request bodies are sent back by {@code
- * /echo}, and dropped elsewhere. On the connection's event loop.
+ * Answers HTTP/2 requests as soon as their headers arrive. {@code /echo} sends request bodies back;
+ * other paths drop them. Confined to the connection's event loop.
  */
 final class Http2Backend extends Http2Events {
     private @Nullable Http2ConnectionHandler http2;
@@ -33,7 +33,8 @@ final class Http2Backend extends Http2Events {
                 .server(true)
                 .frameListener(backend)
                 .initialSettings(Http2Settings.defaultSettings().maxConcurrentStreams(1000))
-                // Proxies that give streams up are not what this backend defends against.
+                // Proxies may reset any number of streams, because this backend needs no
+                // protection.
                 .decoderEnforceMaxRstFramesPerWindow(0, 0)
                 .build();
         backend.http2 = handler;
@@ -78,7 +79,7 @@ final class Http2Backend extends Http2Events {
         if (stream == null || stream.getProperty(echo) == null) {
             return bytes;
         }
-        // The window opens as far as the other side takes what goes back.
+        // The window opens only as the client reads the echoed bytes.
         http2().encoder()
                 .writeData(ctx, streamId, data.retain(), 0, endOfStream, ctx.newPromise())
                 .addListener(written -> giveBack(ctx, stream, bytes));

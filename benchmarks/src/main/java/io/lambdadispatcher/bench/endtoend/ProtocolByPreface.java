@@ -9,10 +9,11 @@ import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import java.util.List;
 
 /**
- * Looks at the first bytes of a connection, sets up HTTP/2 or HTTP/1.1, and leaves the pipeline.
+ * Reads the first bytes of a connection to detect HTTP/2 or HTTP/1.1. Then it sets up the pipeline
+ * and removes itself.
  */
 final class ProtocolByPreface extends ByteToMessageDecoder {
-    /** {@code PRI } as an int: no HTTP/1.1 method starts like this. */
+    /** The bytes {@code PRI } as an int. No HTTP/1.1 method starts like this. */
     private static final int PREFACE_START = 0x50524920;
 
     @Override

@@ -10,12 +10,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Random;
 
 /**
- * An answer that is the same every time. The body is never released; {@link #body()} hands out
- * counted views of it.
+ * A response that is the same for each request. The body is never released; {@link #body()} returns
+ * reference-counted views of it.
  */
 enum Resource {
     PING(200, "text/plain", "pong".getBytes(StandardCharsets.US_ASCII)),
-    /** As many bytes as the demo's image. Their content makes no difference to a proxy. */
+    /** Has the size of the demo's image. The content makes no difference to a proxy. */
     IMAGE(200, "image/jpeg", random(168_161)),
     NOT_FOUND(404, "text/plain", new byte[0]);
 
@@ -46,7 +46,7 @@ enum Resource {
         return AsciiString.contentEquals(path, "/public/silly-test-image.jpg") ? IMAGE : NOT_FOUND;
     }
 
-    /** The path whose answer is the request, and no resource. */
+    /** Returns whether the response to this path is the request's body, and not a resource. */
     static boolean isEcho(CharSequence path) {
         return AsciiString.contentEquals(path, "/echo");
     }

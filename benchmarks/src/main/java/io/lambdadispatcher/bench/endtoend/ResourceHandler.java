@@ -10,8 +10,8 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Serves {@code /ping}, the image and {@code /echo} in a worker, as {@link BackendMain} does behind
- * a proxy.
+ * Serves {@code /ping}, the image and {@code /echo} in a worker. {@link BackendMain} serves the
+ * same resources behind a proxy.
  */
 public final class ResourceHandler implements Handler {
     @Override
@@ -37,12 +37,12 @@ public final class ResourceHandler implements Handler {
         Pipe.connect(request.body(), response);
     }
 
-    /** Answers with the image, whatever the request was. */
+    /** Answers any request with the image. */
     public static void image(Response response) {
         answer(response, Resource.IMAGE);
     }
 
-    /** Answers with {@code pong}, whatever the request was. */
+    /** Answers any request with {@code pong}. */
     public static void ping(Response response) {
         answer(response, Resource.PING);
     }

@@ -10,12 +10,12 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * Many workers in one process, each with connections and an event loop of its own. They serve
- * {@link ResourceHandler}. The environment configures them as it does one ({@link
- * WorkerConfig#ofEnvironment}), the argument says how many. Prints {@code ready} when all have been
- * let in; ends when all have ended.
+ * Runs many workers in one process, each with its own connections and event loop. They serve {@link
+ * ResourceHandler}. The argument is the number of workers. All read the same environment variables
+ * as a single worker ({@link WorkerConfig#ofEnvironment}). Prints {@code ready} when the dispatcher
+ * has accepted all workers, and ends when all workers have ended.
  *
- * <p>Exit codes: 1 when a worker was not let in, 2 for a wrong argument.
+ * <p>Exit codes: 1 if a worker was rejected, 2 for a wrong argument.
  */
 public final class WorkersMain {
     private static final String WORKER_ID = WorkerConfig.VARIABLE_PREFIX + "WORKER_ID";

@@ -1,6 +1,6 @@
 /**
- * What a macro run needs beside the dispatcher: the HTTP backend behind the proxies that we compare
- * with, on one event loop, and workers that serve the same resources.
+ * The parts of a macro run besides the dispatcher: an HTTP backend on one event loop for the other
+ * proxies that are compared, and workers that serve the same resources.
  */
 @NullMarked
 package io.lambdadispatcher.bench.endtoend;

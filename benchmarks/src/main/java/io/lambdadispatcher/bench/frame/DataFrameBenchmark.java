@@ -18,7 +18,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** One DATA frame: its header written, and read with its payload passed on as a slice. */
+/** Measures one DATA frame: writing its header, and reading it with its payload as a slice. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -59,8 +59,8 @@ public class DataFrameBenchmark implements FrameReader.Listener {
     }
 
     /**
-     * What a slow network makes of it: a frame in two reads, so that half of it is passed on before
-     * the other half is there.
+     * Reads a frame in two parts, as it may arrive from a slow network. The first part is passed on
+     * before the second part arrives.
      */
     @Benchmark
     public int readInTwoParts() throws WireException {

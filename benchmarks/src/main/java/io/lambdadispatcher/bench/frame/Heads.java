@@ -4,7 +4,7 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
-/** Request heads of typical clients, with the headers that a dispatcher adds. */
+/** Request headers of typical clients, together with the headers that a dispatcher adds. */
 public enum Heads {
     BROWSER(
             ":method", "GET",
@@ -62,7 +62,7 @@ public enum Heads {
         this.namesAndValues = namesAndValues;
     }
 
-    /** Returns a new head, which belongs to the caller. */
+    /** Returns new request headers, which the caller may change. */
     Http2Headers request() {
         Http2Headers head = new DefaultHttp2Headers();
         for (int i = 0; i < namesAndValues.length; i += 2) {

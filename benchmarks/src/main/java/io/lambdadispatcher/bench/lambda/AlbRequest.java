@@ -13,15 +13,15 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * A load balancer's event as a request.
+ * A request that was read from a load balancer's event.
  *
  * @param headers with {@code :method} and {@code :path}
- * @param body not to be changed
+ * @param body must not be changed
  */
 record AlbRequest(Http2Headers headers, byte[] body) {
     private static final JsonFactory JSON = new JsonFactory();
 
-    /** @throws IOException if it is no such event */
+    /** @throws IOException if the event is not a load balancer's */
     static AlbRequest read(InputStream event) throws IOException {
         Http2Headers headers = new DefaultHttp2Headers(false);
         String body = "";
@@ -59,7 +59,9 @@ record AlbRequest(Http2Headers headers, byte[] body) {
         }
     }
 
-    /** The JDK's decoder: the fastest here, for it is compiled to vector instructions. */
+    /**
+     * Decodes with the JDK, which is the fastest here: HotSpot compiles it to vector instructions.
+     */
     private static byte[] bytes(String body, boolean base64) {
         return base64
                 ? Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1))

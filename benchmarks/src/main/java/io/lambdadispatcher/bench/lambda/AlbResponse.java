@@ -12,7 +12,7 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** A response as a load balancer expects it from a function. */
+/** Writes a response in the format that a load balancer expects from a function. */
 final class AlbResponse {
     private static final JsonFactory JSON = new JsonFactory();
 
@@ -37,7 +37,7 @@ final class AlbResponse {
             json.writeBooleanProperty("isBase64Encoded", base64);
             json.writeName("body");
             if (base64) {
-                // Base64 has nothing to escape, and the JDK's encoder is compiled to vector
+                // Base64 needs no escapes. HotSpot compiles the JDK's encoder to vector
                 // instructions.
                 byte[] encoded = Base64.getEncoder().encode(body);
                 json.writeRawUTF8String(encoded, 0, encoded.length);
@@ -48,7 +48,7 @@ final class AlbResponse {
         }
     }
 
-    /** Does not copy a body that is one array of its own, as most are. */
+    /** Returns the bytes of a body, without a copy if the body is exactly one array, as usual. */
     private static byte[] array(ByteBuf body) {
         return ByteBufUtil.getBytes(body, body.readerIndex(), body.readableBytes(), false);
     }

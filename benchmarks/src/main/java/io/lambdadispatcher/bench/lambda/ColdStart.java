@@ -1,9 +1,6 @@
 package io.lambdadispatcher.bench.lambda;
 
-/**
- * What passes between the wish for an environment and its being there. Called on the environment's
- * own thread.
- */
+/** Waits for as long as a cold start takes. Called on the thread of the environment. */
 @FunctionalInterface
 interface ColdStart {
     void await() throws InterruptedException;

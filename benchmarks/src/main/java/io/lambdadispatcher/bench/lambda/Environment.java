@@ -8,9 +8,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One execution environment: a thread that starts cold, makes the user's handler, and serves one
- * invocation at a time with it. Made and given work by its {@link LambdaFunction}; everything else
- * happens on its thread.
+ * One execution environment: a thread that waits for a cold start, creates the user's handler, and
+ * serves one invocation at a time. {@link LambdaFunction} creates environments and gives them
+ * invocations. Everything else happens on the environment's thread.
  */
 final class Environment implements Runnable {
     private final LambdaFunction function;
@@ -19,7 +19,7 @@ final class Environment implements Runnable {
     private final LinkedBlockingQueue<EnvironmentInvocation> next = new LinkedBlockingQueue<>(1);
     private final Thread thread;
 
-    /** Keeps the size that responses have needed. */
+    /** Reused, so that it keeps the size that earlier responses needed. */
     private final ByteArrayOutputStream output = new ByteArrayOutputStream(1024);
 
     Environment(LambdaFunction function, String name, ColdStart coldStart, Supplier<RequestStreamHandler> handlers) {
@@ -34,12 +34,12 @@ final class Environment implements Runnable {
         thread.start();
     }
 
-    /** @throws IllegalStateException if one is in flight: the function gives one at a time */
+    /** @throws IllegalStateException if another invocation is in flight */
     void serve(EnvironmentInvocation invocation) {
         next.add(invocation);
     }
 
-    /** For good: it takes nothing any more. */
+    /** Stops the environment permanently. */
     void kill() {
         thread.interrupt();
     }
@@ -51,11 +51,11 @@ final class Environment implements Runnable {
             RequestStreamHandler handler = handler();
             while (handler != null && serveNext(handler)) {}
         } catch (InterruptedException e) {
-            // Killed, and the function knows.
+            // The function has killed this environment, so it need not be told.
         }
     }
 
-    /** @return {@code null} if it cannot be made: then the invocation that wanted it has failed */
+    /** @return {@code null} if the handler cannot be created; its invocation has then failed */
     private @Nullable RequestStreamHandler handler() throws InterruptedException {
         try {
             return handlers.get();
@@ -65,7 +65,7 @@ final class Environment implements Runnable {
         }
     }
 
-    /** @return false if there is to be no other */
+    /** @return false if this was the last invocation */
     private boolean serveNext(RequestStreamHandler handler) throws InterruptedException {
         EnvironmentInvocation invocation = next.take();
         function.onBegin(this, invocation);

@@ -11,15 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One invocation: its payload, its result, and what the function may ask about it. Its time runs
- * from {@link #begin} on.
+ * One invocation: its payload, its result, and the context that the handler receives. The timeout
+ * starts with {@link #begin}.
  */
 final class EnvironmentInvocation implements Context {
     private static final Logger log = LoggerFactory.getLogger(EnvironmentInvocation.class);
 
     final byte[] payload;
 
-    /** Completed once, on the environment's thread or, when time is up, on a timer's. */
+    /** Completed once, on the environment's thread, or on a timer's thread after a timeout. */
     final CompletableFuture<InvokeResult> result = new CompletableFuture<>();
 
     private final String function;
@@ -32,7 +32,7 @@ final class EnvironmentInvocation implements Context {
         this.timeoutNanos = timeoutNanos;
     }
 
-    /** Initialisation, before it, is Lambda's time. */
+    /** Starts the timeout. The initialisation before it does not count. */
     void begin() {
         endNanos = System.nanoTime() + timeoutNanos;
     }

@@ -13,23 +13,22 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 
 /**
- * Serves a load balancer's events, one at a time, with a handler made for workers: the user code of
- * one invocation per request. JSON is read and written as a stream; bodies are base64 unless they
- * are text. On the environment's thread, which waits until the handler has answered.
+ * Serves a load balancer's events with a worker's handler, one invocation per request. JSON is read
+ * and written as a stream. Bodies are base64 unless they are text. The environment's thread waits
+ * until the handler has answered.
  */
 public final class EventFunction implements RequestStreamHandler {
     private final Handler handler;
     private final ScheduledExecutorService timers;
 
-    /** @param timers what the handler gets for an event loop; only waits are played on it */
+    /** @param timers replaces the handler's event loop; it only runs delayed tasks */
     public EventFunction(Handler handler, ScheduledExecutorService timers) {
         this.handler = handler;
         this.timers = timers;
     }
 
     /**
-     * @throws IOException if the event is none of a load balancer's, or the handler broke its
-     *     response off
+     * @throws IOException if the event is not a load balancer's, or the handler fails its response
      */
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {

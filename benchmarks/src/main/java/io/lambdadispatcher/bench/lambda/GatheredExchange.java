@@ -20,8 +20,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A complete request, and a response that is gathered until it is complete: one invocation of a
- * handler that is made for workers. It is never cancelled and never drains, and it has no
+ * A complete request, and a response that is collected until it is complete. It lets a worker's
+ * handler serve one Lambda invocation. It is never cancelled, never drains, and has no
  * back-pressure.
  */
 final class GatheredExchange implements Request, RequestBody, Response {

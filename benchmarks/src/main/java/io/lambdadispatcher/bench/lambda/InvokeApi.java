@@ -21,9 +21,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Lambda's Invoke operation over HTTP/1.1, synchronous invocations and dry runs; {@code GET
- * /counts} says what the functions have done. Signatures are not looked at. On the connection's
- * event loop; results come from environments.
+ * Serves Lambda's Invoke operation over HTTP/1.1: synchronous invocations and dry runs. {@code GET
+ * /counts} returns the counters of all functions. Signatures are not checked. Runs on the
+ * connection's event loop; results arrive on the threads of environments.
  */
 @Sharable
 final class InvokeApi extends SimpleChannelInboundHandler<FullHttpRequest> {
@@ -31,7 +31,7 @@ final class InvokeApi extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     private final Map<String, LambdaFunction> functions;
 
-    /** @param functions by name, without qualifier */
+    /** @param functions by name, without a qualifier */
     InvokeApi(Map<String, LambdaFunction> functions) {
         this.functions = Map.copyOf(functions);
     }

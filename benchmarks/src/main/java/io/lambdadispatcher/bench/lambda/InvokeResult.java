@@ -5,19 +5,19 @@ import java.util.Locale;
 import tools.jackson.core.io.JsonStringEncoder;
 
 /**
- * What an invocation has come to, as the Invoke API says it.
+ * The result of an invocation, as the Invoke API returns it.
  *
- * @param status of HTTP
- * @param errorType of the API's own errors, such as {@code TooManyRequestsException}; empty where
- *     the function was invoked
- * @param functionError {@code Unhandled} where the function failed; else empty
- * @param payload not to be changed
+ * @param status HTTP status
+ * @param errorType of the API's own errors, such as {@code TooManyRequestsException}; empty if the
+ *     function was invoked
+ * @param functionError {@code Unhandled} if the function failed; otherwise empty
+ * @param payload must not be changed
  */
 record InvokeResult(int status, String errorType, String functionError, byte[] payload) {
-    /** Of a synchronous invocation's request and of its response. */
+    /** The limit of the request and of the response of a synchronous invocation. */
     static final int LARGEST_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-    /** Lambda has room for a little more of its own in a response. */
+    /** Lambda permits slightly more bytes in a response. */
     static final int LARGEST_RESPONSE_BYTES = LARGEST_PAYLOAD_BYTES + 100;
 
     private static final byte[] NOTHING = {};
@@ -41,7 +41,7 @@ record InvokeResult(int status, String errorType, String functionError, byte[] p
                 String.format(Locale.ROOT, "Task timed out after %.2f seconds", afterMillis / 1000.0));
     }
 
-    /** A dry run: the function is there and may be invoked. */
+    /** Answers a dry run: the function exists and may be invoked. */
     static InvokeResult mayBeInvoked() {
         return new InvokeResult(204, "", "", NOTHING);
     }

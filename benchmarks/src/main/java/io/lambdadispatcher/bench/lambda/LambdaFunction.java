@@ -13,17 +13,17 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function and its execution environments. An invocation gets the environment that was used last,
- * or a new one if all are busy, and is throttled where there may be no more of them. Thread-safe;
- * its lock is held for a moment only.
+ * A function and its execution environments. An invocation gets the free environment that was used
+ * last, or a new one if all are busy. At the maximum, it is throttled. Thread-safe; the lock is
+ * held only briefly.
  *
- * <p>An environment whose invocation takes too long is gone, as in AWS: the next one that needs it
- * starts cold.
+ * <p>As in AWS, an environment is removed if its invocation times out. The next invocation that
+ * needs an environment then starts cold.
  */
 final class LambdaFunction {
     /**
-     * @param environments the most; more invocations at once are throttled
-     * @param timeoutMillis for one invocation, initialisation excepted
+     * @param environments the maximum; further concurrent invocations are throttled
+     * @param timeoutMillis of one invocation, without its initialisation
      */
     record Limits(int environments, long timeoutMillis) {
         Limits {
@@ -34,7 +34,7 @@ final class LambdaFunction {
         }
     }
 
-    /** Since the beginning, but {@code environments}, which is how many there are. */
+    /** Counters since the start, except {@code environments}, which is the current number. */
     record Count(int environments, long invocations, long coldStarts, long throttled, long timedOut) {}
 
     private final String name;
@@ -70,8 +70,8 @@ final class LambdaFunction {
     }
 
     /**
-     * @return completes, never exceptionally, on the environment's thread, or on the caller's where
-     *     there is none
+     * @return never completes exceptionally; completes on the environment's thread, or on the
+     *     caller's thread if no environment is used
      */
     CompletableFuture<InvokeResult> invoke(byte[] payload) {
         if (payload.length > InvokeResult.LARGEST_PAYLOAD_BYTES) {
@@ -87,7 +87,7 @@ final class LambdaFunction {
         return invocation.result;
     }
 
-    /** @return {@code null} where all are busy and there may be no more */
+    /** @return {@code null} if all environments are busy and their number is at the maximum */
     private synchronized @Nullable Environment take() {
         Environment environment = idle.pollFirst();
         if (environment == null && environments == limits.environments()) {
@@ -110,11 +110,11 @@ final class LambdaFunction {
         return new Count(environments, invocations, coldStarts, throttled, timedOut);
     }
 
-    // From environments.
+    // Environments call the methods below.
 
     void onBegin(Environment environment, EnvironmentInvocation invocation) {
         invocation.begin();
-        // Under the lock, which a timeout waits for that comes at once.
+        // Under the lock, because the timeout task may run before put() has ended.
         synchronized (this) {
             timeouts.put(
                     environment,
@@ -124,10 +124,10 @@ final class LambdaFunction {
     }
 
     /**
-     * Free before the answer is on its way, or who waits for that would find the environment busy
-     * still.
+     * Ends an invocation. The environment becomes free before the result is completed. Otherwise, a
+     * caller that waits for the result could find the environment still busy.
      *
-     * @return false if the environment was killed meanwhile
+     * @return false if the environment was killed in the meantime
      */
     boolean onEnd(Environment environment, EnvironmentInvocation invocation, InvokeResult result) {
         synchronized (this) {
@@ -142,7 +142,7 @@ final class LambdaFunction {
         return true;
     }
 
-    /** The environment is gone: the next invocation tries again in another one, as in AWS. */
+    /** Removes the environment. As in AWS, the next invocation starts another one. */
     void onStartFailed(EnvironmentInvocation invocation, Throwable thrown) {
         synchronized (this) {
             environments--;
@@ -153,7 +153,7 @@ final class LambdaFunction {
     private void onTimeout(Environment environment, EnvironmentInvocation invocation) {
         synchronized (this) {
             if (timeouts.remove(environment) == null) {
-                return; // it has ended at this very moment
+                return; // The invocation has just ended.
             }
             timedOut++;
             environments--;

@@ -17,15 +17,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Lambda on the loopback, with functions that serve the published scenarios.
+ * Imitates AWS Lambda on loopback, with functions that serve the published scenarios.
  *
- * <p>Settings are given as {@code name=value}: {@code port}; {@code cold-start-millis} and {@code
- * s3-millis}, medians of simulated waits; {@code database} and {@code certificate}, its address and
- * the PEM file to trust. Everything else is a function, as {@code
- * name=worker,environments,timeoutMillis} or {@code name=event,environments,timeoutMillis}: one
- * whose invocation is a worker that dials back, or one that is invoked for each request.
+ * <p>Arguments have the form {@code name=value}:
  *
- * <p>Runs until it is killed. Exit codes: 2 for a wrong setting.
+ * <ul>
+ *   <li>{@code port}
+ *   <li>{@code cold-start-millis} and {@code s3-millis}: medians of simulated waits
+ *   <li>{@code database} and {@code certificate}: the database's address, and the PEM file to trust
+ *   <li>any other name is a function, either {@code name=worker,environments,timeoutMillis} or
+ *       {@code name=event,environments,timeoutMillis}. An invocation of the first kind is a worker
+ *       that connects to the dispatcher. The second kind is invoked once for each request.
+ * </ul>
+ *
+ * <p>Runs until it is killed. Exit code 2 means a wrong argument.
  */
 public final class LambdaMain {
     private static final double COLD_START_SIGMA = 0.1;
@@ -98,7 +103,9 @@ public final class LambdaMain {
         return new LambdaFunction(name, limits, sleep, code, timer);
     }
 
-    /** The worker library's own handler, with a handler that it did not have to load. */
+    /**
+     * Lambda's entry point of the worker library, with a given handler instead of a loaded class.
+     */
     private static final class WorkerFunction extends LambdaHandler {
         WorkerFunction(Handler handler) {
             super(handler);

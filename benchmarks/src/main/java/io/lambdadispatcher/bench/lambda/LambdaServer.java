@@ -19,9 +19,11 @@ import java.util.Collection;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** The Invoke API on a port of 127.0.0.1, with one event loop. Closing the listener ends that. */
+/** Serves the Invoke API on a port of 127.0.0.1. Closing the listener ends its event loop. */
 final class LambdaServer {
-    /** Larger than a payload may be: what is too large gets the answer that Lambda gives. */
+    /**
+     * Larger than any valid payload, so that a payload above Lambda's limit gets Lambda's answer.
+     */
     private static final int LARGEST_REQUEST_BYTES = 2 * InvokeResult.LARGEST_PAYLOAD_BYTES;
 
     private LambdaServer() {}

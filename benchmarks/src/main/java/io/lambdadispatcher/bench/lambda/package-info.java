@@ -1,9 +1,9 @@
 /**
- * Stands in for AWS Lambda on the loopback: the Invoke API over execution environments that serve
- * one invocation at a time, start cold, are limited in number and in what they take and return.
- * Users' code in them is real: {@code lambda-worker}'s handler, which dials back and serves as a
- * worker, or {@link io.lambdadispatcher.bench.lambda.EventFunction}, which takes a load balancer's
- * events one by one.
+ * An imitation of AWS Lambda on loopback: the Invoke API and execution environments. An environment
+ * starts cold and serves one invocation at a time. The number of environments and the size of
+ * payloads are limited. The user code in an environment is real: either {@code lambda-worker}'s
+ * handler, which connects to the dispatcher and serves as a worker, or {@link
+ * io.lambdadispatcher.bench.lambda.EventFunction}, which serves a load balancer's events.
  */
 @NullMarked
 package io.lambdadispatcher.bench.lambda;

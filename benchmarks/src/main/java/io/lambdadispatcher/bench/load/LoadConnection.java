@@ -15,7 +15,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client connection. Windows are so large that the client holds nothing back. Event loop only.
+ * One client connection. Its windows are so large that the client never slows the server down.
+ * Confined to the event loop.
  */
 final class LoadConnection extends Http2FrameAdapter {
     private static final int WINDOW_BYTES = (1 << 30) - 1;
@@ -27,14 +28,14 @@ final class LoadConnection extends Http2FrameAdapter {
     private @Nullable ChannelHandlerContext ctx;
     private boolean dirty;
 
-    /** Hears of the connection's life and of the end of each call. */
+    /** Receives events of the connection, and the end of each call. */
     interface Listener {
-        /** The server's settings have come: requests may be sent. */
+        /** The server's settings have arrived: requests may be sent. */
         void onReady(LoadConnection connection);
 
         void onEnded(Call call, boolean good);
 
-        /** After {@link #onEnded} of all calls that were in flight. */
+        /** Called after {@link #onEnded} of all calls that were in flight. */
         void onClosed(LoadConnection connection);
     }
 
@@ -69,7 +70,7 @@ final class LoadConnection extends Http2FrameAdapter {
         channel.pipeline().addLast(http2);
         ctx = channel.pipeline().context(http2);
     }
-
+    /** Starts to report the closing of the connection to the listener. */
     /** From now on the listener hears of it when the connection closes. */
     void watch() {
         Objects.requireNonNull(ctx).channel().closeFuture().addListener(closed -> onClosed());
@@ -83,7 +84,7 @@ final class LoadConnection extends Http2FrameAdapter {
         return calls.size();
     }
 
-    /** Leaves with the next {@link #flush}. */
+    /** Writes a request, which is sent by the next {@link #flush}. */
     void send(Call call) {
         ChannelHandlerContext to = Objects.requireNonNull(ctx);
         int id = http2.connection().local().incrementAndGetNextStreamId();

@@ -14,10 +14,12 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads orders from standard input, one in each line (see {@link LoadOrder#parse}), carries them
- * out one after the other, and prints what it finds as JSON, one object in each line: {@code
- * window} while a load lasts, then {@code end}, or {@code failed} and why. One process for many
- * orders, because a JVM that has just started is slower than what it measures. Ends with its input.
+ * Generates loads in the order in which they are read from standard input, one per line (see {@link
+ * LoadOrder#parse}). Prints results as JSON, one object per line: {@code window} during a load,
+ * then {@code end}, or {@code failed} with the reason. Ends at the end of input.
+ *
+ * <p>One process serves many orders, because a JVM that has just started is slower than the system
+ * that it measures.
  */
 public final class LoadMain {
     private LoadMain() {}

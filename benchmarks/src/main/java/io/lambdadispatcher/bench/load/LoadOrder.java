@@ -4,13 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One load.
+ * The description of one load.
  *
  * @param rate requests per second; zero = as many as the streams carry
- * @param warmNanos from the start, in which nothing is recorded
- * @param lengthNanos after that
- * @param windowNanos a report after so long; zero = one at the end
- * @param streams at once on each connection, the most
+ * @param warmNanos time after the start in which nothing is recorded
+ * @param lengthNanos recorded time after the warm-up
+ * @param windowNanos interval of reports; zero = only one report at the end
+ * @param streams maximum of concurrent streams on each connection
  */
 record LoadOrder(
         int port,
@@ -37,7 +37,7 @@ record LoadOrder(
     /**
      * @param line {@code port=8080 rate=1000 warm=1 seconds=10 window=0 connections=10 streams=10
      *     request=1:/ping:4}; {@code request} may be repeated, times are in seconds
-     * @throws IllegalArgumentException names what is wrong
+     * @throws IllegalArgumentException if the line is wrong, with the reason
      */
     static LoadOrder parse(String line) {
         int port = 0;
@@ -72,7 +72,7 @@ record LoadOrder(
         return new LoadOrder(port, rate, nanos(warm), nanos(seconds), nanos(window), connections, streams, kinds);
     }
 
-    /** Once, when all that use it have ended or have their own share of the bodies. */
+    /** Releases the bodies. Call it once, when each user has ended or holds its own references. */
     void release() {
         kinds.forEach(kind -> kind.body().release());
     }

@@ -18,14 +18,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries one order out: CONNECTING → LOADING → FINISHING (nothing more falls due; what is late is
- * sent, what is in flight is waited for) → ENDED. A connection that is lost counts what was in
- * flight on it as failed and is made again. Event loop only, except for {@link #start}.
+ * Generates the load of one order, in the states CONNECTING → LOADING → FINISHING → ENDED. In
+ * FINISHING, no further requests become due: late requests are sent, and requests in flight are
+ * awaited. A lost connection is replaced, and its requests in flight count as failed. Confined to
+ * the event loop, except {@link #start}.
  */
 final class LoadRun implements LoadConnection.Listener {
     /**
-     * How late a request may start because nobody looked: part of its latency, and small beside
-     * what is measured.
+     * The interval between checks for due requests. The delay is part of the latency of a request,
+     * but it is small compared with the measured times.
      */
     private static final long TICK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
@@ -55,7 +56,7 @@ final class LoadRun implements LoadConnection.Listener {
     private long next;
     private int turn;
 
-    /** @param reports a line of JSON for each window */
+    /** @param reports receives a line of JSON for each window */
     LoadRun(LoadOrder order, EventLoop loop, Consumer<String> reports) {
         this.order = order;
         this.loop = loop;
@@ -64,7 +65,7 @@ final class LoadRun implements LoadConnection.Listener {
                 order.rate(), order.kinds().stream().map(RequestKind::weight).toList());
     }
 
-    /** Once, from any thread. @return the report of all windows together, or why there is none */
+    /** Starts the run once, on any thread. @return the report of all windows, or the failure */
     CompletableFuture<String> start() {
         loop.execute(() -> {
             for (int i = 0; i < order.connections(); i++) {
@@ -144,7 +145,7 @@ final class LoadRun implements LoadConnection.Listener {
         }
     }
 
-    /** Without a rate something is always due, until the end. */
+    /** Returns whether a request is due. Without a rate, one is always due until the end. */
     private boolean isDue(long now) {
         return order.rate() == 0 ? now < endNanos : startNanos + timetable.due(next) <= Math.min(now, endNanos - 1);
     }
@@ -207,7 +208,9 @@ final class LoadRun implements LoadConnection.Listener {
         }
     }
 
-    /** What should have been sent and was not, and what was not answered, has failed. */
+    /**
+     * Ends the run. Requests that are due but not sent, and those without a response, have failed.
+     */
     private void finish(long now) {
         for (; isDue(now); next++) {
             all.failed();

@@ -4,8 +4,8 @@ import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
 /**
- * What has been found since the last report. Latencies in microseconds, kept to three digits. Not
- * thread-safe.
+ * The results since the last report. Latencies are in microseconds, with three significant digits.
+ * Not thread-safe.
  */
 final class LoadTally {
     private static final long MOST_MICROS = 600_000_000L;
@@ -16,8 +16,10 @@ final class LoadTally {
     private long errors;
 
     /**
-     * @param intendedNanos when it should have started, {@code startedNanos} when it did, both of
-     *     {@link System#nanoTime}
+     * Records a good response. All times are those of {@link System#nanoTime}.
+     *
+     * @param intendedNanos when the request should have started
+     * @param startedNanos when the request started
      */
     void answered(long intendedNanos, long startedNanos, long nowNanos) {
         fromIntended.recordValue(micros(nowNanos - intendedNanos));
@@ -33,10 +35,11 @@ final class LoadTally {
     }
 
     /**
-     * One JSON object.
+     * Returns the results as one JSON object.
      *
-     * @param event what the line is, {@code secondsSoFar} when it ends, {@code seconds} what it
-     *     covers
+     * @param event the kind of the report
+     * @param secondsSoFar when the reported time ends
+     * @param seconds length of the reported time
      */
     String report(String event, double secondsSoFar, double seconds) {
         return String.format(

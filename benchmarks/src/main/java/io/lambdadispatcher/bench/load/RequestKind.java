@@ -13,11 +13,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What is asked for, again and again. Head and body are shared by all requests.
+ * A request that the load repeats. All requests share its headers and its body.
  *
- * @param body owned by the order, which releases it; each request has a duplicate of its own
- * @param weight how many of each round of requests are of this kind
- * @param responseBytes size of the body that a good answer has
+ * @param body owned by the order, which releases it; each request has its own duplicate
+ * @param weight number of requests of this kind in each round
+ * @param responseBytes size of the body of a good response
  */
 record RequestKind(int weight, Http2Headers head, ByteBuf body, int responseBytes) {
     /**

@@ -3,7 +3,7 @@ package io.lambdadispatcher.bench.load;
 import java.util.ArrayList;
 import java.util.List;
 
-/** When each request should start, and of which kind it is: arithmetic only. */
+/** Calculates when each request should start, and of which kind it is. */
 final class Timetable {
     private final double intervalNanos;
     private final List<Integer> round;
@@ -14,19 +14,19 @@ final class Timetable {
         this.round = spread(weights);
     }
 
-    /** Nanoseconds after the start. */
+    /** Returns the request's time in nanoseconds after the start. */
     long due(long request) {
         return (long) (request * intervalNanos);
     }
 
-    /** Index of the kind. */
+    /** Returns the index of the request's kind. */
     int kind(long request) {
         return round.get((int) (request % round.size()));
     }
 
     /**
-     * Each kind as often as it weighs, and as evenly as can be: the one that is furthest behind its
-     * share comes next.
+     * Returns the order of kinds in a round. Each kind occurs as often as its weight, as evenly as
+     * possible: the kind that is furthest behind its share comes next.
      */
     private static List<Integer> spread(List<Integer> weights) {
         int total = weights.stream().mapToInt(Integer::intValue).sum();

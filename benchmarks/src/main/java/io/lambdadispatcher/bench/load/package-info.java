@@ -1,8 +1,9 @@
 /**
- * A load of constant rate over HTTP/2 without TLS, and what it finds. Each request has a time at
- * which it should start; its latency counts from there, whether or not the client could start it in
- * time, so that a server which stops for a second is charged with every request of that second. All
- * of it runs on one event loop.
+ * Generates a load of constant rate over HTTP/2 without TLS, and measures latencies.
+ *
+ * <p>Each request has a time at which it should start. Its latency counts from this time, even if
+ * the client starts it late. So if a server stops for a second, all requests of that second show
+ * it. Everything runs on one event loop.
  */
 @NullMarked
 package io.lambdadispatcher.bench.load;

@@ -36,9 +36,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A dispatcher on one event loop, a worker on another whose handler answers with four bytes, and a
- * client on a third: all in this JVM, over loopback. The worker takes epoll where it loads, else
- * NIO, whatever the others do.
+ * A dispatcher, a worker and a client in this JVM, each on its own event loop, connected over
+ * loopback. The worker's handler answers with four bytes. The worker always uses epoll if it loads,
+ * and otherwise NIO.
  */
 final class Loopback implements AutoCloseable {
     private static final String SECRET = "a secret of the benchmarks";
@@ -60,8 +60,8 @@ final class Loopback implements AutoCloseable {
                 .secret(SECRET)
                 .transport(sockets.transport())
                 .eventLoops(1)
-                // The client begins a request before its HTTP/2 codec has noticed the end of the
-                // one before.
+                // The client starts a request before its HTTP/2 codec has noticed the end of the
+                // previous one.
                 .limits(HttpLimits.builder().maxConcurrentStreams(2 * STREAMS).build())
                 .start();
         worker = new Worker(workerConfig(certificate), handler()).start();
@@ -78,7 +78,7 @@ final class Loopback implements AutoCloseable {
                 .buildSelfSigned();
     }
 
-    /** On any free port. */
+    /** Returns a listener on any free port. */
     private static ListenerOptions listener(@Nullable X509Bundle certificate) throws Exception {
         if (certificate == null) {
             return ListenerOptions.plain(HOST, 0);

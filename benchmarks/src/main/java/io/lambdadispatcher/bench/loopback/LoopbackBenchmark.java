@@ -14,8 +14,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * A {@code GET /ping} from client to worker and back. Bytes allocated are those of client,
- * dispatcher and worker together.
+ * Measures {@code GET /ping} from the client to the worker and back. The bytes allocated include
+ * client, dispatcher and worker.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -28,7 +28,7 @@ public class LoopbackBenchmark {
     @Param
     public Sockets sockets = Sockets.NIO;
 
-    /** Of both connections, the client's and the worker's. */
+    /** Whether the client's and the worker's connections use TLS. */
     @Param({"false", "true"})
     public boolean tls;
 
@@ -60,8 +60,8 @@ public class LoopbackBenchmark {
     }
 
     /**
-     * Its time is a request's latency: the thread that measures waits for {@value #REQUESTS_ALONE}
-     * of them, so as not to count its own waking.
+     * Measures the latency of a request. The measuring thread waits for {@value #REQUESTS_ALONE}
+     * requests, so that the time to wake it up does not count.
      */
     @Benchmark
     @OutputTimeUnit(TimeUnit.MICROSECONDS)

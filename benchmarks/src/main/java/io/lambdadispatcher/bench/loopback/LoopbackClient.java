@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One HTTP/2 connection that asks for the same thing again and again. {@link #run} from any thread
- * but its own; all else on the event loop.
+ * An HTTP/2 connection that repeats one request. Call {@link #run} from any thread except the event
+ * loop; everything else is confined to the event loop.
  */
 final class LoopbackClient extends Http2Events implements AutoCloseable {
     private static final AsciiString OK = AsciiString.cached("200");
@@ -70,8 +70,8 @@ final class LoopbackClient extends Http2Events implements AutoCloseable {
     }
 
     /**
-     * Returns when {@code requests} have been answered with 200; {@code inFlight} of them are in
-     * flight at any time.
+     * Sends {@code requests} requests, {@code inFlight} of them concurrently. Returns when all have
+     * been answered with 200.
      */
     void run(int requests, int inFlight) throws Exception {
         CompletableFuture<Void> done = new CompletableFuture<>();
@@ -100,7 +100,7 @@ final class LoopbackClient extends Http2Events implements AutoCloseable {
         http2.encoder().writeHeaders(ctx, id, head, 0, true, ctx.newPromise());
     }
 
-    // What is sent from here on is flushed by the handler when it has read all that there is.
+    // The codec flushes what the methods below send, when it has read all available bytes.
 
     @Override
     public void onHeadersRead(

@@ -19,7 +19,7 @@ import java.util.Arrays;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Netty's ways to sockets. */
+/** Netty's transports that can be measured. */
 public enum Sockets {
     EPOLL(Epoll.unavailabilityCause(), EpollServerSocketChannel.class, EpollSocketChannel.class) {
         @Override
@@ -42,7 +42,7 @@ public enum Sockets {
         }
     };
 
-    /** The name of benchmarks' parameters of this type. */
+    /** The name of the benchmark parameters that have this type. */
     public static final String PARAMETER = "sockets";
 
     private final @Nullable Throwable unavailable;
@@ -64,7 +64,9 @@ public enum Sockets {
         return new Transport(name(), ioHandlers(), serverChannel);
     }
 
-    /** The names of those that run here. @param skipped is told of each other, and why */
+    /**
+     * Returns the transports that load here. @param skipped receives each other one and the reason
+     */
     public static String[] usable(Consumer<String> skipped) {
         return Arrays.stream(values())
                 .filter(sockets -> sockets.isUsable(skipped))

@@ -1,4 +1,4 @@
-/** Whole requests over real sockets: client, dispatcher and worker in one JVM. */
+/** Benchmarks of complete requests over real sockets: client, dispatcher and worker in one JVM. */
 @NullMarked
 package io.lambdadispatcher.bench.loopback;
 

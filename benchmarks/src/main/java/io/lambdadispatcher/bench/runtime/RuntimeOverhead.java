@@ -17,10 +17,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Latency of {@link WaitingFunction} with one and with a hundred requests in flight, first in the
- * worker's process, then behind its Runtime API in AWS's runtime client, unmodified; in turn, so
- * that both have the same machine. Prints a table in Markdown. A hundred in flight wait for 100 ms
- * each: without a wait they would measure how many a machine serves, not what is added to each.
+ * Compares the latency of {@link WaitingFunction} in the worker's process and behind the worker's
+ * Runtime API, where AWS's unmodified runtime client runs it. Both are measured alternately on the
+ * same machine, with one and with a hundred requests in flight. Prints a table in Markdown.
+ *
+ * <p>Each of the hundred requests waits for 100 ms. Without a wait, the result would be the
+ * capacity of the machine, not the latency that each request gains.
  *
  * <p>Arguments: seconds of each measurement, rounds.
  */
@@ -37,7 +39,7 @@ public final class RuntimeOverhead {
 
     private RuntimeOverhead() {}
 
-    /** A dispatcher in this process and one worker in its own. */
+    /** A dispatcher in this process, and one worker in a separate process. */
     private record Arrangement(String name, Dispatcher dispatcher, Process worker) implements AutoCloseable {
         static Arrangement start(String name, Map<String, String> variables) throws Exception {
             Dispatcher dispatcher = Dispatcher.builder()
@@ -122,7 +124,7 @@ public final class RuntimeOverhead {
                 for (int round = 0; round <= rounds; round++) {
                     for (int which = 0; which < best.length; which++) {
                         double[] found = run(orders, reports, arrangements.get(which), LOADS[i], seconds);
-                        // The first round only warms.
+                        // The first round is only for warm-up.
                         best[which] = round == 0 ? new double[] {found[0], found[1]} : lower(best[which], found, round);
                     }
                 }

@@ -5,8 +5,8 @@ import com.amazonaws.services.lambda.runtime.RequestHandler;
 import java.util.Map;
 
 /**
- * {@code /wait/100} waits for as many milliseconds, as for somebody else's work, and answers {@code
- * ok}.
+ * Answers {@code ok} after a wait: 100 ms for {@code /wait/100}. The wait stands for the work of
+ * another system.
  */
 public final class WaitingFunction implements RequestHandler<Map<String, Object>, Map<String, Object>> {
     private static final String PATH = "/wait/";

@@ -27,11 +27,11 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
 /**
- * A handler's client of DynamoDB: the SDK's own, on connections that the worker keeps. Makes them,
- * with a thread of their own, when it is first asked. Thread-safe.
+ * A client of DynamoDB for handlers. It uses AWS's SDK, with connections that the worker keeps. The
+ * first call creates the connections and their thread. Thread-safe.
  */
 public final class Database {
-    /** Below it the endpoint closes the connection after each answer. */
+    /** Path prefix for which the endpoint closes the connection after each answer. */
     static final String CLOSED = "/closed";
 
     private static final Map<String, AttributeValue> ITEM = Map.of("id", AttributeValue.fromS("42"));
@@ -42,7 +42,7 @@ public final class Database {
 
     private record Clients(DynamoDbAsyncClient kept, DynamoDbAsyncClient closed) {}
 
-    /** @param certificate PEM file of the only certificate that is trusted */
+    /** @param certificate PEM file of the only trusted certificate */
     public Database(URI endpoint, Path certificate) {
         this.endpoint = endpoint;
         this.certificate = certificate;
@@ -53,19 +53,18 @@ public final class Database {
         certificate = null;
     }
 
-    /** Fails all puts. */
+    /** Returns a client that fails all puts. */
     public static Database none() {
         return new Database();
     }
 
     /**
-     * One after the other.
+     * Puts an item several times, one put after the other.
      *
-     * @param keepAlive false: the endpoint closes the connection after each, so that the next has
-     *     to make a new one
-     * @param between runs what puts the next: by then the connection of the last is back in its
-     *     pool
-     * @return fails with the first that does
+     * @param keepAlive false = the endpoint closes the connection after each put, so that the next
+     *     put opens a new one
+     * @param between starts the next put; by then the previous connection is back in its pool
+     * @return fails with the first put that fails
      */
     CompletionStage<Void> put(int times, boolean keepAlive, Executor between) {
         if (endpoint == null) {
@@ -87,7 +86,7 @@ public final class Database {
         if (clients == null) {
             TrustManager[] trusted = trusting(Objects.requireNonNull(certificate));
             URI database = Objects.requireNonNull(endpoint);
-            // Two pools: a put that should make a new connection must not find a kept one.
+            // Two pools, so that a put that should open a new connection never finds a kept one.
             clients = new Clients(client(trusted, database), client(trusted, database.resolve(CLOSED)));
         }
         return clients;
@@ -104,7 +103,7 @@ public final class Database {
                 .overrideConfiguration(once -> once.retryStrategy(DefaultRetryStrategy.doNotRetry()))
                 .endpointOverride(endpoint)
                 .region(Region.US_EAST_1)
-                // What a client of AWS must have; the stand-in does not look at it.
+                // The SDK requires credentials; the simulated database does not check them.
                 .credentialsProvider(
                         StaticCredentialsProvider.create(AwsBasicCredentials.create("loopback", "loopback")))
                 .build();

@@ -29,12 +29,13 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
- * The database that handlers put items to: as much of DynamoDB's API as that needs, a service time,
- * and the distance of another machine. HTTPS on 127.0.0.1. What is posted below {@code /closed}
- * closes the connection after the answer. Nothing is stored. One event loop.
+ * A simulated DynamoDB that accepts the items of handlers and stores nothing. It supports only the
+ * part of the API that puts need. It simulates the service time, and the network delay of another
+ * machine. It serves HTTPS on 127.0.0.1, on one event loop. After a request below {@code /closed},
+ * it closes the connection.
  *
  * <p>Arguments: port, PEM files of certificate and key, median of the service time and the round
- * trip, both in milliseconds. Runs until it is killed. Exit codes: 2 for wrong arguments.
+ * trip, both in milliseconds. Runs until it is killed. Exit code 2 means wrong arguments.
  */
 public final class DatabaseMain {
     private static final int LARGEST_ITEM_BYTES = 400 * 1024;
@@ -62,7 +63,7 @@ public final class DatabaseMain {
         }
     }
 
-    /** @return the bound listener; closing it ends its event loop too */
+    /** @return the bound listener; closing it also ends its event loop */
     static Channel start(int port, File certificate, File key, Wait service, long roundTripNanos)
             throws InterruptedException, SSLException {
         SslContext tls = SslContextBuilder.forServer(certificate, key).build();

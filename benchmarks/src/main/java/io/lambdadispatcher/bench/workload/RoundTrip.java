@@ -5,10 +5,10 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Plays the distance of a peer on the loopback: what it sends arrives a round trip late, what it is
- * sent at once, which is the same to somebody who waits for answers. The first bytes of a
- * connection are later by one more, for the handshake of TCP. In order; on the channel's event
- * loop.
+ * Simulates the network delay of a distant peer on loopback. Received bytes are delayed by one
+ * round trip, and sent bytes are not. A client that waits for answers cannot see the difference.
+ * The first bytes of a connection are delayed by one more round trip, for the handshake of TCP.
+ * Keeps the order. Confined to the channel's event loop.
  */
 final class RoundTrip extends ChannelInboundHandlerAdapter {
     private final long nanos;
@@ -40,6 +40,6 @@ final class RoundTrip extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
-        // Told after each arrival.
+        // Fired after each delayed read instead.
     }
 }

@@ -4,11 +4,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * A wait that stands for somebody else's work: lognormal, as times in service are. Immutable; any
- * thread.
+ * A random wait that simulates the work of another system. It is lognormal, like the response times
+ * of real services. Immutable; any thread.
  *
- * @param medianMillis zero for none
- * @param sigma of the logarithm; zero for always the median
+ * @param medianMillis zero = no wait
+ * @param sigma of the logarithm; zero = always the median
  */
 public record Wait(double medianMillis, double sigma) {
     private static final double NANOS_PER_MILLI = 1e6;

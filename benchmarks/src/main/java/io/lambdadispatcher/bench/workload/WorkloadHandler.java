@@ -10,21 +10,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The routes of the published scenarios: those of {@link ResourceHandler} ({@code /ping}, the
- * image, {@code /echo}) and the ones below. No route holds a thread while it waits.
+ * The routes of the published scenarios. They include those of {@link ResourceHandler}: {@code
+ * /ping}, the image and {@code /echo}. No route blocks a thread while it waits.
  *
- * <table> <caption>What is added</caption> <tr><td>{@code GET /s3/image}</td><td>the image, after
- * as long as S3 would take</td></tr> <tr><td>{@code POST /inference/json}, {@code
+ * <table> <caption>Additional routes</caption> <tr><td>{@code GET /s3/image}</td><td>the image,
+ * after the time that S3 would take</td></tr> <tr><td>{@code POST /inference/json}, {@code
  * /inference/protobuf}</td><td>a probability: {@link InferenceHandler}</td></tr> <tr><td>{@code GET
- * /put/1}, {@code /put/10}</td><td>so many puts to the database, one after the other</td></tr>
- * <tr><td>{@code GET /put-afresh/1}, {@code /put-afresh/10}</td><td>the same with a new connection
- * for each</td></tr> <tr><td>{@code GET /sometimes}</td><td>four bytes; one in {@value
- * #SILENT_ONE_IN} gets no answer at all</td></tr> </table>
+ * /put/1}, {@code /put/10}</td><td>that number of puts to the database, one after the
+ * other</td></tr> <tr><td>{@code GET /put-afresh/1}, {@code /put-afresh/10}</td><td>puts with a new
+ * connection for each</td></tr> <tr><td>{@code GET /sometimes}</td><td>four bytes; one request in
+ * {@value #SILENT_ONE_IN} gets no answer</td></tr> </table>
  */
 public final class WorkloadHandler implements Handler {
     public static final int SILENT_ONE_IN = 326;
 
-    /** Of all handlers of the process: which of them a request meets is not to matter. */
+    /** Shared by all handlers of the process, so that it does not matter which one is called. */
     private static final AtomicLong SOMETIMES = new AtomicLong();
 
     private final Handler resources = new ResourceHandler();
@@ -33,8 +33,8 @@ public final class WorkloadHandler implements Handler {
     private final Database database;
 
     /**
-     * @param database made again for each handler, as each execution environment has connections of
-     *     its own
+     * @param database of this handler alone, because each execution environment has its own
+     *     connections
      */
     public WorkloadHandler(Wait s3, Database database) {
         this.s3 = s3;

@@ -1,7 +1,7 @@
 /**
- * What the published scenarios ask of a function: one set of handlers, the same code for workers
- * and for one invocation per request, and the database that one of them writes to. Waits that would
- * be somebody else's (S3, a database, the network between) are simulated.
+ * The handlers of the published scenarios, and the database that one of them writes to. Workers and
+ * the functions that are invoked once per request run the same handlers. Waits for other systems
+ * (S3, a database, the network) are simulated.
  */
 @NullMarked
 package io.lambdadispatcher.bench.workload;

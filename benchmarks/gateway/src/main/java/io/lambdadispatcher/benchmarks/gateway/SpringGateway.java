@@ -4,8 +4,8 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
 /**
- * Spring Cloud Gateway as it comes. Ports and the one route are properties, given by
- * benchmarks/macro/contenders.py.
+ * Spring Cloud Gateway with its default configuration. benchmarks/macro/contenders.py sets the
+ * ports and the only route as properties.
  */
 @SpringBootApplication
 public class SpringGateway {

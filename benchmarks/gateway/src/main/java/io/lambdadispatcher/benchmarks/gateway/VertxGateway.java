@@ -9,11 +9,11 @@ import io.vertx.core.http.PoolOptions;
 import io.vertx.httpproxy.HttpProxy;
 
 /**
- * Vert.x's reverse proxy on one event loop: HTTP/2 or HTTP/1.1 in, HTTP/1.1 out. Arguments: own
- * port, backend's port.
+ * Vert.x's reverse proxy on one event loop. It accepts HTTP/2 and HTTP/1.1, and forwards over
+ * HTTP/1.1. Arguments: its own port, and the backend's port.
  */
 public final class VertxGateway {
-    /** By default five; the load has a hundred requests in flight. */
+    /** The default is five, but the load has a hundred requests in flight. */
     private static final int BACKEND_CONNECTIONS = 100;
 
     private VertxGateway() {}
