@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Attacks on the dispatcher, and what another client sees of them.
+"""Attacks a dispatcher, and measures what another client notices.
 
-    benchmarks/macro/attacks.py                            each attack by itself, for a minute
+    benchmarks/macro/attacks.py                            each attack separately, for a minute
     benchmarks/macro/attacks.py half-open-http2 --seconds 20
     benchmarks/macro/attacks.py --at-once --minutes 30 --memory 512
 
-Starts `./dispatcher demo` for each, with up to six local workers, of which it needs one, and lets it serve others for a moment. While an attack
-runs, a client at another address asks for /ping 20 times a second, by turns over a kept HTTP/1.1 connection, a new one and HTTP/2, and for an image
-every second. The exit code is 1 if one of its requests failed, if the p99 of /ping was 50 ms (--p99) or more, if a worker connection was lost, or if
-more workers (--launches) were launched because of an attack by unfinished requests. Whole requests are served like any others, and workers are launched for them.
-With --memory the dispatcher without its workers is in a control group with so many MiB of memory (needs root and cgroup v1 or v2), and it is a
-failure if its memory grows in the second half. Attackers run at the lowest priority, because on a machine of a few cores the scheduler would be
-measured otherwise, and workers at a lower one than the dispatcher: on Lambda they have processors of their own.
+Each run starts `./dispatcher demo` with one to six local workers, and serves a few ordinary requests. During an attack, a client at another
+address requests /ping 20 times a second: alternately on a kept HTTP/1.1 connection, on a new one, and over HTTP/2. It also requests an
+image every second.
+
+The exit code is 1 if one of these requests failed, if the p99 of /ping was 50 ms (--p99) or more, or if a worker connection was lost. It
+is also 1 if an attack by unfinished requests caused more worker launches than --launches. Complete requests are served as usual, so they
+may cause launches.
+
+With --memory, the dispatcher without its workers runs in a control group with this many MiB (needs root and cgroup v1 or v2). The run
+then also fails if the dispatcher's memory grows in the second half. Attackers run at the lowest priority. Otherwise, on a machine with
+few cores, the run would measure the scheduler. Workers have a lower priority than the dispatcher, because on Lambda they have their own
+processors.
 """
 
 import argparse
@@ -46,7 +51,7 @@ TIMEOUT = 5
 
 
 class Victim:
-    """A client as others are. Results: (milliseconds, failure or None) for /ping; failures of images."""
+    """An ordinary client. Results: (milliseconds, failure or None) for /ping; failures of images."""
 
     def __init__(self, target):
         self.target = target
@@ -163,7 +168,7 @@ def run_victim(target, out):
 
 
 class Group:
-    """A control group of a limited size for the dispatcher."""
+    """A control group with a memory limit for the dispatcher."""
 
     def __init__(self, mebibytes):
         v1 = pathlib.Path("/sys/fs/cgroup/memory")
@@ -194,7 +199,7 @@ class Group:
 
 
 def worker_java(path, group):
-    """A `java` for workers, outside of the dispatcher's control group and of a lower priority."""
+    """Writes a `java` script for workers, which runs outside of the dispatcher's control group and with lower priority."""
     leave = f"echo $$ > {group.outside}\n" if group else ""
     path.write_text(f"#!/bin/sh\n{leave}exec nice -n 5 {machine.java_of(None)} \"$@\"\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -224,7 +229,7 @@ class Demo:
             time.sleep(0.2)
 
     def warm_up(self):
-        """A dispatcher that is attacked has usually served others before, and its code is compiled."""
+        """Serves some requests first: a dispatcher that is attacked has usually run for some time, so its code is compiled."""
         for path in ("/ping", hostile.IMAGE):
             subprocess.run(
                 [processes.tool("h2load"), "-c", "10", "-m", "10", "-D", "5", f"http://{self.target.host}:{self.target.port}{path}"],
@@ -252,7 +257,7 @@ class Demo:
         return found
 
     def rss_mib(self):
-        """Of the dispatcher itself: the JVM that is the parent of its workers."""
+        """The memory of the dispatcher without its workers: the JVM that is their parent."""
         return max((processes.rss_kib(pid) / 1024 for pid in self.jvms()), default=0)
 
     def jvms(self):
@@ -379,17 +384,21 @@ def table(results):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default: all of {', '.join(hostile.ATTACKS)}")
-    parser.add_argument("--seconds", type=float, default=60, help="how long each attack goes on (default: 60)")
-    parser.add_argument("--at-once", action="store_true", help="all at the same time")
-    parser.add_argument("--minutes", type=float, help="instead of --seconds")
-    parser.add_argument("--memory", type=int, metavar="MIB", help="the dispatcher's control group")
-    parser.add_argument("--jvm-flags", default="", help="flags of the dispatcher's JVM")
-    parser.add_argument("--setting", action="append", default=[], metavar="--NAME=VALUE", help="a setting of the dispatcher; may be repeated")
-    parser.add_argument("--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="the launch script of another checkout, to compare")
-    parser.add_argument("--launches", type=int, default=0, metavar="N", help="workers that an attack by unfinished requests may launch")
-    parser.add_argument("--p99", type=float, default=50, metavar="MS")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks to run; default: all of {', '.join(hostile.ATTACKS)}")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of each attack (default: 60)")
+    parser.add_argument("--at-once", action="store_true", help="runs all attacks concurrently")
+    parser.add_argument("--minutes", type=float, help="duration in minutes; overrides --seconds")
+    parser.add_argument("--memory", type=int, metavar="MIB", help="limits the dispatcher's memory by a control group")
+    parser.add_argument("--jvm-flags", default="", help="adds flags to the dispatcher's JVM")
+    parser.add_argument(
+        "--setting", action="append", default=[], metavar="--NAME=VALUE", help="sets a setting of the dispatcher; may be repeated")
+    parser.add_argument(
+        "--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="runs the launch script of another checkout, for comparison")
+    parser.add_argument(
+        "--launches", type=int, default=0, metavar="N",
+        help="maximum of worker launches that an attack by unfinished requests may cause (default: 0)")
+    parser.add_argument("--p99", type=float, default=50, metavar="MS", help="maximum p99 of /ping (default: 50)")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="file for the results")
     options = parser.parse_args()
     unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
     if unknown:
@@ -399,7 +408,7 @@ def parse():
 
 
 def attack(names, options, directory):
-    """One run, on a dispatcher of its own. Returns its result, and what is wrong with it."""
+    """Runs attacks on a new dispatcher. Returns the result, and a list of complaints."""
     directory.mkdir()
     demo = None
     try:

@@ -75,7 +75,7 @@ BAR, BARS_LEFT, BARS_WIDTH = 22, 220, 420
 
 
 def speed(rows):
-    """@param rows results of proxies.py; each scenario has a scale of its own"""
+    """@param rows results of proxies.py; each scenario has its own scale"""
     shapes, y = [], 66
     for scenario, head in HEADS.items():
         found = {row["contender"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
@@ -110,7 +110,7 @@ POINTS = 160
 
 
 def cost():
-    """Of the handler that mostly waits, with the assumptions of the first rows of the table of costs.py."""
+    """Uses the handler that mostly waits, with the assumptions of the first rows of the table of costs.py."""
     prices, deployment, work = costs.Prices(), costs.Deployment(), costs.IO
     ways = {
         "direct": ("Plain Lambda", lambda at: costs.direct(at, prices)),
@@ -142,7 +142,7 @@ def rates():
 
 
 def across(value, bounds, start, end):
-    """The place of a value on a logarithmic axis."""
+    """The position of a value on a logarithmic axis."""
     low, high = bounds
     return start + (end - start) * math.log(value / low) / math.log(high / low)
 

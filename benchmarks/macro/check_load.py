@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the load generator of constant rate against arithmetic and against h2load; half a minute.
+"""Checks the constant-rate load generator against arithmetic and against h2load. Takes half a minute.
 
-A backend is stopped for one second of ten. A tenth of the requests should then have started while it stood still, and those waited for between one
-second and nothing: p99 must be nine tenths of a second. Counted from when a request did start, as load generators with a fixed number of connections count,
-only the hundred that were under way have waited. Without a stop, h2load at the same rate (--rps, which it keeps well at up to 100 a second for each
-connection) must find about the same median.
+First, a backend is stopped for one second of ten. A tenth of the requests should start in this second, and they wait between zero and one
+second. So p99 must be 0.9 s. Load generators with a fixed number of connections count from the actual start of a request instead. They
+would only see the hundred requests that were in flight.
+
+Then, without a stop, h2load at the same rate must measure about the same median. It uses --rps, which is accurate up to 100/s per
+connection.
 """
 
 import os

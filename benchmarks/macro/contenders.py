@@ -1,4 +1,4 @@
-"""What is measured: programs between the load and a backend, each with one thread on one core."""
+"""The measured programs. Each runs between the load and a backend, with one thread on one core."""
 
 import pathlib
 import re
@@ -14,9 +14,9 @@ SECRET = "a-secret-for-loopback-benchmarks-only"
 
 
 class Contender:
-    """One process (tree) in front of a backend. Started once, measured in every round."""
+    """One process (tree) in front of a backend. Started once, and measured in every round."""
 
-    # Programs without which it cannot run.
+    # Programs that must be installed.
     tools = ()
 
     def __init__(self, name, note):
@@ -42,7 +42,7 @@ class Contender:
 
 
 class Direct(Contender):
-    """No proxy: what the load generator and the backend can do by themselves."""
+    """No proxy: the limits of the load generator and the backend."""
 
     def __init__(self):
         super().__init__("direct", "no proxy")
@@ -102,7 +102,7 @@ class Nghttpx(Contender):
 
 
 class Nginx(Contender):
-    """Passes bodies on as they come, as the others do: by default it gathers them first, in files where they are large."""
+    """Streams bodies like the other proxies. By default, nginx buffers bodies first, large ones in files."""
 
     tools = ("nginx",)
 
@@ -185,7 +185,7 @@ class SpringGateway(JvmGateway):
         super().__init__("spring-gateway", f"Spring Cloud Gateway {found}, h2→h1", java, jvm_flags)
 
     def properties(self):
-        # By default four event loops at least, on one core too.
+        # The default is at least four event loops, even on one core.
         return ["-Dreactor.netty.ioWorkerCount=1"]
 
     def arguments(self, run):
@@ -213,7 +213,7 @@ class VertxGateway(JvmGateway):
 
 
 class LambdaDispatcher(Contender):
-    """The dispatcher, with one event loop unless told otherwise, and one worker process with the demo routes."""
+    """The dispatcher with one event loop by default, and one worker process with the demo routes."""
 
     def __init__(self, java, jvm_flags, worker_flags, worker_shape, variant=None, note=None):
         super().__init__(
@@ -238,7 +238,7 @@ class LambdaDispatcher(Contender):
             "workers-port": self.worker_port,
             "admin-port": free_port(),
             "function-launcher": "self",
-            # The worker chooses: these are the largest that a dispatcher accepts.
+            # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
             "function-connections": 64,
             "function-streams": 1000,
             **self.flags,
@@ -268,7 +268,7 @@ class LambdaDispatcher(Contender):
         return {
             "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
             "LAMBDA_DISPATCHER_FUNCTION": "default",
-            # A launch token lets one worker in, once.
+            # A launch token is valid for only one worker, once.
             "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
             "LAMBDA_DISPATCHER_SECRET": SECRET,
             "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.server.demo.DemoHandler",
@@ -300,7 +300,7 @@ UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def allocated_bytes(java, pid):
-    """Of all threads that live, by thread: the JVM counts them exactly, jcmd rounds to three digits or more."""
+    """The total of all live threads. Each thread's figure is exact in the JVM; jcmd rounds it to at least three digits."""
     return parse_allocated(jcmd(java, pid, "Thread.print", "-e"))
 
 
@@ -309,7 +309,7 @@ def parse_allocated(printed):
 
 
 def parse_heap_used(printed):
-    """MiB of `GC.heap_info`, of whichever collector: every line that says how much of a heap (not of metaspace) is used, innermost excepted."""
+    """Used MiB in `GC.heap_info` of any collector. Sums the heap's parts, without metaspace."""
     used = 0.0
     for line in printed.splitlines():
         found = re.search(r"\bused (\d+)([BKMG])\b", line)

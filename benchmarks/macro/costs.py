@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a month costs: one invocation for each request, workers behind dispatchers, and the same handler where no Lambda is.
+"""Calculates the cost of a month: one invocation per request, workers behind dispatchers, and the same handler without Lambda.
 
     benchmarks/macro/costs.py                                     the table of docs/explanation/cost.md
     benchmarks/macro/costs.py --rate 300 --service-ms 120 --cpu-ms 8 --memory 1024
     benchmarks/macro/costs.py --dispatchers 1 --lambda-gb-second 0.0000133334
-    benchmarks/macro/costs.py --check                             against figures worked out by hand
+    benchmarks/macro/costs.py --check                             checks the arithmetic against figures calculated by hand
 
-Steady traffic, list prices of us-east-1, no free tier, no savings plan. Left out, for it is much the same on all ways or depends on the traffic: the
-load balancer, data transfer, logs. Standard library only.
+Assumes steady traffic and list prices of us-east-1, without free tier or savings plan. The load balancer, data transfer and logs are not
+included, because they cost about the same in each case or depend on the traffic. Standard library only.
 """
 import argparse
 import math
@@ -17,16 +17,16 @@ MONTH_HOURS = 730
 MONTH_SECONDS = MONTH_HOURS * 3600
 
 VCPU_MEGABYTES = 1769  # of a Lambda function that has one vCPU
-LIFE_SECONDS = 850  # of a worker whose timeout is 900 s, spread and replacement taken off
-OVERLAP = 0.01  # of a worker's life in which its successor is paid for, too
+LIFE_SECONDS = 850  # of a worker whose timeout is 900 s; the spread of ends and early replacement shorten it
+OVERLAP = 0.01  # share of a worker's life in which its replacement is also paid for
 IDLE_AFTER_SECONDS = 300  # function.idle-after
-FEWEST_INSTANCES = 3  # of Lambda Managed Instances
-FEWEST_TASKS = 2  # of a plain service, one in each of two zones
+FEWEST_INSTANCES = 3  # minimum of Lambda Managed Instances
+FEWEST_TASKS = 2  # minimum of a plain service, one task in each of two zones
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars. Where and when they were read: docs/explanation/cost.md."""
+    """Prices in dollars. Sources and date: docs/explanation/cost.md."""
 
     lambda_gb_second: float = 0.0000166667  # x86, first tier; arm64: 0.0000133334
     million_requests: float = 0.20
@@ -34,7 +34,7 @@ class Prices:
     fargate_gb_hour: float = 0.004445
     endpoint_hour: float = 0.01  # of an interface endpoint in one zone
     instance_hour: float = 0.0816  # m7g.large
-    instance_fee: float = 0.15  # of its price, for Lambda Managed Instances
+    instance_fee: float = 0.15  # share of the instance price that Lambda Managed Instances add
     instance_vcpus: int = 2
 
 
@@ -44,18 +44,21 @@ class Deployment:
     task_vcpus: float = 1
     task_gb: float = 2
     endpoint_zones: int = 2
-    head_room: float = 0.25  # function.headroom
-    cpu_target: float = 0.7  # of a worker whose streams are all busy
+    head_room: float = 0.25  # function.head-room
+    cpu_target: float = 0.7  # CPU utilisation of a worker whose streams are all busy
     most_streams: int = 100
 
     def busy_share(self):
-        """Of its CPU that something sized like this uses."""
+        """The average CPU utilisation with head room."""
         return self.cpu_target / (1 + self.head_room)
 
 
 @dataclass(frozen=True)
 class Work:
-    """`cpu_ms` on a whole vCPU is part of `service_ms`; less memory makes it longer, and service_ms with it where CPU is all there is."""
+    """
+    `cpu_ms` on a whole vCPU is part of `service_ms`. With less memory, the CPU part takes longer. `service_ms` becomes longer only if it
+    would be shorter than the CPU part.
+    """
 
     name: str
     rate: float
@@ -70,7 +73,7 @@ class Work:
         return self.memory / VCPU_MEGABYTES
 
     def cpu_seconds(self):
-        """One thread's, in an environment of this memory."""
+        """The CPU time of one thread in an environment with this memory."""
         return self.cpu_ms / 1000 / min(1, self.vcpus())
 
     def service_seconds(self):
@@ -86,13 +89,13 @@ def direct(work, prices):
 
 
 def streams(work, deployment):
-    """Of a worker: as many as use its CPU up to the target."""
+    """The streams of a worker: as many as use its CPU up to the target."""
     share_of_one = work.cpu_ms / 1000 / work.vcpus() / work.service_seconds()
     return max(1, min(deployment.most_streams, math.floor(deployment.cpu_target / share_of_one)))
 
 
 def service_beside_others(work, deployment):
-    """Seconds on a worker, whose CPU is shared by turns: a queue's 1 / (1 - utilisation) on the part that is CPU."""
+    """Seconds on a worker whose CPU is shared: the CPU part is multiplied by 1 / (1 - utilisation), as in a queue."""
     if streams(work, deployment) == 1:
         return work.service_seconds()
     waiting = work.service_seconds() - work.cpu_seconds()
@@ -100,16 +103,16 @@ def service_beside_others(work, deployment):
 
 
 def workers(work, deployment):
-    """Of all dispatchers, each of which has its own. Less than one each where there is not always one."""
+    """The average number of workers of all dispatchers, each of which has its own. With little traffic, a dispatcher has less than one."""
     rate = work.rate / deployment.dispatchers
     load = rate * service_beside_others(work, deployment)
     needed = math.ceil(load * (1 + deployment.head_room) / streams(work, deployment))
-    there = 1 - math.exp(-rate * IDLE_AFTER_SECONDS)  # the share of time in which a request came shortly before
+    there = 1 - math.exp(-rate * IDLE_AFTER_SECONDS)  # the share of time with a request in the last IDLE_AFTER_SECONDS
     return deployment.dispatchers * (there if needed <= 1 else needed)
 
 
 def fixed(deployment, prices):
-    """Dispatchers, and an endpoint by which they reach Lambda."""
+    """The cost of the dispatchers, and of the endpoint through which they reach Lambda."""
     task = deployment.task_vcpus * prices.fargate_vcpu_hour + deployment.task_gb * prices.fargate_gb_hour
     return MONTH_HOURS * (deployment.dispatchers * task + deployment.endpoint_zones * prices.endpoint_hour)
 
@@ -130,14 +133,14 @@ def managed_instances(work, deployment, prices):
 
 
 def tasks(work, deployment, prices):
-    """The handler in a service of its own, which serves all by itself."""
+    """The cost of a separate service that serves all requests without Lambda."""
     busy_vcpus = work.rate * work.cpu_ms / 1000 / deployment.busy_share()
     count = max(FEWEST_TASKS, math.ceil(busy_vcpus))
     return count * MONTH_HOURS * (prices.fargate_vcpu_hour + 2 * prices.fargate_gb_hour)
 
 
 def break_even(work, deployment, prices):
-    """The lowest rate from which on dispatching costs less, in steps of 1 %; None = there is none below 100,000/s."""
+    """The lowest rate above which dispatching costs less, in steps of 1 %; None = there is none below 100,000/s."""
     found, rate = None, 100_000.0
     while rate > 0.001:
         at = replace(work, rate=rate)
@@ -199,12 +202,12 @@ def check():
     # 182.7 ms + 17.3 ms / 0.44; 500/s for each dispatcher: 111 streams, 139 with head room
     assert round(service_beside_others(at, deployment) * 1000) == 222
     assert workers(at, deployment) == 2 * math.ceil(500 * 0.222 * 1.25 / 8) == 36
-    # 36.04 a task, 14.60 for the endpoint
+    # 36.04 for a task, 14.60 for the endpoint
     assert round(fixed(deployment, prices), 2) == 86.68
     assert round(dispatch(at, deployment, prices)) == round(36 * 0.5 * MONTH_SECONDS * 1.01 * 0.0000166667 + 0.022 + 86.68)
     # one request in five minutes: each of two dispatchers has a worker 39 % of the time
     assert round(workers(replace(IO, rate=1 / 300), deployment), 2) == round(2 * (1 - math.exp(-0.5)), 2)
-    # nothing is shared where CPU is all there is
+    # a request that only needs CPU gets a worker stream of its own
     assert streams(CPU, deployment) == 1 and service_beside_others(CPU, deployment) == 0.05
     assert break_even(CPU, deployment, prices) is None
     print("the arithmetic is as worked out by hand")
@@ -213,10 +216,10 @@ def check():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--rate", type=float, help="requests/s; one row instead of the table")
-    parser.add_argument("--service-ms", type=float, default=200, help="of a request alone in an environment")
-    parser.add_argument("--cpu-ms", type=float, default=5, help="of that on a whole vCPU")
-    parser.add_argument("--memory", type=int, default=512, help="MB of an environment")
+    parser.add_argument("--rate", type=float, help="prints one row for this number of requests/s, instead of the table")
+    parser.add_argument("--service-ms", type=float, default=200, help="duration of a request that is alone in an environment")
+    parser.add_argument("--cpu-ms", type=float, default=5, help="part of --service-ms that is CPU time, measured on a whole vCPU")
+    parser.add_argument("--memory", type=int, default=512, help="memory of an environment in MB")
     for group in (Prices, Deployment):
         for field, default in group.__dataclass_fields__.items():
             parser.add_argument("--" + field.replace("_", "-"), type=default.type, default=default.default)

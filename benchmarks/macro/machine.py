@@ -1,4 +1,4 @@
-"""Where and of what a run was taken: JDKs, the build, the commit, the machine."""
+"""Describes the conditions of a run: JDKs, the build, the commit, the machine."""
 
 import datetime
 import json
@@ -17,9 +17,9 @@ SERVER_LIBRARIES = ROOT / "dispatcher-server/target/lib"
 SERVER_CLASS_PATH = f"{ROOT}/dispatcher-server/target/classes:{ROOT}/dispatcher-server/target/lib/*"
 GATEWAY = ROOT / "benchmarks/gateway"
 GATEWAY_CLASS_PATH = f"{GATEWAY}/target/classes:{GATEWAY}/target/lib/*"
-# As ./dispatcher and the containers run it, with a heap of fixed size.
+# The flags of ./dispatcher and the containers, with a fixed heap size.
 DISPATCHER_FLAGS = "-Xms512m -Xmx512m -XX:+ExitOnOutOfMemoryError -Dio.netty.leakDetection.level=disabled"
-# Room for one row of any table. A result then takes one line, and a new run changes few lines of the repository.
+# Long enough for a row of any table. Each result then takes one line, and a new run changes few lines of the repository.
 LONGEST_LINE = 1200
 MODULES = ("dispatcher-wire", "dispatcher-core", "extensions/aws", "extensions/micrometer", "lambda-worker", "dispatcher-server", "benchmarks")
 
@@ -52,7 +52,7 @@ def jdk_version(java):
 
 
 def jvm_flags(java, flags):
-    """Those that a release needs, before those given."""
+    """Flags that this Java release needs, followed by the given flags."""
     return [*(["--enable-native-access=ALL-UNNAMED"] if jdk_release(java) >= 24 else []), *flags]
 
 
@@ -78,7 +78,7 @@ def has_gateways():
 
 
 def build_gateways():
-    """No part of the ordinary build: what they need is fetched only when somebody wants to measure them."""
+    """Builds the gateways separately, because most builds do not need their dependencies."""
     built = GATEWAY / "target/lib"
     sources = [GATEWAY / "pom.xml", *(GATEWAY / "src").rglob("*.java")]
     if has_gateways() and built.stat().st_mtime > max(source.stat().st_mtime for source in sources):
@@ -97,7 +97,7 @@ def gateway_library(artifact):
 
 
 def is_older_than_sources(built):
-    """The report names a commit: what is measured must not be an older one."""
+    """Returns whether the build is outdated. The report names a commit, so the measured code must not be older."""
     sources = [ROOT / "pom.xml", *(ROOT / module / "pom.xml" for module in MODULES)]
     for module in (*MODULES, "examples/inference"):
         sources += (path for path in (ROOT / module / "src/main").rglob("*") if path.is_file())
@@ -105,7 +105,7 @@ def is_older_than_sources(built):
 
 
 def meta(java, flags, **more):
-    """What every report of this directory begins with."""
+    """The conditions of a run. Every report of this directory begins with them."""
     return {
         "taken": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),
@@ -122,7 +122,7 @@ def meta(java, flags, **more):
 
 
 def command_line(arguments):
-    """As anybody would type it: without where the results went and where this copy of the repository is."""
+    """The command as a user would type it: without the place of results and of this copy of the repository."""
     text = re.sub(r" --json[= ]\S+", "", " ".join([pathlib.Path(arguments[0]).name, *arguments[1:]]))
     return text.replace(f"{ROOT}/", "")
 
@@ -138,7 +138,7 @@ def git(*arguments):
 
 
 def write_json(report, file, name):
-    """To `file`, or where a run's results go by themselves. @return where"""
+    """Writes to `file`, or to the default place for results. @return the path"""
     stamp = report["meta"]["taken"].replace(":", "").replace("+0000", "")
     path = pathlib.Path(file or ROOT / "benchmarks/target" / f"{name}-{stamp}.json")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ def write_json(report, file, name):
 
 
 def small_json(value, indent=""):
-    """JSON with one line for each container that is short or holds no other container."""
+    """Formats JSON with one line for each container that is short or holds no other container."""
     if isinstance(value, dict):
         inside, brackets = value.values(), "{}"
         members = [f"{json.dumps(str(key))}: {small_json(member, indent + ' ')}" for key, member in value.items()]

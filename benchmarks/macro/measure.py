@@ -1,4 +1,4 @@
-"""One measurement: a load on a contender, and what it cost that contender."""
+"""Measures one load on a contender, and its cost for that contender."""
 
 import statistics
 import time
@@ -7,14 +7,14 @@ from load import CONNECTIONS, STREAMS, Load
 from processes import Failure
 
 JAVA_THREADS = {
-    # The kernel cuts names at 15 characters.
+    # The kernel truncates names to 15 characters.
     "jit_micros": r"C[12] CompilerThre|Sweeper thread|C[12] ",
     "gc_micros": r"GC Thread|G1 |ZDirector|ZDriver|ZStat|ZWorker|VM Thread|Gang worker|Shenandoah",
 }
 
 
 class Shape:
-    """How a load comes: connections, streams on each, with TLS or without."""
+    """The form of a load: connections, streams on each, and whether TLS is used."""
 
     def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False):
         self.connections = connections
@@ -44,7 +44,7 @@ def await_answers(contender, scenario, directory, shape=Shape(), seconds=120):
 
 
 def warm(contender, scenario, directory, warm_seconds, seconds, shape=Shape()):
-    """Until the time is over. @return how many requests take `seconds`, by the rate of the last load"""
+    """Warms up for this time. @return how many requests take `seconds`, at the rate of the last load"""
     requests = max(shape.at_once(), scenario.warm_requests)
     deadline = time.monotonic() + warm_seconds
     while True:
@@ -91,7 +91,7 @@ def java_threads(spent, micros):
 
 
 def summary(samples):
-    """Medians over the rounds; of the CPU time the lowest and the highest, too."""
+    """Medians over the rounds. For the CPU time, also the minimum and the maximum."""
     median = lambda pick: statistics.median(pick(sample) for sample in samples)
     cpu = [sample["cpu_micros"] for sample in samples]
     found = {

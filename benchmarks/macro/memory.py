@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What bodies and connections cost in memory, on a dispatcher that runs already (e.g. ./dispatcher demo).
+"""Measures the memory that bodies and connections need, in a running dispatcher (e.g. ./dispatcher demo).
 
-    benchmarks/macro/memory.py echo --port 8080 --pids DISPATCHER,WORKER,...          2 GiB through /echo, both directions streaming
-    benchmarks/macro/memory.py slow --port 8080 --pids DISPATCHER,WORKER,...          a 1 KB/s reader and a handler that does not read
-    benchmarks/macro/memory.py idle --port 8080 --pids DISPATCHER --protocol h2       10,000 idle connections, heap by jcmd
+    benchmarks/macro/memory.py echo --port 8080 --pids DISPATCHER,WORKER,...          2 GiB through /echo, streaming in both directions
+    benchmarks/macro/memory.py slow --port 8080 --pids DISPATCHER,WORKER,...          a 1 KB/s reader, and a handler that does not read
+    benchmarks/macro/memory.py idle --port 8080 --pids DISPATCHER --protocol h2       10,000 idle connections; heap size from jcmd
 
---port is the plain port on 127.0.0.1; --pids the processes to watch, the dispatcher first. Standard library and curl; jcmd for idle.
+--port is the plain port on 127.0.0.1. --pids lists the processes to watch, the dispatcher first. Needs curl, and jcmd for idle.
 """
 import argparse
 import hashlib
@@ -23,7 +23,7 @@ def rss_mib(pid):
 
 
 class Rss:
-    """Samples until the block ends, then prints first, peak and last."""
+    """Samples memory until the block ends, then prints the first, the highest and the last value."""
 
     def __init__(self, pids):
         self.samples = {pid: [rss_mib(pid)] for pid in pids}
@@ -145,10 +145,10 @@ def main():
     parser.add_argument("what", choices=["echo", "slow", "idle"])
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--pids", type=lambda text: [int(pid) for pid in text.split(",")], required=True)
-    parser.add_argument("--gib", type=float, default=2, help="echo: size of the body")
-    parser.add_argument("--seconds", type=int, default=60, help="slow: how long")
-    parser.add_argument("--connections", type=int, default=10_000, help="idle: how many")
-    parser.add_argument("--protocol", choices=["h1", "h2"], default="h1", help="idle: of the connections")
+    parser.add_argument("--gib", type=float, default=2, help="size of the body in GiB (echo only)")
+    parser.add_argument("--seconds", type=int, default=60, help="duration (slow only)")
+    parser.add_argument("--connections", type=int, default=10_000, help="number of connections (idle only)")
+    parser.add_argument("--protocol", choices=["h1", "h2"], default="h1", help="protocol of the connections (idle only)")
     options = parser.parse_args()
     raise SystemExit({"echo": echo, "slow": slow, "idle": idle}[options.what](options))
 

@@ -68,7 +68,7 @@ class Results:
         return [(file, report) for file, report in self.reports if file.name.startswith(driver)]
 
     def newest(self, driver, key=None, value=None):
-        """The newest report that has rows like these, and the rows. (None, []) where none has."""
+        """The newest report that has matching rows, and these rows. (None, []) if no report has any."""
         for _, report in self.of(driver):
             rows = [row for row in report["results"] if key is None or row.get(key) == value]
             if rows:
@@ -76,7 +76,7 @@ class Results:
         return None, []
 
     def runs(self, driver, key, value):
-        """The rows like these of each report of the commit that the newest one is of, newest first."""
+        """The matching rows of each report with the same commit as the newest one, newest first."""
         newest, _ = self.newest(driver, key, value)
         found = []
         for _, report in self.of(driver):
@@ -89,7 +89,7 @@ class Results:
         return [row for scenario in SCENARIOS for row in self.newest("proxies", "scenario", scenario.name)[1]]
 
     def proxy_runs(self, scenario):
-        """By contender, of each run."""
+        """For each run, its rows by contender."""
         return [{row["contender"]: row for row in rows} for rows in self.runs("proxies", "scenario", scenario)]
 
 
@@ -97,7 +97,7 @@ class Results:
 
 
 def of_each_run(scenario, measured):
-    """@param measured from the rows of a run by contender; None where they do not say"""
+    """@param measured takes the rows of a run by contender; returns None if they lack the figure"""
     return lambda results: known(measured(rows) for rows in results.proxy_runs(scenario))
 
 
@@ -135,7 +135,7 @@ def two_loops(scenario, where):
     return lambda results: known(measured(rows) for rows in results.runs("sweeps", "sweep", "loops"))
 
 
-# What, at most, of which unit ('' = a ratio), and what each run found.
+# Each target: its text, its maximum, its unit ('' = a ratio), and the figures of all runs.
 TARGETS = [
     ("CPU per `/ping` ÷ HAProxy h2→h2c", 0.6, "", cpu_ratio("ping", "haproxy-h2")),
     ("CPU per `/ping` ÷ nghttpx (goal)", 1.0, "", cpu_ratio("ping", "nghttpx")),
@@ -214,7 +214,7 @@ CAVEATS = """## Caveats
 
 
 def plot(results, drawn, kind, report, title):
-    """The line that shows a plot, if there is one."""
+    """The line that shows a plot; empty if there is no plot."""
     if report is None or kind not in drawn:
         return []
     return [f"![{title}]({kind}.png)"]
@@ -284,7 +284,7 @@ def scenarios_section(results, drawn):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         scenarios.print_table(report)
-    # The first line says what `from_line` says.
+    # The first printed line repeats what `from_line` says.
     return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), printed.getvalue().partition("\n")[2].strip()]
 
 
@@ -331,7 +331,7 @@ EXCHANGES = (
 
 
 def exchange_table(rows):
-    """A row for each size of body: both shapes of events beside the worker stream."""
+    """A row for each size of body, with both event formats and the worker stream."""
     columns = ("ALB", "HTTP_API_V2", "stream")
     by_size = {}
     for row in rows:
@@ -351,7 +351,7 @@ def exchange_cell(row):
 
 
 def jmh_table(rows):
-    """Rows in their order; the ratio says how much more a row costs, or achieves, than the first like it."""
+    """Rows in their order. The ratio compares each row with the first row of its kind."""
     lines = ["| benchmark | parameters | ÷ first | score | unit | B/op |", "| --- | --- | --- | --- | --- | --- |"]
     first = {}
     for row in rows:
@@ -379,7 +379,7 @@ def runs_table(results):
 
 
 def draw_all(results):
-    """@return the kinds of plots that there are now"""
+    """@return the kinds of plots that now exist"""
     drawn = set()
     for kind, (driver, key, value) in plots.SOURCES.items():
         rows = results.proxies() if driver == "proxies" else results.newest(driver, key, value)[1]
@@ -401,7 +401,7 @@ def write(directory, target):
 
 
 def write_documents():
-    """The page, and the charts that other documents show."""
+    """Writes the page, and the charts that other documents show."""
     write(RESULTS, RESULTS / "results.md")
     IMAGES.mkdir(exist_ok=True)
     for name, drawing in drawings(Results(RESULTS)).items():
@@ -432,7 +432,7 @@ def everything(options):
         if driver != "soak":
             run(driver, RESULTS, jdk)
     if options.soak:
-        # A soak that fails is a result, too.
+        # The result of a failed soak is shown, too.
         run("soak", RESULTS, ["--minutes", str(options.soak), *jdk], required=False)
     write_documents()
 

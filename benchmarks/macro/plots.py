@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Plots of results: reads {"results": [...]} from standard input, writes a PNG file.
+"""Plots results: reads {"results": [...]} from standard input, and writes a PNG file.
 
     benchmarks/macro/plots.py soak soak.png < docs/performance/soak.json
 
-Needs matplotlib (apt-get install python3-matplotlib). Where the Python that runs a driver has none, Debian's own draws.
+Needs matplotlib (apt-get install python3-matplotlib). If the driver's Python has no matplotlib, the system's Python draws.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ OURS, OTHERS, SECOND = "#1f5fa8", "#9aa5b1", "#d1632a"
 
 
 def draw(kind, rows, target):
-    """@return whether there was anything to draw with"""
+    """@return whether matplotlib was found"""
     python = interpreter()
     if python is None:
         print("plots: no matplotlib, so no plot; try: apt-get install python3-matplotlib", file=sys.stderr)
@@ -79,14 +79,14 @@ def by(rows, key):
 
 
 def labelled_bars(axes, names, values, labels, colours, limit=None):
-    """Horizontal, the first on top; what is longer than the limit is cut there, and its label says how long it is."""
+    """Draws horizontal bars, the first on top. A bar that exceeds the limit is cut off, and its label shows the value."""
     limit = limit or max(values) * 1.3
     axes.barh(names, [min(value, limit) for value in values], color=colours, height=0.7)
     for place, (value, label) in enumerate(zip(values, labels)):
         axes.text(min(value, limit * 0.98), place, f" {label}", va="center", ha="left" if value < limit * 0.75 else "right",
                   color="black" if value < limit * 0.75 else "white")
     axes.set_xlim(0, limit)
-    axes.set_ylim(len(names) - 0.5, -0.5)  # Shared by the panels: turning it over for each would turn it back.
+    axes.set_ylim(len(names) - 0.5, -0.5)  # The panels share this axis, so invert_yaxis() for each would invert it back.
     axes.grid(axis="y", visible=False)
 
 
@@ -131,7 +131,7 @@ def latency(rows):
 
 
 def curve(rows, label, right, right_label, right_key):
-    """CPU time a request, and something else to the right of it, over the points of a sweep."""
+    """Draws the CPU time per request and, on the right, another figure, over the points of a sweep."""
     drawn, (left, other) = figure(1, 2, 2.8)
     points = [row["point"] for row in rows]
     left.errorbar(
@@ -186,7 +186,7 @@ def jvm(rows):
     return drawn
 
 
-# A plot, and whose rows it shows: those of a driver that have this value in this field.
+# For each plot: the driver whose rows it shows, and the field and value that these rows have.
 SOURCES = {
     "proxies": ("proxies", None, None),
     "latency": ("proxies", None, None),
@@ -208,7 +208,7 @@ def main():
 
 
 def shrink(file):
-    """To few colours: a third of the size, and no difference to see."""
+    """Reduces the number of colours: the file has a third of the size, without a visible difference."""
     from PIL import Image
 
     with Image.open(file) as image:

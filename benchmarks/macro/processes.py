@@ -1,4 +1,4 @@
-"""Processes of a macro run: started on one core, measured, and ended, by their ids and nothing else."""
+"""Processes of a macro run. They are started on one core, measured, and ended only by their ids."""
 
 import atexit
 import os
@@ -41,7 +41,7 @@ def need(*tools):
 
 
 def search_path():
-    # Daemons such as nghttpx live where an ordinary user's PATH does not look.
+    # Daemons such as nghttpx are in directories that an ordinary user's PATH does not contain.
     return os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
 
 
@@ -50,7 +50,10 @@ def tool(name):
 
 
 def free_port():
-    """Never the same twice, and below those that the kernel gives to connections, one of which could take it before it is used."""
+    """
+    Returns a different port each time. It is below the kernel's range for outgoing connections, which could otherwise take it before its
+    use.
+    """
     while True:
         port = random.randrange(20_000, 32_768)
         with socket.socket() as probe:
@@ -64,14 +67,14 @@ def free_port():
 
 
 def pinned(core):
-    """What runs a command on one core only; nothing, if that is None."""
+    """The prefix that runs a command on one core only; empty if the core is None."""
     return [] if core is None else [tool("taskset"), "-c", str(core)]
 
 
 class Process:
     """
-    One started program. Its output goes to a file, whose end is shown when the program fails; with `pipes` only its standard error does, and
-    standard input and output are the script's to use.
+    One started program. Its output goes to a file, whose end is shown if the program fails. With `pipes`, only its standard error goes
+    there, and the script uses its standard input and output.
     """
 
     def __init__(self, name, command, core, log_directory, environment=None, pipes=False):
@@ -85,7 +88,7 @@ class Process:
                 stderr=output,
                 env={**os.environ, **(environment or {})},
                 cwd=ROOT,
-                # Ctrl-C is for the script, which then ends its children in order.
+                # Ctrl-C must reach only the script, which then ends its children in order.
                 start_new_session=True,
             )
         _running.append(self)
@@ -113,7 +116,7 @@ class Process:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def tree(self):
-        """The ids of the process and all below it."""
+        """The ids of the process and of all its descendants."""
         found = [self.pid]
         for pid in found:
             found.extend(children(pid))
@@ -123,7 +126,7 @@ class Process:
         return Cpu.of(self.tree())
 
     def rss_mib(self):
-        """Memory in use of the whole tree; what its processes share counts for each of them."""
+        """Resident memory of the process tree. Shared memory counts for each process."""
         return sum(rss_kib(pid) for pid in self.tree()) / 1024
 
     def stop(self):
@@ -138,7 +141,7 @@ class Process:
                 self.child.kill()
                 self.child.wait()
         for pid in pids[1:]:
-            # Children of a child that did not take them along; still ours by the session that we gave them.
+            # Descendants that the child has not ended. They belong to this run if they are in its session.
             try:
                 if os.getsid(pid) == self.pid:
                     os.kill(pid, signal.SIGKILL)
@@ -176,7 +179,9 @@ def children(pid):
 
 
 class Cpu:
-    """CPU time of a process tree: exact in nanoseconds in all; user, system and per thread in the kernel's ticks."""
+    """
+    CPU time of a process tree. The total is exact in nanoseconds; user, system and per-thread times are in the kernel's ticks.
+    """
 
     def __init__(self, nanos, user, system, threads):
         self.nanos = nanos
@@ -216,14 +221,14 @@ class Cpu:
 
 def read_stat(path):
     text = pathlib.Path(path).read_text()
-    # The name is in parentheses and may hold spaces and parentheses itself.
+    # The name is in parentheses, and may itself contain spaces and parentheses.
     name = text[text.index("(") + 1 : text.rindex(")")]
     fields = text[text.rindex(")") + 2 :].split()
     return name, int(fields[11]) / TICKS_PER_SECOND, int(fields[12]) / TICKS_PER_SECOND
 
 
 def process_nanos(pid, fallback_seconds):
-    """The process's CPU clock, as clock_getcpuclockid(3) numbers it: not rounded to ticks as /proc is."""
+    """The CPU clock of the process, numbered as in clock_getcpuclockid(3). It is not rounded to ticks like the values in /proc."""
     try:
         return time.clock_gettime_ns((~pid << 3) | 2)
     except OSError:

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""CPU time, memory and latency of the dispatcher beside other proxies, in one run on one machine.
+"""Compares CPU time, memory and latency of the dispatcher with other proxies, in one run on one machine.
 
-Every proxy is pinned to one core and has one thread; the load generator and the backend or the worker share another core. Rounds alternate
-between the proxies, so that what disturbs the machine disturbs all of them. First as much load as goes (h2load, HTTP/2 without TLS): CPU time per
-request, requests per second. Then a constant rate, at half of what each of them did and at one rate for all: latency, from when each request
-should have started. Compare figures of one run only.
+Every proxy has one thread and is pinned to one core. The load generator and the backend (or worker) share another core. Rounds alternate
+between the proxies, so that disturbances of the machine affect all of them.
+
+The first part is maximum load (h2load, HTTP/2 without TLS): CPU time per request, and requests per second. The second part is a constant
+rate, at half of each proxy's maximum and at one rate for all: latency, counted from when each request should have started. Compare only
+figures of one run.
 
     benchmarks/macro/proxies.py                          everything, about twenty-five minutes
     benchmarks/macro/proxies.py --only haproxy-h2,nghttpx --rounds 1
-    benchmarks/macro/proxies.py --profile /tmp/profile   flame graphs of the dispatcher too
+    benchmarks/macro/proxies.py --profile /tmp/profile   also writes flame graphs of the dispatcher
 """
 
 import argparse
@@ -80,7 +82,7 @@ class Run:
     def jvm_flags(self, java):
         flags = self.options.jvm_flags.split()
         if self.options.profile:
-            # Samples between safepoints are told apart by line and inlined method.
+            # Attributes samples between safepoints to the right line and inlined method.
             flags += ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]
         return machine.jvm_flags(java, flags)
 
@@ -154,7 +156,7 @@ class Run:
         self.backend.await_port(self.backend_port)
 
     def warm_up(self):
-        """JVMs much longer than the others; the rate of the last load sets the size of a round."""
+        """Warms JVMs up for longer than other proxies. The rate of the last load sets the size of a round."""
         for contender in self.contenders:
             seconds = self.warm_up_seconds(contender)
             for scenario in self.scenarios:
@@ -164,13 +166,13 @@ class Run:
                 self.requests[contender, scenario] = self.options.requests or requests
 
     def warm_up_seconds(self, contender):
-        """Gateways have far more to compile: at 12 s the compiler takes half of what Spring Cloud Gateway spends."""
+        """Gateways have far more code to compile. After 12 s, the compiler still takes half of the CPU time of Spring Cloud Gateway."""
         if contender.name in GATEWAYS:
             return self.options.gateway_warm_up
         return self.options.jvm_warm_up if contender.is_java() else self.options.warm_up
 
     def profile(self):
-        """A load of its own for each scenario: what profiling costs is in no figure of the table."""
+        """Runs a separate load for each scenario, so that the cost of profiling is in no figure of the table."""
         profiled = [contender for contender in self.contenders if contender.is_java()]
         return [self.profile_one(c, scenario) for c in profiled for scenario in self.scenarios]
 
@@ -244,7 +246,10 @@ def is_available(name):
 
 
 def with_added(sample, direct):
-    """What is added to latency without a proxy, measured at the same rate and about the same time, where both kept that rate."""
+    """
+    Adds the difference to the latency without a proxy. Both were measured at the same rate and at about the same time, and must have kept
+    the rate.
+    """
     if direct is None:
         return sample
     sample = {**sample, "direct_millis": direct["latency_millis"]}
@@ -254,7 +259,7 @@ def with_added(sample, direct):
 
 
 def latency_summary(samples):
-    """Medians over the rounds. The rate was kept if it was in most of them; what is added is the median of those in which it can be said."""
+    """Medians over the rounds. The rate was kept if most rounds kept it. The added latency is the median of the rounds that have one."""
     found = {
         "offered_rate": samples[0]["offered_rate"],
         "rate": statistics.median(sample["rate"] for sample in samples),
@@ -292,7 +297,7 @@ def print_report(report):
 
 
 def cpu_ratio(result, base):
-    """Of the medians, and of the lowest, which a machine shared with others disturbs least."""
+    """The ratio of the medians, and of the minima, which are less disturbed on a shared machine."""
     if base is None:
         return "–"
     median, lowest = (result[key] / base[key] for key in ("cpu_micros", "cpu_micros_lowest"))
@@ -308,7 +313,7 @@ def cpu_table(name, results, notes):
     ]
     for result in results:
         if result["contender"] == "direct":
-            # The CPU time would be the backend's, which is not compared with anything.
+            # The CPU time would be the backend's, which is not compared.
             cells = ["–"] * 5
         else:
             cells = [
@@ -353,7 +358,7 @@ INTERESTING = re.compile(r"io/lambdadispatcher/|io/netty/handler/codec/http|io/n
 
 
 def print_profile(profile, lines=25):
-    """Where the samples are: by the frame on top, and by every method of ours and of Netty's codec anywhere on the stack."""
+    """Prints where the samples are: by the top frame, and by each method of this project and of Netty's codec anywhere on the stack."""
     own, with_callees, total = collections.Counter(), collections.Counter(), 0
     for line in pathlib.Path(profile["collapsed"]).read_text().splitlines():
         stack, _, count = line.rpartition(" ")
@@ -377,31 +382,39 @@ def worker_shape(text):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"some of {','.join(MAKERS)}")
-    parser.add_argument("--available", action="store_true", help="leave out what is not installed or built instead of failing, and make do with one core")
-    parser.add_argument("--scenarios", default="ping,image,echo", help="some of %(default)s")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2, help="length of one measurement; sets its requests")
-    parser.add_argument("--requests", type=int, help="requests of one measurement, instead of --seconds")
+    parser.add_argument("--only", help=f"measures some of {','.join(MAKERS)}")
     parser.add_argument(
-        "--latency-seconds", type=float, default=2, metavar="SECONDS", help="of each load of constant rate; 0 = none, by default %(default)g")
-    parser.add_argument("--latency-rounds", type=int, default=5, help="of loads of constant rate")
-    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="of each proxy and scenario")
-    parser.add_argument("--jvm-warm-up", type=float, default=12, metavar="SECONDS", help="of the dispatcher and of the constant rate's generator")
-    parser.add_argument("--gateway-warm-up", type=float, default=60, metavar="SECONDS", help="of the JVM gateways")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs the dispatcher and the JVM gateways; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher and the JVM gateways")
+        "--available", action="store_true",
+        help="leaves out programs that are not installed or built, instead of failing; also runs on one core")
+    parser.add_argument("--scenarios", default="ping,image,echo", help="measures some of %(default)s")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--seconds", type=float, default=2, help="length of one measurement, from which its number of requests is calculated")
+    parser.add_argument("--requests", type=int, help="number of requests of one measurement, instead of --seconds")
+    parser.add_argument(
+        "--latency-seconds", type=float, default=2, metavar="SECONDS",
+        help="length of each load of constant rate; 0 = none, by default %(default)g")
+    parser.add_argument("--latency-rounds", type=int, default=5, help="rounds of loads of constant rate")
+    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="warm-up of each proxy and scenario")
+    parser.add_argument(
+        "--jvm-warm-up", type=float, default=12, metavar="SECONDS",
+        help="warm-up of the dispatcher and of the constant-rate load generator")
+    parser.add_argument("--gateway-warm-up", type=float, default=60, metavar="SECONDS", help="warm-up of the JVM gateways")
+    parser.add_argument(
+        "--jdk", metavar="PATH", help="JDK that runs the dispatcher and the JVM gateways; by default JAVA_HOME, then the PATH")
+    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher and the JVM gateways")
     parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
-    parser.add_argument("--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each, %(default)s")
+    parser.add_argument(
+        "--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each, by default %(default)s")
     parser.add_argument(
         "--variant", action="append", default=[], metavar="NAME=[@JDK ][CxS ]FLAGS",
-        help="measure one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
+        help="measures one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
         "rounds; may be repeated",
     )
-    parser.add_argument("--build", action="store_true", help="build also where nothing has changed")
-    parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/proxies-<time>.json")
-    parser.add_argument("--profile", metavar="PREFIX", help="write PREFIX-<scenario>.html and .collapsed, print the top")
-    parser.add_argument("--profile-event", default="cpu", help="of async-profiler: cpu, ctimer, alloc, ...")
+    parser.add_argument("--build", action="store_true", help="builds even if nothing has changed")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/proxies-<time>.json")
+    parser.add_argument("--profile", metavar="PREFIX", help="writes PREFIX-<scenario>.html and .collapsed, and prints the top frames")
+    parser.add_argument("--profile-event", default="cpu", help="event of async-profiler: cpu, ctimer, alloc, ...")
     parser.add_argument("--backend-class-path", help=argparse.SUPPRESS)
     return parser.parse_args()
 

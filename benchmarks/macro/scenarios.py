@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The scenarios that dispatchers for Lambda publish: workers and one invocation per request, side by side in one run on one machine.
+"""Runs the scenarios that dispatchers for Lambda publish. Compares workers with one invocation per request, in one run on one machine.
 
-Both sides are a whole dispatcher with TLS in front of a stand-in of Lambda, and run the same handlers. On the side of `dispatch` the
-stand-in's invocations are workers, which dial back; on that of `direct` each request is one invocation, with Lambda's rules: an
-environment serves one at a time, JSON and base64, cold starts, 6 MB. S3, the database and cold starts are simulated; the rows say so.
+Each side is a complete dispatcher with TLS in front of an imitation of Lambda. Both run the same handlers. On the side `dispatch`,
+invocations are workers, which connect to the dispatcher. On the side `direct`, each request is one invocation with Lambda's rules: an
+environment serves one request at a time, with JSON and base64, cold starts, and at most 6 MB. S3, the database and cold starts are
+simulated, as the rows say.
 
-    benchmarks/macro/scenarios.py                       # all, eight minutes
-    benchmarks/macro/scenarios.py --smoke               # that everything works, no figures
+    benchmarks/macro/scenarios.py                       # everything, eight minutes
+    benchmarks/macro/scenarios.py --smoke               # checks that everything works, without useful figures
     benchmarks/macro/scenarios.py --only ping,image
 """
 
@@ -38,7 +39,7 @@ IMAGE = "/public/silly-test-image.jpg"
 IMAGE_BYTES = 168_161
 LARGE_BYTES = 9_365_076
 FEATURES = 42
-# Pools: workers that there are at first, the most, streams of each; environments for one invocation per request, the most.
+# Pools: initial workers, maximum of workers, streams of each; maximum of environments for one invocation per request.
 Pool = collections.namedtuple("Pool", "name least most streams environments timeout_millis")
 POOLS = [
     Pool("warm", 20, 20, 5, 100, 900_000),
@@ -52,7 +53,7 @@ S3 = "S3: a wait, lognormal, median {s3_millis:g} ms"
 COLD = "cold starts: a wait, lognormal, median {cold_start_millis:g} ms, the same on both sides"
 PUT = "database: the AWS SDK's client and a worker's pool on it, a stand-in for DynamoDB behind TLS on loopback, {service_millis:g} ms of service (median), round trips of {round_trip_millis:g} ms"
 
-# body: None = GET; else the name of what is posted. Published: as its authors write it.
+# body: None = GET; otherwise the name of the posted body. published: in the words of its authors.
 Row = collections.namedtuple(
     "Row", "name title path body pool connections requests dispatch direct simulated load", defaults=("", "closed")
 )
@@ -81,7 +82,7 @@ ROWS = [
     Row("put-ten-afresh", "ten puts in a row, new connections", "/put-afresh/10", None, "few", 1, 12, "180 ms", "", PUT),
 ]
 RATE = 200
-# What a new connection for each put costs: rows with and without keep-alive, and the published ratio of their times.
+# The cost of a new connection for each put: rows with and without keep-alive, and the published ratio of their times.
 KEEP_ALIVE = [("one put", "put", "put-afresh", 33 / 10), ("ten in a row", "put-ten", "put-ten-afresh", 180 / 60)]
 MEDIA_TYPES = {"features.json": "application/json", "features.pb": "application/x-protobuf"}
 
@@ -114,13 +115,13 @@ class Side:
         configuration = run.directory / f"{self.name}.yaml"
         configuration.write_text(json.dumps(self.configuration(), indent=1))
         command = run.jvm("-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve", "--config", configuration)
-        # What a client of AWS must have; the stand-in does not look at it.
+        # The AWS SDK requires credentials; the imitation of Lambda does not check them.
         credentials = {"AWS_ACCESS_KEY_ID": "loopback", "AWS_SECRET_ACCESS_KEY": "loopback"}
         self.dispatcher = Process(f"{self.name}-dispatcher", command, None, run.directory, credentials)
         self.dispatcher.await_port(self.admin_port)
 
     def configuration(self):
-        """JSON, which is YAML."""
+        """The settings file. JSON is also YAML."""
         return {
             "public": {
                 "plain": {"port": "off"},
@@ -178,7 +179,7 @@ class Side:
         return self.dispatcher.cpu().seconds(), self.functions.cpu().seconds()
 
     def fetch(self, row, files, version="--http2"):
-        """@return status and bytes of one answer"""
+        """@return status and bytes of one response"""
         answer = self.run.directory / "answer"
         answer.unlink(missing_ok=True)
         command = [tool("curl"), "-sk", version, "-o", answer, "-w", "%{http_code}", "-H", f"x-function: {row.pool}"]
@@ -200,7 +201,7 @@ def media_type(row):
 
 
 class Load:
-    """One run of a load generator: what it counted, in the form of the report."""
+    """One run of a load generator. Returns its counts in the form of the report."""
 
     def __init__(self, row, side, files):
         self.row = row
@@ -208,7 +209,7 @@ class Load:
         self.files = files
 
     def closed(self, connections, requests):
-        """hey: each connection sends the next request when it has the answer."""
+        """Uses hey: each connection sends the next request when it has received the response."""
         command = [tool("hey"), "-h2", "-c", connections, "-n", requests, "-t", "120", "-H", f"x-function: {self.row.pool}"]
         if self.row.body:
             command += ["-m", "POST", "-T", media_type(self.row), "-D", self.files[self.row.body]]
@@ -218,12 +219,12 @@ class Load:
             raise Failure(f"{self.row.name}, {self.side.name}: hey got no responses:\n{printed}")
         found = lambda pattern: re.search(pattern, printed)
         millis = lambda pattern: float(found(pattern).group(1)) * 1000 if found(pattern) else None
-        # hey gives each connection the same number of requests, and leaves out the rest of the division.
+        # hey gives each connection the same number of requests, and drops the remainder.
         sent = requests // connections * connections
         return {
             "rps": float(found(r"Requests/sec:\s+([\d.]+)").group(1)),
             "avg_ms": millis(r"Average:\s+([\d.]+)"),
-            # Not printed where there are too few.
+            # hey does not print a percentile if there are too few responses.
             "p50_ms": millis(r"50% in ([\d.]+)"),
             "p99_ms": millis(r"99% in ([\d.]+)"),
             "max_ms": millis(r"Slowest:\s+([\d.]+)"),
@@ -233,7 +234,7 @@ class Load:
         }
 
     def constant(self, connections, requests):
-        """h2load: the next request is due at its time, whatever has become of those before. Latencies are of 200s."""
+        """Uses h2load: each request is due at its time, even if earlier ones have not ended. Latencies are of responses with 200."""
         log = self.side.run.directory / "h2load.tsv"
         log.unlink(missing_ok=True)
         execute([
@@ -339,7 +340,7 @@ class Run:
         sides, digest, size, reason = self.verify(row)
         for side in sides:
             self.warm_up(row, side, self.options.warm_up, 3 * self.options.warm_up)
-        # One after the other, more than once: what disturbs the machine disturbs both.
+        # The sides alternate over several rounds, so that disturbances of the machine affect both.
         rounds = 1 if row.load != "closed" else self.options.rounds
         samples = {side.name: [] for side in sides}
         for _ in range(rounds):
@@ -364,7 +365,7 @@ class Run:
         }
 
     def verify(self, row):
-        """Both sides give the same bytes; @return those that can, SHA-256 and size of the answer, and why the other cannot"""
+        """Checks that both sides return the same bytes. @return the sides that can, SHA-256 and size, and why the other side cannot"""
         status, content = self.dispatch.fetch(row, self.files)
         digest = hashlib.sha256(content).hexdigest()
         if status != 200 or (row.path == "/echo" and content != self.files[row.body].read_bytes()):
@@ -372,7 +373,7 @@ class Run:
         if row.path in (IMAGE, "/s3/image") and content != self.files["image"].read_bytes():
             raise Failure(f"{row.name}: dispatch gave {len(content)} bytes, expected the image")
         if row.direct == "impossible":
-            # Over HTTP/2 curl 7.88 sometimes loses an answer that comes before it has sent all.
+            # Over HTTP/2, curl 7.88 sometimes loses a response that arrives before the request is sent.
             status, _ = self.direct.fetch(row, self.files, "--http1.1")
             if status != 413:
                 raise Failure(f"{row.name}: direct gave status {status}, expected 413")
@@ -383,10 +384,10 @@ class Run:
         return [self.dispatch, self.direct], digest, len(content), None
 
     def warm_up(self, row, side, least, most):
-        """Until the JIT has little left to do; the client of AWS takes it a hundred thousand requests."""
+        """Warms up until the JIT has little left to compile. With the AWS client, this takes a hundred thousand requests."""
         load = Load(row, side, self.files)
         if row.load == "from-few":
-            # Leaves the pools as the row wants them: four in flight need no third worker, ten make ten environments.
+            # Brings the pools to the size that the row needs: four in flight need no third worker, ten create ten environments.
             load.closed(4 if side is self.dispatch else 10, 60)
             return
         connections = max(2, row.connections)
@@ -427,14 +428,14 @@ class Run:
 
 
 def protobuf(keys, values):
-    """message Request { repeated string keys = 1; repeated float values = 2; }: all lengths are below 128 but the second's"""
+    """message Request { repeated string keys = 1; repeated float values = 2; }: each length is below 128 except that of the floats"""
     texts = b"".join(bytes([1 << 3 | 2, len(key)]) + key.encode() for key in keys)
     floats = struct.pack(f"<{len(values)}f", *values)
     return texts + bytes([2 << 3 | 2, len(floats) & 0x7F | 0x80, len(floats) >> 7]) + floats
 
 
 def middle(samples):
-    """The sample of the median rate, and the rates of all."""
+    """The sample with the median rate, and the rates of all samples."""
     if not samples:
         return None
     ordered = sorted(samples, key=lambda sample: sample["rps"])
@@ -442,7 +443,7 @@ def middle(samples):
 
 
 def keep_alive(results):
-    """Of the averages, through workers and through one invocation per request; of pairs that were both measured."""
+    """Ratios of the average times with new and with kept connections, for both sides. Pairs that were not measured are left out."""
     by_name = {result["name"]: result for result in results}
     return [
         {
@@ -516,19 +517,24 @@ def amount(value):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"some of {','.join(row.name for row in ROWS)}")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each row is measured, the median shown; by default %(default)s")
-    parser.add_argument("--warm-up", type=float, default=2, metavar="SECONDS", help="the least of each row and side, by default %(default)s; three times as long at most")
-    parser.add_argument("--jvm-warm-up", type=float, default=60, metavar="SECONDS", help="the most of each side before all rows, by default %(default)s")
-    parser.add_argument("--scale", type=float, default=1, help="times the requests of each row")
-    parser.add_argument("--full", action="store_true", help="200 rps for 300 s as published, instead of 60 s")
-    parser.add_argument("--smoke", action="store_true", help="less than a minute: everything once, with figures that mean nothing")
-    parser.add_argument("--cold-start-millis", type=float, default=2000, help="median, by default %(default)s")
-    parser.add_argument("--s3-millis", type=float, default=45, help="median of S3's time, by default %(default)s")
-    parser.add_argument("--service-millis", type=float, default=4, help="median of the database's time, by default %(default)s")
-    parser.add_argument("--round-trip-millis", type=float, default=1.5, help="to the database, by default %(default)s")
-    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default="", help="more flags of all JVMs")
+    parser.add_argument("--only", help=f"runs some of {','.join(row.name for row in ROWS)}")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="measurements of each row, of which the median is shown; by default %(default)s")
+    parser.add_argument(
+        "--warm-up", type=float, default=2, metavar="SECONDS",
+        help="minimum warm-up of each row and side, by default %(default)s; the maximum is three times as long")
+    parser.add_argument(
+        "--jvm-warm-up", type=float, default=60, metavar="SECONDS",
+        help="maximum warm-up of each side before all rows, by default %(default)s")
+    parser.add_argument("--scale", type=float, default=1, help="multiplies the number of requests of each row")
+    parser.add_argument("--full", action="store_true", help="runs 200 rps for 300 s as published, instead of 60 s")
+    parser.add_argument("--smoke", action="store_true", help="runs everything once in less than a minute; the figures mean nothing")
+    parser.add_argument("--cold-start-millis", type=float, default=2000, help="median time of a cold start, by default %(default)s")
+    parser.add_argument("--s3-millis", type=float, default=45, help="median response time of S3, by default %(default)s")
+    parser.add_argument("--service-millis", type=float, default=4, help="median response time of the database, by default %(default)s")
+    parser.add_argument("--round-trip-millis", type=float, default=1.5, help="round-trip time to the database, by default %(default)s")
+    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
+    parser.add_argument("--jvm-flags", default="", help="adds flags to all JVMs")
     parser.add_argument("--json", metavar="FILE", default=str(processes.ROOT / "benchmarks/target/scenarios.json"))
     options = parser.parse_args()
     if options.smoke:

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""A long load on the dispatcher at a share of what it can: does memory stay, does latency stay, is every request answered?
+"""Runs a long load on the dispatcher at a share of its maximum. Checks memory, latency, and that every request is answered.
 
     benchmarks/macro/soak.py --minutes 60 --load 0.6
     benchmarks/macro/soak.py --minutes 2 --rate 500 --nice 10
 
-Measures the peak for a moment, then offers that share of it at a constant rate: pings, images and echoes of images, eight to one to one. The
-dispatcher has core 0; its worker and the load generator share core 1. Latency counts from when a request should have started. Exit code 1 if a
-request failed, if the rate was not kept, or if the memory in use of dispatcher or worker was more than 10 % (--growth) higher in the last third
-than in the second.
+First measures the maximum rate, then offers a share of it at a constant rate: pings, images and echoes of images, 8 : 1 : 1. The
+dispatcher has core 0; its worker and the load generator share core 1. Latency counts from when a request should have started.
+
+The exit code is 1 if a request failed or if the rate was not kept. It is also 1 if the memory in use of the dispatcher or the worker was
+more than 10 % (--growth) higher in the last third than in the second third.
 """
 
 import argparse
@@ -34,7 +35,7 @@ RATE_KEPT = 0.99
 
 
 class Memory:
-    """Samples RSS, and now and then the heap, in a thread, until it is stopped."""
+    """Samples RSS, and less often the heap, in a thread until it is stopped."""
 
     def __init__(self, dispatcher, seconds, heap_every):
         self.dispatcher = dispatcher
@@ -119,7 +120,7 @@ class Soak:
         }
 
     def answered(self, generator, dispatcher, seconds):
-        """As much as the streams carry. The worker dials in while the first requests wait."""
+        """Runs as much load as the streams carry, until none fails. The worker connects while the first requests wait."""
         deadline = time.monotonic() + 120
         while True:
             found = generator.run(dispatcher.port, MIX, 0, seconds, warm=0)
@@ -142,7 +143,7 @@ def columns(rows, names):
 
 
 def growth(samples):
-    """Of the last third over the second third, each by its median: one sample that is high by chance says nothing. None for too few."""
+    """The ratio of the last third's median to the second third's. Medians hide single high samples. None if there are too few."""
     third = len(samples) // 3
     if third == 0:
         return None
@@ -150,7 +151,7 @@ def growth(samples):
 
 
 def failures(result, growth_allowed):
-    """Why the soak is no success; empty where it is one."""
+    """The reasons why the soak has failed; empty if it has passed."""
     found = []
     total = result["total"]
     if total["errors"]:
@@ -181,16 +182,17 @@ def print_report(report):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--load", type=float, default=0.6, help="share of the peak that is offered, by default %(default)s")
-    parser.add_argument("--rate", type=float, help="requests per second, instead of a share of the peak")
-    parser.add_argument("--nice", type=int, default=0, help="priority of all its processes, as nice(1) has it")
-    parser.add_argument("--growth", type=float, default=0.1, help="of memory that is allowed, by default %(default)s")
+    parser.add_argument("--load", type=float, default=0.6, help="share of the maximum rate that is offered, by default %(default)s")
+    parser.add_argument("--rate", type=float, help="requests per second, instead of a share of the maximum")
+    parser.add_argument("--nice", type=int, default=0, help="priority of all processes, as for nice(1)")
+    parser.add_argument("--growth", type=float, default=0.1, help="allowed growth of memory, by default %(default)s")
     parser.add_argument("--warm-up", type=float, default=15, metavar="SECONDS")
     parser.add_argument("--peak-seconds", type=float, default=10, metavar="SECONDS")
-    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher; by default %(default)s")
-    parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="of the worker")
-    parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/soak-<time>.json; the plot goes beside it")
+    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
+    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher; by default %(default)s")
+    parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
+    parser.add_argument(
+        "--json", metavar="FILE", help="file for the results, by default benchmarks/target/soak-<time>.json; the plot is written beside it")
     options = parser.parse_args()
     if options.minutes <= 0 or options.load <= 0:
         parser.error("--minutes and --load: expected more than 0")
@@ -204,7 +206,7 @@ def main():
     try:
         processes.need("taskset")
         if options.nice:
-            os.nice(options.nice)  # Children have it from here.
+            os.nice(options.nice)  # Child processes inherit it.
         report = Soak(options, directory).execute()
     except Failure as failure:
         sys.exit(f"soak: {failure}")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What the dispatcher costs as one thing changes: body size, requests at once, streams, workers, event loops, TLS, JVM.
+"""Measures the dispatcher while one condition changes: body size, concurrent requests, streams, workers, event loops, TLS, JVM.
 
-    benchmarks/macro/sweeps.py                       all of them, about a quarter of an hour
+    benchmarks/macro/sweeps.py                       all sweeps, about a quarter of an hour
     benchmarks/macro/sweeps.py --only size,tls --quick
 
-The dispatcher has core 0 and one event loop unless the sweep is about that; h2load and the workers share core 1. Within a sweep everything is started
-first, and the rounds alternate between its points where each has a dispatcher of its own. `--quick` is for seeing that it works.
+The dispatcher has core 0 and one event loop, except in the sweep of event loops. h2load and the workers share core 1. If the points of a
+sweep need separate dispatchers, all are started first, and the rounds alternate between them. `--quick` only checks that everything
+works.
 """
 
 import argparse
@@ -50,7 +51,7 @@ class Sweeps:
         return kind(java, self.flags(java, more_flags), self.options.worker_flags.split(), shape, name)
 
     def some(self, points):
-        """All of them; the first and the last where it is only to be seen that they work."""
+        """All points; with --quick only the first and the last."""
         return (points[0], points[-1]) if self.options.quick else points
 
     def start(self, dispatcher, scenario=PING, shape=Shape()):
@@ -59,7 +60,7 @@ class Sweeps:
         return dispatcher
 
     def point(self, sweep, point, dispatcher, scenario, shape=Shape(), warm_seconds=None):
-        """Warms up, then measures; for points that share a dispatcher."""
+        """Warms up, then measures. Used if the points share a dispatcher."""
         options = self.options
         await_answers(dispatcher, scenario, self.directory, shape)
         requests = warm(
@@ -68,7 +69,7 @@ class Sweeps:
         self.add(sweep, point, dispatcher, scenario, shape, samples)
 
     def alternating(self, sweep, points, scenarios, shapes=None):
-        """Points that have a dispatcher each, by title: all warm first, then round by round."""
+        """Measures points that have separate dispatchers, by title. Warms all of them up first, then measures round by round."""
         options, shapes = self.options, shapes or {}
         requests, samples = {}, collections.defaultdict(list)
         for title, dispatcher in points.items():
@@ -108,7 +109,7 @@ class Sweeps:
         return dispatcher
 
     def size(self):
-        """Echoes of bodies, ten at once: each byte passes twice."""
+        """Echoes bodies of several sizes, ten concurrently. Each byte passes the dispatcher twice."""
         dispatcher = self.warmed("size", scenario=echo_of(IMAGE_BYTES))
         for size in self.some(SIZES):
             self.point("size", size, dispatcher, echo_of(size), Shape(10, 1))
@@ -122,7 +123,7 @@ class Sweeps:
         dispatcher.stop()
 
     def streams(self):
-        """One worker with so many streams, and a hundred requests at once, which wait where there are fewer."""
+        """One worker with this number of streams, and a hundred concurrent requests. With fewer streams, requests wait."""
         dispatcher = self.warmed("streams")
         for count in self.some(STREAMS_PER_WORKER):
             dispatcher.worker.stop()
@@ -132,7 +133,7 @@ class Sweeps:
         dispatcher.stop()
 
     def workers(self):
-        """So many workers of a hundred streams in one process, a hundred requests at once."""
+        """This number of workers with a hundred streams each, in one process, and a hundred concurrent requests."""
         dispatcher = self.start(self.dispatcher("workers", kind=Crowd))
         warm(dispatcher, PING, self.directory, self.options.jvm_warm_up, self.options.seconds)
         for count in self.some(WORKERS):
@@ -143,7 +144,10 @@ class Sweeps:
         dispatcher.stop()
 
     def loops(self):
-        """The worker has two connections each time, so that two loops have one each. On core 0, and on all cores, where load and worker run too."""
+        """
+        The worker always has two connections, so that each of two loops has one. Measured on core 0, and on all cores together with load
+        and worker.
+        """
         points = {}
         for where, core in (("core 0", PROXY_CORE), ("all cores", None)):
             for count in (1, 2):
@@ -178,7 +182,7 @@ class Sweeps:
         return certificate, key
 
     def jvm(self):
-        """JDKs by collectors, then allocators with the default collector."""
+        """Compares JDKs with several collectors, and with several allocators and the default collector."""
         variants = {}
         for release in RELEASES:
             home = machine.jdk_home(release)
@@ -212,7 +216,7 @@ class Sweeps:
 
 
 class Crowd(LambdaDispatcher):
-    """With many workers in one process."""
+    """A dispatcher with many workers in one process."""
 
     count = 1
 
@@ -223,13 +227,13 @@ class Crowd(LambdaDispatcher):
         while "ready" not in workers.log.read_text():
             workers.check()
             if time.monotonic() > deadline:
-                raise Failure(f"{self.count} workers were not let in within 120 s:\n{workers.log_end()}\n{self.process.log_end()}")
+                raise Failure(f"{self.count} workers were not accepted within 120 s:\n{workers.log_end()}\n{self.process.log_end()}")
             time.sleep(0.1)
         return workers
 
 
 class Secured(LambdaDispatcher):
-    """With TLS on the worker port."""
+    """A dispatcher with TLS on the worker port."""
 
     certificate = None
 
@@ -246,7 +250,7 @@ def print_report(report):
 
 
 def table(sweep, results):
-    """CPU time as a ratio to the first point of the same request; to the byte, too, where bodies differ."""
+    """Rows with the CPU time as a ratio to the first point with the same request. If body sizes differ, also the ratio per byte."""
     first = {}
     lines = [
         f"| {sweep} | request | CPU ÷ first | CPU µs/request (low–high) | req/s | MB/s | p50 ms | p99 ms | RSS MiB | allocated/request | errors |",
@@ -266,17 +270,20 @@ def table(sweep, results):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"some of {','.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="one short round of the outermost points: to see that it works")
+    parser.add_argument("--only", help=f"runs some of {','.join(NAMES)}")
+    parser.add_argument(
+        "--quick", action="store_true", help="runs one short round of the first and the last points, to check that everything works")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.5, help="length of one measurement, by default %(default)g")
-    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="before each point on a warm dispatcher")
-    parser.add_argument("--worker-warm-up", type=float, default=4, metavar="SECONDS", help="where the worker is new")
-    parser.add_argument("--jvm-warm-up", type=float, default=8, metavar="SECONDS", help="where the dispatcher is new, for each request")
-    parser.add_argument("--jdk", metavar="PATH", help="by default JAVA_HOME, then the PATH; the sweep jvm has its own")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="of the dispatcher")
-    parser.add_argument("--worker-flags", default="-Xmx512m -XX:+UseSerialGC", help="of the workers")
-    parser.add_argument("--json", metavar="FILE", help="by default benchmarks/target/sweeps-<time>.json")
+    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="warm-up before each point on a warm dispatcher")
+    parser.add_argument("--worker-warm-up", type=float, default=4, metavar="SECONDS", help="warm-up if the worker is new")
+    parser.add_argument(
+        "--jvm-warm-up", type=float, default=8, metavar="SECONDS", help="warm-up if the dispatcher is new, for each kind of request")
+    parser.add_argument(
+        "--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH; the sweep jvm uses other JDKs, too")
+    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher")
+    parser.add_argument("--worker-flags", default="-Xmx512m -XX:+UseSerialGC", help="JVM flags of the workers")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/sweeps-<time>.json")
     options = parser.parse_args()
     if options.quick:
         options.rounds, options.seconds, options.warm_up, options.worker_warm_up, options.jvm_warm_up = 1, 0.3, 0.1, 0.5, 0.5

@@ -1,4 +1,4 @@
-"""Pure functions of the drivers: python3 -m unittest discover benchmarks/macro"""
+"""Tests of the pure functions of the drivers: python3 -m unittest discover benchmarks/macro"""
 
 import json
 import pathlib
@@ -252,7 +252,7 @@ class PerformanceTest(unittest.TestCase):
 
 
 class StoredResultsTest(unittest.TestCase):
-    """What is in docs/performance is small, and is all that docs/performance/results.md is made from."""
+    """The files in docs/performance are small, and are the only source of docs/performance/results.md."""
 
     def test_stored_results_are_small(self):
         lines = {file.name: len(file.read_text().splitlines()) for file in performance.RESULTS.glob("*.json")}
