@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs the program of an image once, while the image is built, so that the classes it loads are
- * kept in a cache (JEP 514): the next start reads them from there.
+ * Runs the program of an image once, while the image is built. The classes that it loads are stored
+ * in a cache (JEP 514), from which later starts read them.
  */
 public final class Train {
     private static final String HOME = "/opt/lambda-dispatcher";
@@ -22,7 +22,7 @@ public final class Train {
             }
             process.destroy();
         } else {
-            // It finds nobody, and gives up.
+            // The worker cannot connect, so it exits.
             process = start("worker.flags", "io.lambdadispatcher.worker.WorkerMain");
         }
         if (!process.waitFor(2, TimeUnit.MINUTES)) {
@@ -40,8 +40,8 @@ public final class Train {
                 .inheritIO();
         builder.command().addAll(List.of(program));
         builder.environment().put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        // Nobody serves: the answer is 503, at once.
-        builder.environment().put("LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms");
+        // There are no workers: requests are answered with 503 almost immediately.
+        builder.environment().put("LAMBDA_DISPATCHER_FUNCTION_PENDING_TIMEOUT", "1ms");
         builder.environment().put("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler");
         builder.environment()
                 .put(
@@ -49,7 +49,7 @@ public final class Train {
                         "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET
                                 + "\",\"addresses\":[\"127.0.0.1:1\"],\"loneTimeoutMillis\":1000}");
         if (program.length > 1) {
-            // The server takes every variable with the prefix for a setting.
+            // The server would reject these variables, because they are not settings.
             builder.environment().keySet().removeIf(name -> name.endsWith("_HANDLER") || name.endsWith("_PAYLOAD"));
         }
         return builder.start();
@@ -69,7 +69,8 @@ public final class Train {
                 }
                 return status;
             } catch (IOException e) {
-                Thread.sleep(100); // it has not opened its ports yet, or nobody answers, which is all right here
+                // The ports are not open yet, or there is no answer. Both are no failure here.
+                Thread.sleep(100);
             }
         }
         return -1;

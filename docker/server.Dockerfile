@@ -1,7 +1,7 @@
-# The dispatcher.
+# The image of the dispatcher.
 #   mvn -q -DskipTests package && docker build -f docker/server.Dockerfile -t lambda-dispatcher .
 #   docker run -p 8080:8080 -p 8444:8444 -e LAMBDA_DISPATCHER_WORKERS_SECRET=... lambda-dispatcher
-# JDK_IMAGE holds a whole JDK 25 at JDK_HOME, BASE_IMAGE a C library; they need no more in common than the processor.
+# JDK_IMAGE has a complete JDK 25 at JDK_HOME. BASE_IMAGE has a C library. Both must be for the same processor architecture.
 ARG JDK_IMAGE=eclipse-temurin:25-jdk
 ARG BASE_IMAGE=debian:trixie-slim
 
@@ -13,7 +13,7 @@ RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip
 COPY dispatcher-server/target/lib lib
 COPY dispatcher-server/target/dispatcher-server-*.jar lib/
 COPY docker/server.flags docker/Train.java ./
-# In a fixed order, for the cache of loaded classes is good for one class path only.
+# The order is fixed, because the cache of loaded classes is valid only for exactly this class path.
 RUN { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':' | sed 's|:$||'; echo; } > class.path \
  && ${JDK_HOME}/bin/java Train.java serve && rm Train.java
 
@@ -25,6 +25,6 @@ WORKDIR /tmp
 EXPOSE 8080 8443 8444 9901
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
     CMD ["/opt/lambda-dispatcher/java/bin/java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx16m", "@/opt/lambda-dispatcher/class.path", "io.lambdadispatcher.server.admin.Probe"]
-# The JVM is process 1: SIGTERM reaches it. Give it more time to stop than shutdown.delay and shutdown.grace together.
+# The JVM is process 1, so it receives SIGTERM. Allow it more time to stop than shutdown.delay and shutdown.grace together.
 ENTRYPOINT ["/opt/lambda-dispatcher/java/bin/java", "@/opt/lambda-dispatcher/server.flags", "-XX:AOTCache=/opt/lambda-dispatcher/classes.aot", "@/opt/lambda-dispatcher/class.path", "io.lambdadispatcher.server.Main"]
 CMD ["serve"]

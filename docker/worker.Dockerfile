@@ -1,5 +1,5 @@
-# A worker for AWS Lambda as a container image. It serves the handler of examples/hello. To serve yours, start your Dockerfile FROM this
-# image, COPY your jars into /opt/lambda-dispatcher/lib/user/ and set LAMBDA_DISPATCHER_HANDLER.
+# A worker for AWS Lambda as a container image. It serves the handler of examples/hello. To serve your handler, start your Dockerfile FROM
+# this image, COPY your jars into /opt/lambda-dispatcher/lib/user/, and set LAMBDA_DISPATCHER_HANDLER.
 #   mvn -q -DskipTests package && docker build -f docker/worker.Dockerfile -t lambda-worker .
 ARG JDK_IMAGE=eclipse-temurin:25-jdk
 ARG BASE_IMAGE=debian:trixie-slim
@@ -12,7 +12,7 @@ RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip
 COPY lambda-worker/target/lib lib
 COPY examples/hello/target/hello.jar lib/
 COPY docker/worker.flags docker/Train.java ./
-# In a fixed order, because the cache of loaded classes is valid for one class path only, and for what is appended to that.
+# The order is fixed, because the cache of loaded classes is valid only for this class path and for extensions of it.
 RUN mkdir -p lib/user \
  && { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':'; echo '/opt/lambda-dispatcher/lib/user/*'; } > class.path \
  && ${JDK_HOME}/bin/java Train.java work && rm Train.java
@@ -20,7 +20,7 @@ RUN mkdir -p lib/user \
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/lambda-dispatcher /opt/lambda-dispatcher
 ENV LAMBDA_DISPATCHER_HANDLER=com.example.hello.HelloHandler
-# Lambda runs it as a user of its own; elsewhere it is to be nobody.
+# Lambda runs the image as its own user. Elsewhere, it runs as this user without privileges.
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["/opt/lambda-dispatcher/java/bin/java", "@/opt/lambda-dispatcher/worker.flags", "-XX:AOTCache=/opt/lambda-dispatcher/classes.aot", "@/opt/lambda-dispatcher/class.path", "com.amazonaws.services.lambda.runtime.api.client.AWSLambda"]

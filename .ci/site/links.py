@@ -1,4 +1,4 @@
-"""Links to files outside of docs/ lead to the repository, because the site does not have them. A link to a file that is nowhere is an error."""
+"""Redirects links that leave docs/ to the repository, because the site does not have these files. A link to a missing file is an error."""
 import os
 import pathlib
 import re
