@@ -20,10 +20,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The program that LocalStack starts in a function's container, for tests without its own: it
- * serves the Lambda Runtime API to the function's bootstrap, takes invokes from LocalStack on port
- * 9563, and calls it back with logs and results. Timeouts kill the runtime; the next invoke starts
- * it again. Extensions, telemetry and X-Ray are left out.
+ * The program that LocalStack starts in a function's container. It replaces LocalStack's own, which
+ * would be downloaded at run time. It serves the Lambda Runtime API to the function's bootstrap,
+ * accepts invokes from LocalStack on port 9563, and sends logs and results back. A timeout kills
+ * the runtime, and the next invoke starts a new one. Extensions, telemetry and X-Ray are not
+ * supported.
  */
 public final class LocalStackInit {
     private static final int INVOKE_PORT = 9563;
@@ -38,7 +39,7 @@ public final class LocalStackInit {
     private static final int MAX_RESPONSE_BYTES =
             Integer.parseInt(environment("LOCALSTACK_MAX_PAYLOAD_SIZE", "6291556"));
 
-    /** One invoke, from LocalStack's call until it has been told the result. */
+    /** One invoke, from LocalStack's call until LocalStack has the result. */
     private static final class Invoke {
         final String id;
         final String arn;
@@ -122,7 +123,7 @@ public final class LocalStackInit {
                 underWay.values().forEach(invoke -> invoke.log.append(text));
             }
         } catch (IOException e) {
-            // It has been killed.
+            // The runtime has been killed.
         }
         onRuntimeExit(started, started.onExit().join().exitValue());
     }
@@ -160,7 +161,7 @@ public final class LocalStackInit {
         }
     }
 
-    // LocalStack's side.
+    // Calls from and to LocalStack.
 
     private void onInvoke(HttpExchange exchange) throws IOException {
         Invoke invoke = new Invoke(FlatJson.read(text(exchange)));
@@ -304,9 +305,7 @@ public final class LocalStackInit {
         return value == null || value.isEmpty() ? otherwise : value;
     }
 
-    /**
-     * As much JSON as LocalStack sends: one object of strings. No library is on this class path.
-     */
+    /** Reads and writes one JSON object of strings, because the class path has no JSON library. */
     private static final class FlatJson {
         private final String json;
         private int at;

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** How many connections are accepted in one turn of the event loop: Netty's epoll accepts one. */
+/** Counts how many connections one turn of the event loop accepts. Netty's epoll accepts one. */
 class AcceptIT {
     private static final int CLIENTS = 60;
 

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The pages for contributors that say which test proves what name tests that exist. */
+/** Checks that the tests exist which the pages for contributors name as proofs. */
 class AdaptersDocTest {
     private static final Path ROOT = Path.of("..");
     /**

@@ -41,7 +41,8 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the README and docs/guides/embedding.md show. Text between marks is compared with the page.
+ * Runs the examples of the README and of docs/guides/embedding.md. Code between tags must be equal
+ * to the code on the page.
  */
 class EmbeddingExampleIT {
     private static final String SECRET = "sixteen bytes at least";
@@ -167,7 +168,7 @@ class EmbeddingExampleIT {
         }
     }
 
-    /** Compiled only: it would call AWS. */
+    /** Is only compiled, because it would call AWS. */
     static Dispatcher launching() {
         // tag::launching
         WorkerLauncher launcher =
@@ -199,7 +200,7 @@ class EmbeddingExampleIT {
         }
     }
 
-    /** Without differences of white space: the page has shorter lines. */
+    /** Ignores differences of white space, because the page has shorter lines. */
     private static List<String> blocks(String page) {
         return Pattern.compile("(?s)```\\w+\n(.*?)```")
                 .matcher(page)

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The dispatcher's own error responses, as a program wants them, and the ids of requests. */
+/** Tests the dispatcher's own error responses in formats for programs, and request ids. */
 @Timeout(60)
 class ErrorResponseIT {
     private static final String ID = "x-request-id";

@@ -4,7 +4,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.slf4j.MDC;
 
-/** Stands for a service that gathers exceptions. */
+/** Stands for a service that collects exceptions. */
 final class ErrorTracker {
     static final BlockingQueue<String> reports = new LinkedBlockingQueue<>();
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The failure table: what clients see when clients, workers or the dispatcher go away. */
+/** Tests what clients see when clients disconnect, or workers or the dispatcher end. */
 class FaultsIT {
 
     private static HttpRequest.Builder request(Rig rig, HttpClient.Version version, String path) {
@@ -47,7 +47,7 @@ class FaultsIT {
     }
 
     /**
-     * With one worker stream in all, a second request is served only if the first one has let go of
+     * There is only one worker stream, so a second request is served only if the first one frees
      * it.
      */
     @ParameterizedTest
@@ -120,10 +120,7 @@ class FaultsIT {
         }
     }
 
-    /**
-     * The first worker stands still, so that it does not answer however long the second takes to
-     * start.
-     */
+    /** The first worker is stopped, so it cannot answer, however long the second takes to start. */
     @Test
     void should_send_a_safe_request_to_another_worker_when_its_own_is_killed_before_the_head() throws Exception {
         try (Rig rig = Rig.start(
@@ -185,8 +182,8 @@ class FaultsIT {
             signal("STOP", frozen);
             long start = System.nanoTime();
             Rig.await("the frozen worker is out", () -> rig.pool().workers() == 0);
-            // Probed after 500 ms of silence, given up 1 s later; the rest is a slow machine's. TCP
-            // would take minutes.
+            // Pinged after 500 ms without traffic, closed 1 s later. The rest allows for a slow
+            // machine. TCP would take minutes.
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_1_1, "/ping")).isEqualTo(200);
@@ -275,15 +272,15 @@ class FaultsIT {
     }
 
     /**
-     * Clients that send one request after the other; whatever is neither answered with 200 nor
-     * refused a connection is lost.
+     * Clients that send one request after the other. A request is lost if it is not answered with
+     * 200, except if its connection is refused.
      */
     private static final class Load implements AutoCloseable {
         private static final int CLIENTS = 8;
 
         /**
-         * Before JDK 24 its client gave up all its streams when GOAWAY came, also those that GOAWAY
-         * said would be answered.
+         * Before JDK 24, its client cancelled all streams after GOAWAY, including those that the
+         * server would still answer.
          */
         private static final boolean CLIENT_HEEDS_GOAWAY = Runtime.version().feature() >= 24;
 
@@ -319,10 +316,10 @@ class FaultsIT {
                         lost.add(response);
                     }
                 } catch (ConnectException e) {
-                    return; // the port is closed: not lost, never taken
+                    return; // The port is closed: the request was never accepted, so it is not lost.
                 } catch (SSLHandshakeException e) {
                     if (dispatcherCloses) {
-                        return; // the port was closed before the handshake ended: not lost, never sent
+                        return; // The port was closed before the end of the handshake: nothing was sent.
                     }
                     lost.add(e);
                 } catch (Exception e) {
@@ -337,8 +334,8 @@ class FaultsIT {
         }
 
         /**
-         * Each client has a connection: one that waits to be accepted when a port is closed is
-         * reset, whatever has been sent on it.
+         * Waits until each client has an accepted connection. When a port closes, a connection that
+         * waits to be accepted is reset, even if a request was sent on it.
          */
         void awaitEachServed() throws InterruptedException {
             assertThat(eachServed.await(60, TimeUnit.SECONDS)).isTrue();

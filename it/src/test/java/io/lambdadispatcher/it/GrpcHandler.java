@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Runs in the workers of {@link GrpcHandlerIT}: speaks gRPC without any library, one method for
- * each way in which a call can end.
+ * Runs in the workers of {@link GrpcHandlerIT}. It implements gRPC without a library, with one
+ * method for each way in which a call can end.
  */
 public final class GrpcHandler implements Handler {
     private final Map<String, String> ends = new ConcurrentHashMap<>();
@@ -58,14 +58,14 @@ public final class GrpcHandler implements Handler {
         return fields.set("grpc-status", Integer.toString(code)).set("grpc-message", message);
     }
 
-    /** @param framed with gRPC's five bytes in front */
+    /** @param framed adds gRPC's prefix of five bytes */
     private static ByteBuf bytes(String text, boolean framed) {
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
         ByteBuf buffer = UnpooledByteBufAllocator.DEFAULT.directBuffer(5 + bytes.length);
         return framed ? buffer.writeByte(0).writeInt(bytes.length).writeBytes(bytes) : buffer.writeBytes(bytes);
     }
 
-    /** Messages as they come; OK when the client has ended its half. */
+    /** Echoes each message when it arrives, and ends with OK when the client has ended its half. */
     private static final class Echo extends Pipe {
         private final Response to;
 
@@ -84,7 +84,7 @@ public final class GrpcHandler implements Handler {
         }
     }
 
-    /** What is done when the first message has come, while the client would send more. */
+    /** Reacts to the first message, although the client would send more. */
     private final class FirstMessage implements BodyReader {
         private final String method;
         private final Response response;

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How gRPC calls end, seen by grpc-java's client, with a handler that knows no gRPC library. */
+/** Tests how gRPC calls end, with grpc-java's client and a handler without a gRPC library. */
 @Timeout(180)
 class GrpcHandlerIT {
     private static Rig rig;
@@ -74,7 +74,7 @@ class GrpcHandlerIT {
         }
     }
 
-    /** A call of any kind: both sides may send as much as they like. */
+    /** A call of any kind. Both sides may send any number of messages. */
     private static final class Call extends ClientCall.Listener<String> {
         final ClientCall<String, String> call;
         final BlockingQueue<String> messages = new LinkedBlockingQueue<>();
@@ -118,7 +118,7 @@ class GrpcHandlerIT {
         }
     }
 
-    /** Each side's message before the other's next, then one half ends, then the other. */
+    /** Client and handler send messages alternately. Then one half ends, and then the other. */
     @Test
     void should_talk_both_ways_and_end_each_half() throws Exception {
         Call call = new Call("Echo");
@@ -151,7 +151,7 @@ class GrpcHandlerIT {
         assertThat(call.trailers.get(key)).isEqualTo(value);
     }
 
-    /** RFC 9113 section 8.1: RST_STREAM (NO_ERROR) behind a whole response is no failure. */
+    /** RFC 9113 section 8.1: RST_STREAM (NO_ERROR) after a complete response is no failure. */
     @Test
     void should_take_a_response_that_ends_before_the_request() throws Exception {
         Call call = new Call("Early");
@@ -169,7 +169,7 @@ class GrpcHandlerIT {
         assertThat(call.status().getCode()).isEqualTo(seen);
     }
 
-    /** HTTP's 500, which gRPC takes for that. */
+    /** The client sees HTTP's 500, which gRPC maps to UNKNOWN. */
     @Test
     void should_tell_the_client_of_a_handler_that_fails_before_its_head() throws Exception {
         assertThat(new Call("Throw").status().getCode()).isEqualTo(Status.Code.UNKNOWN);
@@ -184,7 +184,7 @@ class GrpcHandlerIT {
         Rig.await("the handler knows", () -> ends().contains("Cancelled=CANCELLED"));
     }
 
-    /** The handler has the call long before: an earlier one has opened the connection. */
+    /** An earlier call has opened the connection, so this call reaches the handler in time. */
     @Test
     void should_tell_the_handler_of_a_deadline_that_the_client_keeps() throws Exception {
         new Call("TrailersOnly").status();

@@ -25,13 +25,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * The interoperability cases of grpc-java, its client in front of the dispatcher and its server
- * beside the worker, which relays to it as to any application that speaks h2c. Left out are the
- * cases of compression that look into the transport, of credentials, and of census metrics.
+ * Runs the interoperability cases of grpc-java. Its client connects to the dispatcher. Its server
+ * is an h2c application, to which the worker relays. Cases that need access to the transport, that
+ * use credentials, or that check census metrics are left out.
  */
 @Timeout(300)
 class GrpcIT {
-    /** Of the very large cases; gRPC's own default is 4 MiB. */
+    /** For the very large cases. gRPC's default is 4 MiB. */
     private static final int MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
     private static final ScheduledExecutorService threads = Executors.newScheduledThreadPool(4);
@@ -69,7 +69,7 @@ class GrpcIT {
         rig.awaitAllFree();
     }
 
-    /** Cases, one channel for each. */
+    /** The cases. Each uses its own channel. */
     private static final class Cases extends AbstractInteropTest {
         private final boolean tls;
 
@@ -98,7 +98,7 @@ class GrpcIT {
             }
         }
 
-        /** gRPC's own is a few seconds. */
+        /** gRPC's default is a few seconds. */
         @Override
         protected int operationTimeoutMillis() {
             return 60_000;

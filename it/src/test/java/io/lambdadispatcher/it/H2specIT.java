@@ -14,9 +14,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * HTTP/2 as h2spec understands RFC 9113, with its strict tests. Skipped if h2spec is not installed.
- */
+/** Runs h2spec's strict tests of HTTP/2 (RFC 9113). Skipped if h2spec is not installed. */
 @Timeout(300)
 class H2specIT {
     private static final Path OF_GO = Path.of(System.getProperty("user.home"), "go", "bin", "h2spec");
@@ -72,7 +70,7 @@ class H2specIT {
         assertThat(failures(port, "-t", "-k")).isEmpty();
     }
 
-    /** What is not HTTP/2's preface is HTTP/1.1, and gets an answer. */
+    /** On this port, bytes that are not HTTP/2's preface are HTTP/1.1, so they get an answer. */
     @Test
     void should_pass_all_tests_on_the_plain_port_except_that_of_a_bad_preface() throws Exception {
         assertThat(failures(rig.plainPort())).containsOnly("\u00d7 2: Sends invalid connection preface");

@@ -31,7 +31,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Lambda functions with AWS's event classes, unchanged, in worker processes behind a dispatcher.
+ * Runs unmodified Lambda functions with AWS's event classes in worker processes behind a
+ * dispatcher.
  */
 @Timeout(400)
 class HandlersIT {
@@ -133,8 +134,8 @@ class HandlersIT {
     }
 
     /**
-     * Over HTTP/1.1: the client of JDK 17 waits forever when HTTP/2 ends a request early without an
-     * error (RFC 9113 section 8.1).
+     * Uses HTTP/1.1, because the HTTP/2 client of JDK 17 waits forever if the server ends a request
+     * early without an error (RFC 9113 section 8.1).
      */
     @Test
     void should_refuse_a_body_beyond_the_limit() throws Exception {

@@ -35,8 +35,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Clients that mean no good, byte by byte over real sockets: each gets a clear error or loses its
- * connection, holds nothing afterwards, and a good client is served right after.
+ * Sends the bytes of hostile clients over real sockets. Each client gets a clear error or loses its
+ * connection, and holds no resources afterwards. A good client is served immediately after it.
  */
 class HostileIT {
     private static final int HEADER_TIMEOUT_MILLIS = 2_000;
@@ -84,7 +84,7 @@ class HostileIT {
         try {
             in.transferTo(all);
         } catch (SocketException e) {
-            // Reset: what came before counts.
+            // The connection was reset. The bytes before the reset count.
         }
         return all.toString(StandardCharsets.ISO_8859_1);
     }
@@ -179,8 +179,8 @@ class HostileIT {
     }
 
     /**
-     * A reader that takes nothing while a response waits loses its connection, and the worker
-     * stream with it is free.
+     * A client that reads nothing while a response waits is disconnected. Its worker stream is
+     * freed.
      */
     @Test
     void should_cut_a_client_that_does_not_read() throws Exception {
@@ -237,7 +237,7 @@ class HostileIT {
         }
 
         /**
-         * GET {@code path}: static table entries for GET and http, literals for path and authority.
+         * Sends GET {@code path}. GET and http are from the static table; the rest are literals.
          */
         void get(int stream, String path, int flags) throws IOException {
             ByteArrayOutputStream block = new ByteArrayOutputStream();
@@ -275,7 +275,7 @@ class HostileIT {
             }
         }
 
-        /** Streams of the next heads; fewer if a GOAWAY comes. */
+        /** Returns the streams of the next response headers. Returns fewer if a GOAWAY arrives. */
         List<Integer> heads(int count) throws IOException {
             DataInputStream in = new DataInputStream(socket.getInputStream());
             List<Integer> streams = new ArrayList<>();
@@ -293,7 +293,7 @@ class HostileIT {
             return streams;
         }
 
-        /** The type of the next frame of {@code stream}. */
+        /** Returns the type of the next frame of {@code stream}. */
         int next(int stream) throws IOException {
             DataInputStream in = new DataInputStream(socket.getInputStream());
             while (true) {
@@ -331,7 +331,7 @@ class HostileIT {
     private static final int END_STREAM = 0x1;
     private static final int END_HEADERS = 0x4;
 
-    /** Ends when the dispatcher closes: whatever is still to be sent then fails. */
+    /** Sends frames until the dispatcher closes the connection. Then sending fails. */
     private interface Flood {
         void run(Http2 client) throws IOException;
     }
@@ -350,7 +350,7 @@ class HostileIT {
             try {
                 flood.run(client);
             } catch (SocketException e) {
-                // The connection is gone, as it should be.
+                // The connection is closed, as expected.
             }
             reader.join(60_000);
             return code.get();
@@ -368,7 +368,7 @@ class HostileIT {
                 .isEqualTo(ENHANCE_YOUR_CALM);
     }
 
-    /** CVE-2025-55163: the client makes us reset our own streams. */
+    /** CVE-2025-55163: the client makes the server reset the client's streams. */
     @Test
     void should_end_a_connection_of_provoked_resets() throws Exception {
         assertThat(flood(client -> {
@@ -410,8 +410,8 @@ class HostileIT {
     @Test
     void should_end_a_connection_that_pings_and_does_not_read() throws Exception {
         try (Http2 client = new Http2()) {
-            // Each burst is answered before the next one comes, until the answers fill both
-            // sockets' buffers.
+            // The dispatcher answers each burst before the next one, until the answers fill the
+            // buffers of both sockets.
             byte[] pings = new byte[100 * 17];
             for (int i = 0; i < pings.length; i += 17) {
                 pings[i + 2] = 8;
@@ -428,12 +428,12 @@ class HostileIT {
     }
 
     /**
-     * Heads need no window: only the streams that count as open bound what a client makes us queue.
+     * Headers need no window. Only the limit of open streams bounds the queued response headers.
      */
     @Test
     void should_end_a_connection_that_asks_for_heads_and_does_not_read() throws Exception {
         try (Http2 client = new Http2()) {
-            // HEAD, put into the table, for no authority; then the same by reference.
+            // First HEAD as a literal that is added to the table, then by reference. No authority.
             client.frame(1, END_HEADERS | END_STREAM, 1, 0x42, 4, 'H', 'E', 'A', 'D', 0x86, 0x84);
             assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
                         for (int i = 0; i < 30_000; i++) {
@@ -453,10 +453,7 @@ class HostileIT {
         }
     }
 
-    /**
-     * Its windows are wide, and its socket is full: nothing that is queued for it can leave, the
-     * reset of a stream no more than the rest.
-     */
+    /** The windows are open, but the socket is full. Nothing can be sent, not even a RST_STREAM. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void should_cut_an_http2_client_that_does_not_read(boolean tls) throws Exception {
@@ -468,7 +465,7 @@ class HostileIT {
             }
             assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
                         for (int i = 0; i < 3_000; i++) {
-                            client.frame(2, 0, 1, 0, 0, 0, 0, 0); // PRIORITY, which nobody answers
+                            client.frame(2, 0, 1, 0, 0, 0, 0, 0); // PRIORITY, which has no answer
                             TimeUnit.MILLISECONDS.sleep(10);
                         }
                     }))
@@ -476,17 +473,14 @@ class HostileIT {
         }
     }
 
-    /**
-     * How long a response has waited for a window is what counts, not that it waits when somebody
-     * looks.
-     */
+    /** The duration of the wait for a window counts, not whether a response waits at the check. */
     @Test
     void should_leave_a_client_its_time_to_open_a_window() throws Exception {
         try (Http2 client = new Http2()) {
             client.frame(4, 0, 0, 0, 4, 0, 0, 0, 0); // SETTINGS_INITIAL_WINDOW_SIZE 0
             client.get(1, "/ping", END_HEADERS | END_STREAM);
             assertThat(client.next(1)).as("HEADERS").isEqualTo(1);
-            client.socket.setSoTimeout(2_500); // there is a look once a second
+            client.socket.setSoTimeout(2_500); // the dispatcher checks once a second
             assertThatThrownBy(() -> client.next(1)).isInstanceOf(SocketTimeoutException.class);
             client.frame(8, 0, 1, 0, 0, 0, 100);
             assertThat(client.next(1)).as("DATA").isZero();

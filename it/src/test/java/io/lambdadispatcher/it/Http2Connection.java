@@ -34,8 +34,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client's HTTP/2 connection, plain, with prior knowledge, that shows what other clients hide:
- * settings, interim heads, trailers, codes of resets.
+ * A plain HTTP/2 client connection with prior knowledge. Unlike other clients, it shows settings,
+ * interim responses, trailers and reset codes.
  */
 final class Http2Connection implements AutoCloseable {
     private static final MultiThreadIoEventLoopGroup loops =
@@ -97,10 +97,10 @@ final class Http2Connection implements AutoCloseable {
         channel.close().sync();
     }
 
-    /** One stream, with what has come on it. */
+    /** One stream and everything that was received on it. */
     static final class Stream extends SimpleChannelInboundHandler<Object> {
         /**
-         * Parts of the body, more than any test reads: a flood that nobody reads must not fill the
+         * Maximum of body parts that are kept. No test reads more, and a flood must not fill the
          * heap.
          */
         private static final int MOST_KEPT = 500;
@@ -137,7 +137,7 @@ final class Http2Connection implements AutoCloseable {
             }
         }
 
-        /** The next head: interim, final, or trailers. */
+        /** Returns the next headers: of an interim or final response, or trailers. */
         Http2Headers head() throws Exception {
             Http2Headers next = heads.poll(60, TimeUnit.SECONDS);
             assertThat((Object) next).as("head").isNotNull();

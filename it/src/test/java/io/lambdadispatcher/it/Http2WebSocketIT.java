@@ -78,7 +78,7 @@ class Http2WebSocketIT {
         }
     }
 
-    /** WebSocket frames over a stream, by Netty's codec. */
+    /** Sends WebSocket frames on a stream, with Netty's codec. */
     @Test
     void should_echo_messages_of_every_kind() throws Exception {
         try (Http2Connection connection = Http2Connection.to(rig)) {
@@ -112,7 +112,7 @@ class Http2WebSocketIT {
         }
     }
 
-    /** The codec on a channel of its own, between the test and a stream. */
+    /** Encodes and decodes WebSocket frames between the test and a stream. */
     private static final class Frames {
         private final EmbeddedChannel codec = new EmbeddedChannel(
                 new WebSocket13FrameDecoder(WebSocketDecoderConfig.newBuilder()
@@ -233,7 +233,7 @@ class Http2WebSocketIT {
         }
     }
 
-    /** Also where the worker has ended its direction already. */
+    /** The tunnel is also cancelled if the worker has already ended its direction. */
     @Test
     void should_cancel_when_the_connection_goes() throws Exception {
         int cancelled = seen("cancel-CANCELLED");
@@ -298,7 +298,7 @@ class Http2WebSocketIT {
         }
     }
 
-    /** RFC 8441 section 4: they are no longer left out. */
+    /** RFC 8441 section 4: an extended CONNECT must have both, unlike an ordinary CONNECT. */
     @Test
     void should_reset_an_extended_connect_without_scheme_and_path() throws Exception {
         try (Http2Connection connection = Http2Connection.to(rig)) {
@@ -312,8 +312,8 @@ class Http2WebSocketIT {
     }
 
     /**
-     * Bytes that come back must be those that went; whatever else happens, every worker stream must
-     * be free in the end.
+     * Ends tunnels in random ways. Echoed bytes must be equal to the sent bytes, and in the end
+     * every worker stream must be free.
      */
     @Test
     void should_come_to_rest_in_whatever_order_tunnels_end() throws Exception {
@@ -340,7 +340,7 @@ class Http2WebSocketIT {
                         default -> stream.send("x".repeat(random.nextInt(100)));
                     }
                 }
-                // Last of all an honest one, on the same connection.
+                // The last tunnel on the connection behaves well.
                 Stream honest = connection.open(connect("/raw"), false);
                 assertThat(honest.status()).as("seed " + seed).isEqualTo("200");
                 honest.send("alive", true);

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The dispatcher writes what the worker reads. */
+/** Checks that the worker can read the launch payload that the dispatcher writes. */
 class LaunchPayloadTest {
 
     private static LaunchRequest request(boolean tls, Duration maxLife) {

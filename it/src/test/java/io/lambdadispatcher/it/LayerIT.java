@@ -28,16 +28,15 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The Lambda layer as Lambda would start it: its launcher as an extension, beside an application
- * that was started by somebody else. Lambda's Runtime API and Extensions API are a small server
- * here.
+ * Starts the Lambda layer as Lambda does: its launcher runs as an extension, and the application is
+ * started separately. A small server imitates Lambda's Runtime API and Extensions API.
  */
 @Timeout(300)
 class LayerIT {
     private static final Path WORKER =
             Path.of("..", "lambda-worker").toAbsolutePath().normalize();
 
-    /** Gives out the test's events one after the other and keeps what comes back. */
+    /** Serves the test's events one after the other, and keeps the responses. */
     private static final class LambdaApi implements AutoCloseable {
         final HttpServer server;
         final BlockingQueue<String> events = new LinkedBlockingQueue<>();
@@ -74,7 +73,7 @@ class LayerIT {
             try {
                 String event = events.take();
                 exchange.getResponseHeaders().set("Lambda-Runtime-Aws-Request-Id", "request-1");
-                // AWS's client for Java, which is native code, dies without this one.
+                // Without this header, the native part of AWS's Java client crashes.
                 exchange.getResponseHeaders().set("Content-Type", "application/json");
                 exchange.getResponseHeaders()
                         .set("Lambda-Runtime-Deadline-Ms", Long.toString(System.currentTimeMillis() + 60_000));
@@ -107,7 +106,7 @@ class LayerIT {
         }
     }
 
-    /** As the layer's archive has it, but with this JVM. */
+    /** Creates the directories of the layer's archive, but with this JVM. */
     private static Path layer(Path directory) throws IOException {
         Path inside = Files.createDirectories(directory.resolve("lambda-dispatcher"));
         Files.createDirectories(directory.resolve("extensions"));
@@ -120,7 +119,7 @@ class LayerIT {
         return directory.resolve("extensions/lambda-dispatcher");
     }
 
-    /** Its output goes to a file: that of this JVM is what tells Maven of the tests. */
+    /** Writes the output to a file, because Maven parses the output of this JVM. */
     private static Process start(ProcessBuilder builder, Map<String, String> variables, Path log) throws IOException {
         builder.environment().putAll(variables);
         return builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();

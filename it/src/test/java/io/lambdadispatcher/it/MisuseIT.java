@@ -64,9 +64,9 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is told to a program that uses the API in a wrong way. Nothing hangs, nothing is silent, and
- * requests beside it are answered. docs/reference/wrong-uses.md shows the results; {@code
- * -Ddocs.update=true} writes it again.
+ * Checks what a program learns when it uses the API incorrectly. Nothing hangs, nothing is silent,
+ * and other requests are answered. docs/reference/wrong-uses.md shows the results; {@code
+ * -Ddocs.update=true} updates this page.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
@@ -82,8 +82,8 @@ class MisuseIT {
     private @Nullable Worker worker;
 
     /**
-     * Keeps what is logged at WARN and above, and failures of handlers, of which one in a second is
-     * a warning.
+     * Keeps log lines at WARN and above, and all failures of handlers. The dispatcher logs only one
+     * such failure per second as a warning.
      */
     private static final class Log extends AppenderBase<ILoggingEvent> {
         final Queue<String> lines = new ConcurrentLinkedQueue<>();
@@ -179,7 +179,7 @@ class MisuseIT {
         return simple(cause.getClass().getName()) + ": " + message;
     }
 
-    /** What is thrown at the call. */
+    /** Returns what the call throws. */
     private static String atCall(Callable<?> wrong) {
         try {
             Object result = wrong.call();
@@ -219,7 +219,7 @@ class MisuseIT {
         return send(DispatchRequest.post("/ok").build()).thenCompose(DispatchResponse::bodyAsString);
     }
 
-    /** The answer to a request beside which others are served. */
+    /** Returns the response to a request, while other requests are served concurrently. */
     private String beside(Callable<CompletableFuture<DispatchResponse>> wrong) throws Exception {
         log.lines.clear();
         List<CompletableFuture<String>> neighbours = new ArrayList<>();
@@ -975,7 +975,7 @@ class MisuseIT {
         }
     }
 
-    /** Without what differs from run to run. */
+    /** Replaces parts that differ between runs. */
     private static String masked(String told) {
         return told.replaceAll("Thread\\[[^\\]]*\\]", "Thread[...]")
                 .replaceAll("stream \\d+", "stream N")

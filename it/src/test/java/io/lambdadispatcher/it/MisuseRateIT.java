@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A handler that releases what it has given away costs a worker stream each time. However often it
- * does, others on its connection are served.
+ * Tests a handler that often releases a buffer that it no longer owns. Each time, this costs a
+ * worker stream. Other requests on its worker connection are still served.
  */
 @Timeout(120)
 class MisuseRateIT {

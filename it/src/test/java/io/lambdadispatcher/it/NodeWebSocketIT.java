@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * WebSocket by {@code ws}, Node's usual library: as a client, and as an unmodified application
- * beside the worker. Skipped where there is no Node or no registry.
+ * Tests WebSockets with Node's common library {@code ws}: as a client, and as an unmodified
+ * application beside the worker. Skipped if Node or its registry is not available.
  */
 class NodeWebSocketIT {
     private static final String WS_VERSION = "8.23.0";
@@ -82,8 +82,8 @@ class NodeWebSocketIT {
     }
 
     /**
-     * Subprotocol and compression are agreed on between the two ends; how each client left reaches
-     * the application.
+     * Client and application negotiate subprotocol and compression. The application learns how each
+     * client has disconnected.
      */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -111,7 +111,9 @@ class NodeWebSocketIT {
         }
     }
 
-    /** The application's process ends: its clients lose their connections, not cleanly. */
+    /**
+     * If the application's process ends, its clients lose their connections without a close frame.
+     */
     @Test
     void should_lose_the_connection_with_the_application() throws Exception {
         Process server = start(Map.of(), "node", "server.js");

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What a program's observer learns of requests, so that it can make spans and correlated log lines
- * of them.
+ * Tests the events of requests that a program's observer receives, from which it can create spans
+ * and correlated log lines.
  */
 @Timeout(60)
 class ObserverIT {
@@ -51,7 +51,7 @@ class ObserverIT {
         }
     };
 
-    /** The others are told, although this one throws. */
+    /** Throws in its methods. The other observers are called even so. */
     private static final class Faulty implements DispatcherObserver {
         private boolean started;
 
@@ -97,7 +97,7 @@ class ObserverIT {
         return next();
     }
 
-    /** The observer is there twice. */
+    /** Returns the next event. It arrives twice, because the observer is registered twice. */
     private Seen next() throws InterruptedException {
         Seen first = seen.poll(10, TimeUnit.SECONDS);
         assertThat(seen.poll(10, TimeUnit.SECONDS)).isEqualTo(first);

@@ -19,12 +19,13 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /**
- * More requests than the workers can serve, on two event loops: whoever came first is served first.
+ * Sends more requests than the workers can serve, on two event loops. They must be served in the
+ * order of their arrival.
  */
 class OrderIT {
     /**
-     * How much earlier a request may have come than one that was served before it: 100 ms, and as
-     * much again for a machine with other work.
+     * Maximum of how much earlier a request may arrive than one that is served before it: 100 ms,
+     * and another 100 ms for a busy machine.
      */
     private static final long MAX_SKEW_MILLIS = 200;
 
@@ -47,8 +48,8 @@ class OrderIT {
     };
 
     /**
-     * Connections are given to the event loops in turn, so the one with all even ones has nine
-     * times as many requests.
+     * Connections are assigned to the event loops in turn. So the event loop with all even
+     * connections has nine times as many requests.
      */
     private static List<Socket> connect(Rig rig) throws IOException {
         List<Socket> open = new ArrayList<>();
@@ -88,8 +89,8 @@ class OrderIT {
     }
 
     /**
-     * The least skew of up to three attempts, because a pause of the machine shifts the measured
-     * times.
+     * Takes the lowest skew of up to three attempts, because a pause of the machine shifts the
+     * measured times.
      */
     @Test
     void should_serve_in_the_order_of_arrival_whatever_the_event_loop() throws Exception {
@@ -105,7 +106,7 @@ class OrderIT {
         try (Rig rig = Rig.start(Rig.function().build(), observer, builder -> builder.eventLoops(2))) {
             rig.worker(2, 2);
             List<Socket> sockets = connect(rig);
-            // The first second warms up dispatcher and worker.
+            // The first second is for warm-up of dispatcher and worker.
             long begun = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
             List<Thread> clients = new ArrayList<>();
             for (Socket socket : sockets) {

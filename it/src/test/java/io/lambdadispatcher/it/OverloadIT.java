@@ -30,8 +30,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Clients that make the dispatcher hold more than it has memory for, and a good client beside them:
- * that one is served, no worker connection is lost, and what is held stays below the limit.
+ * Tests clients that make the dispatcher hold more data than it may. A good client is served
+ * concurrently, no worker connection is lost, and the held data stays below the limit.
  */
 class OverloadIT {
     private static final int LIMIT = 16 << 20;
@@ -61,7 +61,7 @@ class OverloadIT {
                 .clientMemoryBytes(LIMIT)
                 .maxConnections(400)
                 .build();
-        // Requests to it wait until their time is over, because it has no worker.
+        // This function has no worker, so its requests wait until their timeout.
         FunctionOptions parked = FunctionOptions.builder("parked")
                 .queue(1000, Duration.ofSeconds(10))
                 .build();
@@ -115,11 +115,11 @@ class OverloadIT {
         try {
             socket.write(ByteBuffer.wrap(head.getBytes(StandardCharsets.US_ASCII)));
         } catch (IOException e) {
-            // The dispatcher has closed the connection already.
+            // The dispatcher has already closed the connection.
         }
     }
 
-    /** Sends as much as the dispatcher reads now. */
+    /** Sends until the dispatcher stops reading. */
     private static void fill(SocketChannel socket) {
         try {
             ByteBuffer bytes = ByteBuffer.allocate(256 * 1024);
@@ -139,13 +139,13 @@ class OverloadIT {
                         .send(HttpRequest.newBuilder(rig.http("/ping")).build(), BodyHandlers.ofString())
                         .body())
                 .isEqualTo("pong");
-        // One read of each connection may come before the event loop closes any.
+        // Each connection may be read once more before the event loop closes any.
         assertThat(rig.dispatcher.clients().heldBytes()).isLessThan(2 * LIMIT);
     }
 
     /**
-     * No worker takes them, and each connection may have 256 KiB of its body wait. Other functions
-     * keep some memory.
+     * No worker takes these requests, and each connection may hold 256 KiB of its body. Some memory
+     * remains for other functions.
      */
     @Test
     void should_refuse_those_whose_bodies_fill_the_memory_of_a_function() throws Exception {
@@ -156,15 +156,15 @@ class OverloadIT {
             attackers.forEach(OverloadIT::fill);
             return count(Protection.MEMORY_REFUSED) > 0;
         });
-        // What is read between two looks may raise the level for a moment, though never so far that
-        // connections are cut.
+        // Reads between two checks may raise the level for a moment, but not so far that
+        // connections are closed.
         Rig.await("other functions have memory", () -> rig.dispatcher.clients().level() == 0);
         verifyGoodClient();
     }
 
     /**
-     * Each response waits in the queue of a socket that nobody reads: 256 KiB, which is the window
-     * of a worker stream.
+     * Each response waits to be written to a socket that the client does not read. It is limited to
+     * 256 KiB, the window of a worker stream.
      */
     @Test
     void should_close_those_who_read_nothing() throws Exception {
@@ -178,7 +178,7 @@ class OverloadIT {
     @Test
     void should_close_connections_beyond_the_maximum() throws Exception {
         verifyGoodClient();
-        // Some that earlier tests have closed may still be there, and go meanwhile.
+        // Connections of earlier tests may close only now.
         Rig.await("all are accepted", () -> {
             for (int i = rig.dispatcher.clients().connections(); i < 400; i++) {
                 attacker("GET");

@@ -31,20 +31,20 @@ import javax.net.ssl.TrustManagerFactory;
 import org.awaitility.Awaitility;
 
 /**
- * A dispatcher in this JVM, on free ports, and workers in processes of their own. Waits are for
- * slow machines, where a JVM or two may need most of a minute to start, and where a garbage
- * collection is not to be taken for a worker's death.
+ * A dispatcher in this JVM on free ports, and workers in separate processes. Timeouts allow for
+ * slow machines: starting one or two JVMs may take almost a minute, and a garbage collection must
+ * not look like a dead worker.
  */
 final class Rig implements AutoCloseable {
     static final String SECRET = "a secret of the integration tests";
 
-    /** Makes a worker serve the demo's routes. */
+    /** Configures a worker to serve the demo's routes. */
     static final Map<String, String> DEMO = Map.of("LAMBDA_DISPATCHER_HANDLER", DemoHandler.class.getName());
 
     private static final Duration MOST_WAIT = Duration.ofSeconds(60);
     private static final Duration MOST_START = Duration.ofSeconds(150);
 
-    /** Below where Linux takes the ports of outgoing connections from, and those for port 0. */
+    /** The range is below Linux's ephemeral ports, which outgoing connections and port 0 use. */
     private static final int FIRST_PORT = 10_000;
 
     private static final int PORTS = 20_000;
@@ -88,7 +88,9 @@ final class Rig implements AutoCloseable {
                 .start();
     }
 
-    /** The rig's one function, with room for the workers of all tests. */
+    /**
+     * Returns the options of the rig's only function, with streams for the workers of all tests.
+     */
     static FunctionOptions.Builder function() {
         return FunctionOptions.builder("demo").connectionsPerWorker(2).streamsPerConnection(100);
     }
@@ -105,7 +107,7 @@ final class Rig implements AutoCloseable {
         return new Rig(function, observer, false, more);
     }
 
-    /** The worker port speaks TLS and demands a certificate: this rig's own will do. */
+    /** The worker port uses TLS and requires a client certificate, which can be this rig's own. */
     static Rig startWithMutualTls() {
         return new Rig(function().build(), DispatcherObserver.NONE, true, builder -> builder);
     }
@@ -123,7 +125,7 @@ final class Rig implements AutoCloseable {
         return worker(connections, streams, DEMO);
     }
 
-    /** @param variables choose what the worker serves */
+    /** @param variables configure what the worker serves */
     Process worker(int connections, int streams, Map<String, String> variables) {
         int ready = pool().readyWorkers();
         Process process = launch(connections, streams, variables);
@@ -165,8 +167,8 @@ final class Rig implements AutoCloseable {
     }
 
     /**
-     * A port for a program that must be told one. Nothing else on this machine gets it by chance
-     * before that program listens.
+     * Returns a port for a program that cannot use port 0. No other program gets this port by
+     * chance before the program listens.
      */
     static int freePort() {
         for (int attempt = 0; attempt < 100; attempt++) {
@@ -174,7 +176,7 @@ final class Rig implements AutoCloseable {
             try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 return free.getLocalPort();
             } catch (IOException e) {
-                // It is taken.
+                // The port is in use.
             }
         }
         throw new IllegalStateException("no free port among 100 from " + FIRST_PORT + " on");
@@ -197,7 +199,7 @@ final class Rig implements AutoCloseable {
                 "https://localhost:" + dispatcher.publicAddresses().get(1).getPort() + path);
     }
 
-    /** HTTP/2 with {@link #https}, HTTP/1.1 with {@link #http}. */
+    /** A client for {@link #https} if the version is HTTP/2, and for {@link #http} if HTTP/1.1. */
     HttpClient client(HttpClient.Version version) {
         return HttpClient.newBuilder()
                 .version(version)
@@ -229,10 +231,7 @@ final class Rig implements AutoCloseable {
         Awaitility.await(what).atMost(most).pollInterval(Duration.ofMillis(10)).until(condition::getAsBoolean);
     }
 
-    /**
-     * Every worker stream is free again: whatever a client did, the exchange has ended in both
-     * directions.
-     */
+    /** Waits until every worker stream is free, so all exchanges have ended in both directions. */
     void awaitAllFree() {
         await("all streams free", () -> pool().free() == pool().streams() && pool().queued() == 0);
     }

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The demo routes, over HTTP/1.1 and over h2, through a worker process. */
 class RoutesIT {
-    /** What the published benchmarks of such systems send. */
+    /** The size of the body in the published benchmarks of comparable systems. */
     private static final int LARGE_BYTES = 9_365_076;
 
     private static Rig rig;
@@ -111,8 +111,8 @@ class RoutesIT {
     }
 
     /**
-     * By hand, for the JDK's client reads an HTTP/1.1 response only when it has sent the whole
-     * request.
+     * Uses a socket, because the JDK's client reads an HTTP/1.1 response only after it has sent the
+     * complete request.
      */
     @ParameterizedTest
     @ValueSource(strings = {"/echo", "/blocking-echo"})

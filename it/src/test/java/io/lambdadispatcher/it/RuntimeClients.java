@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * AWS's runtime clients for other languages, from their registries; a test that cannot have one is
- * skipped and says why. {@code IT_RUNTIME_CLIENTS} names a directory that has them already, or is
- * to have them.
+ * Provides AWS's runtime clients for other languages, from their registries. A test whose client is
+ * not available is skipped, with the reason. {@code IT_RUNTIME_CLIENTS} is the directory of
+ * installed clients.
  */
 final class RuntimeClients {
     private static final Path DIRECTORY = Path.of(System.getenv()
@@ -22,10 +22,7 @@ final class RuntimeClients {
 
     private RuntimeClients() {}
 
-    /**
-     * The interpreter of an environment that has the client. Installed once, into the build's
-     * directory.
-     */
+    /** Returns the interpreter of an environment with the client. Installs it if necessary. */
     static synchronized Path python() throws Exception {
         Path environment = DIRECTORY.resolve("python");
         Path python = environment.resolve("bin").resolve("python");
@@ -45,10 +42,7 @@ final class RuntimeClients {
         return "node";
     }
 
-    /**
-     * The client's script. Its native part takes minutes to build, so it is used where somebody has
-     * done that.
-     */
+    /** Returns the client's script. It must be installed, because its native part takes minutes. */
     static Path nodeClient() throws Exception {
         node();
         Path prefix = DIRECTORY.resolve("node");
@@ -60,8 +54,8 @@ final class RuntimeClients {
     }
 
     /**
-     * A function on the client for {@code go} or {@code rust}, from {@code
-     * src/test/resources/runtime}. Not built here, for Rust's takes minutes.
+     * Returns a function with the client for {@code go} or {@code rust}, from {@code
+     * src/test/resources/runtime}. It must be built before, because Rust takes minutes.
      */
     static Path function(String language) {
         Path function = DIRECTORY.resolve(language).resolve("function");
@@ -82,7 +76,7 @@ final class RuntimeClients {
             }
             process.destroyForcibly();
         } catch (IOException e) {
-            // There is no such program.
+            // The program does not exist.
         }
         return false;
     }

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Functions in other processes, through AWS's own runtime clients, unmodified. */
+/** Runs functions in child processes with AWS's unmodified runtime clients. */
 @Timeout(500)
 class RuntimeIT {
     private static final Path APPS =
@@ -210,7 +210,7 @@ class RuntimeIT {
         assertThat(worker.waitFor()).isEqualTo(1);
     }
 
-    /** As LambdaHandler is called by Lambda. */
+    /** The handler as Lambda creates it. */
     private static final class Function extends LambdaHandler {
         Function(RuntimeHandler handler) {
             super(handler);
@@ -261,7 +261,8 @@ class RuntimeIT {
     }
 
     /**
-     * The client forks as many processes as it may hold requests; each waits for all the others.
+     * The client forks a process for each concurrent request. Each request waits until all have
+     * arrived.
      */
     @Test
     void should_let_python_take_several_at_once_in_one_child(@TempDir Path meeting) throws Exception {
@@ -327,7 +328,9 @@ class RuntimeIT {
         rig.awaitAllFree();
     }
 
-    /** The second part is written 5 s after the first. */
+    /**
+     * Checks that the second part, which is written 5 s after the first, does not delay the first.
+     */
     private void assertStreams() throws Exception {
         HttpResponse<InputStream> response = rig.client(HttpClient.Version.HTTP_2)
                 .send(request("/sse?pause=5000").build(), BodyHandlers.ofInputStream());
@@ -338,7 +341,8 @@ class RuntimeIT {
             assertThat(new String(body.readNBytes(11), StandardCharsets.UTF_8)).isEqualTo("data: one\n\n");
             long firstNanos = System.nanoTime();
             assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).isEqualTo("data: two\n\n");
-            // 5 s, less what the first was late; nothing where somebody on the way gathers.
+            // 5 s minus the delay of the first part. It would be zero if a hop buffered the
+            // response.
             assertThat(Duration.ofNanos(System.nanoTime() - firstNanos)).isGreaterThan(Duration.ofMillis(500));
         }
     }
@@ -364,7 +368,7 @@ class RuntimeIT {
         assertThat(send(posting(request("/echo"), "text/plain", TEXT)).body()).isEqualTo(TEXT);
     }
 
-    /** @return the different bodies */
+    /** @return the distinct bodies */
     private Set<String> answersToRequestsAtOnce(int requests, String path) throws Exception {
         HttpClient client = rig.client(HttpClient.Version.HTTP_2);
         List<CompletableFuture<HttpResponse<String>>> all = new ArrayList<>();
@@ -388,7 +392,7 @@ class RuntimeIT {
                 Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", Integer.toString(concurrency)));
     }
 
-    /** A request of {@code /meet} is answered when 32 are there. */
+    /** Requests of {@code /meet} are answered when 32 have arrived. */
     @ParameterizedTest
     @ValueSource(strings = {"go", "rust"})
     void should_have_32_requests_in_flight_in_one_process_of(String language) throws Exception {
@@ -419,7 +423,7 @@ class RuntimeIT {
         assertStreams();
     }
 
-    /** The client of Go then ends its process, that of Rust does not. */
+    /** After a panic, the client of Go ends its process; the client of Rust does not. */
     @ParameterizedTest
     @ValueSource(strings = {"go", "rust"})
     void should_go_on_after_a_panic_of(String language) throws Exception {

@@ -30,13 +30,10 @@ import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
-/** The hooks of a snapshot, called by the runtime client that Lambda calls them with. */
+/** Tests the snapshot hooks with the runtime client that calls them on Lambda. */
 @Timeout(60)
 class SnapStartTest {
-    /**
-     * As Lambda's managed runtimes for Java set it: where {@code org.crac} finds its
-     * implementation.
-     */
+    /** The implementation of {@code org.crac}, as Lambda's managed Java runtimes set it. */
     private static final String IMPLEMENTATION = "org.crac.Core.Compat";
 
     private static final Set<Integer> connections = ConcurrentHashMap.newKeySet();
@@ -108,7 +105,7 @@ class SnapStartTest {
             int before = connections.size();
             assertThat(before).isPositive();
 
-            System.gc(); // the runtime client knows its listeners weakly
+            System.gc(); // The runtime client has only weak references to its listeners.
             checkpoint();
             assertThat(probe.heard).containsExactly("before");
             Rig.await(
@@ -126,8 +123,8 @@ class SnapStartTest {
     }
 
     /**
-     * After the hooks the client clears the JVM's cache of names by native code, which it loads
-     * only where it runs a function.
+     * After the hooks, the client clears the JVM's DNS cache with native code. It loads this code
+     * only when it runs a function.
      */
     private static void checkpoint() throws CheckpointException {
         try {

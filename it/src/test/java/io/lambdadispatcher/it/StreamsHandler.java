@@ -17,10 +17,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link StreamsIT}: {@code /events} is a stream of server-sent events that
- * gets one with each request for {@code /tick}, {@code /listening} says how many there are, {@code
- * /echo} sends body and trailers back, {@code /blocking} streams until it is told that the worker
- * goes.
+ * Runs in the workers of {@link StreamsIT}. {@code /events} is a stream that sends an event for
+ * each request to {@code /tick}. {@code /listening} returns the number of these streams. {@code
+ * /echo} returns body and trailers. {@code /blocking} streams until the worker drains.
  */
 public final class StreamsHandler implements Handler {
     private final Set<Response> listening = ConcurrentHashMap.newKeySet();
@@ -79,7 +78,7 @@ public final class StreamsHandler implements Handler {
             while (told.get() == 0) {
                 TimeUnit.MILLISECONDS.sleep(10);
             }
-            // Also after the fact.
+            // A listener that is added after the start of the drain is also called.
             request.onDrain(grace -> told.incrementAndGet());
             while (told.get() == 1) {
                 TimeUnit.MILLISECONDS.sleep(10);

@@ -30,8 +30,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What is said in the middle of a message: events one by one, 100 (Continue), trailers, and that
- * the worker must go.
+ * Tests what happens during a message: single events, 100 (Continue), trailers, and the drain of
+ * the worker.
  */
 @Timeout(240)
 class StreamsIT {
@@ -69,8 +69,8 @@ class StreamsIT {
     }
 
     /**
-     * The handler makes the next event only when the one before has been seen: whatever is held
-     * back anywhere stops the test.
+     * The handler creates an event only after the test has seen the previous one. If any part on
+     * the way buffers an event, the test stops.
      */
     private static void seeEachEventBeforeTheNext(BufferedReader lines) throws Exception {
         for (int i = 0; i < 5; i++) {
@@ -117,7 +117,7 @@ class StreamsIT {
             assumeTrue(false, "curl is not here: " + e.getMessage());
             return;
         }
-        // Not only on its way to the handler: an event for nobody would be lost.
+        // The handler must have the request, because an event before that would be lost.
         HttpClient client = rig.client(HttpClient.Version.HTTP_1_1);
         Rig.await("curl listens", () -> listening(client).equals("1"));
         try (BufferedReader lines = lines(curl.getInputStream())) {
@@ -220,7 +220,9 @@ class StreamsIT {
         }
     }
 
-    /** SIGTERM; the stream says so itself and ends, and then the worker does. */
+    /**
+     * SIGTERM drains the worker. The stream sends a last event and ends, and then the worker ends.
+     */
     @ParameterizedTest
     @EnumSource(HttpClient.Version.class)
     void should_tell_a_long_stream_that_the_worker_must_go(HttpClient.Version version) throws Exception {
@@ -254,8 +256,8 @@ class StreamsIT {
     }
 
     /**
-     * Before its grace is over, though clients are still there. (The JDK's HTTP/2 client gives all
-     * up at the first GOAWAY.)
+     * The streams end before the grace period is over, although the clients stay connected. (The
+     * JDK's HTTP/2 client cancels all streams at the first GOAWAY.)
      */
     @Test
     void should_tell_long_streams_that_the_dispatcher_goes() throws Exception {
@@ -273,8 +275,8 @@ class StreamsIT {
             assertThat(stream.status()).isEqualTo("200");
             HttpResponse<InputStream> events = other.client(HttpClient.Version.HTTP_1_1)
                     .send(HttpRequest.newBuilder(other.http("/events")).build(), BodyHandlers.ofInputStream());
-            // The half in which clients may go by themselves, and as much for the worker to be
-            // told.
+            // In half of this grace period, clients may disconnect by themselves. In the rest, the
+            // worker drains.
             other.dispatcher.close(Duration.ofSeconds(10)).toCompletableFuture().get(60, TimeUnit.SECONDS);
             assertThat(stream.text(last.length())).isEqualTo(last);
             stream.awaitEnd();
@@ -286,7 +288,7 @@ class StreamsIT {
         }
     }
 
-    /** The deadline is 30 s away, and the drain begins before. */
+    /** The deadline is 30 s away. The drain begins earlier. */
     @Test
     void should_tell_a_long_stream_that_the_deadline_is_near() throws Exception {
         try (Rig other = Rig.start()) {

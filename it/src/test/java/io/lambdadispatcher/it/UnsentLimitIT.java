@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** What the kernel takes for a client that takes nothing: its send buffer may grow to megabytes. */
+/** Tests that the kernel buffers little for a client that reads nothing, instead of megabytes. */
 class UnsentLimitIT {
     private static final int IMAGES = 20;
 

@@ -34,13 +34,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Web applications that know nothing of us: client, dispatcher, worker process, application
- * process.
+ * Tests unmodified web applications, with a client, a dispatcher, a worker process and an
+ * application process.
  */
 class WebIT {
     private static final int LARGE_BYTES = 64 * 1024 * 1024;
 
-    /** What every application must be able to rely on. */
+    /** Tests that pass with every application. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     @Timeout(300)
     abstract static class AnyApp {
@@ -102,7 +102,9 @@ class WebIT {
             }
         }
 
-        /** By curl, for the JDK's client reads no more than a window before it has sent all. */
+        /**
+         * Uses curl, because the JDK's client reads only one window before it has sent everything.
+         */
         @ParameterizedTest
         @ValueSource(strings = {"--http1.1", "--http2-prior-knowledge"})
         void should_stream_64_mb_both_ways(String protocol, @TempDir Path directory) throws Exception {
@@ -260,7 +262,9 @@ class WebIT {
         }
     }
 
-    /** SIGTERM. Its clients see the application's own goodbye in place of a cut. */
+    /**
+     * After SIGTERM, clients see the application's own close frame instead of a lost connection.
+     */
     @Test
     @Timeout(90)
     void should_let_the_app_close_its_websockets_when_the_worker_must_go() throws Exception {

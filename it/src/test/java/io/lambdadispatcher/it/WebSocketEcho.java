@@ -27,10 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link WebSocketIT}: {@code /ws} echoes WebSocket messages frame by frame,
- * {@code /raw} bytes, {@code /refuse} answers 403, {@code /late} opens after 10 s, {@code /flood}
- * sends without end, {@code /stuck} reads nothing, {@code /silent} does nothing at all, {@code
- * /first} ends its direction first; anything else is a page that says how often what was seen.
+ * Runs in the workers of {@link WebSocketIT}. {@code /ws} echoes WebSocket messages frame by frame,
+ * and {@code /raw} echoes bytes. {@code /refuse} answers 403. {@code /late} opens after 10 s.
+ * {@code /flood} sends endlessly. {@code /stuck} reads nothing. {@code /silent} does nothing.
+ * {@code /first} ends its direction first. Any other path is a page with counts of all events.
  */
 public final class WebSocketEcho implements Handler {
     private static final int MAX_FRAME_BYTES = 4 * 1024 * 1024;
@@ -123,7 +123,7 @@ public final class WebSocketEcho implements Handler {
         request.body().read(conversation);
     }
 
-    /** Frames of one client. Event loop only. */
+    /** The frames of one client. Confined to the event loop. */
     private static final class Conversation implements BodyReader {
         private final Request request;
         private final Response response;
@@ -183,7 +183,7 @@ public final class WebSocketEcho implements Handler {
             }
         }
 
-        /** Its FIN: without a close frame before this is how a client vanishes. */
+        /** The client's FIN. A client that vanishes sends no close frame before it. */
         @Override
         public void onEnd(Http2Headers trailers) {
             count("end");

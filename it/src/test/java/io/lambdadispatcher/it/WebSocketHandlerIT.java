@@ -25,11 +25,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The worker's own WebSockets, by the JDK's client through a dispatcher and a worker process. */
+/** Tests the worker's WebSocket API with the JDK's client, a dispatcher and a worker process. */
 class WebSocketHandlerIT {
     private static Rig rig;
 
-    /** Runs in the workers. */
+    /** Runs in the worker processes. */
     public static final class Echo implements WebSocketHandler {
         public Echo() {}
 
@@ -50,7 +50,7 @@ class WebSocketHandlerIT {
         }
     }
 
-    /** What it hears: text, {@code n bytes HASH}, {@code pong} or {@code closed CODE}. */
+    /** Collects events: text, {@code n bytes HASH}, {@code pong} or {@code closed CODE}. */
     private static final class Client implements WebSocket.Listener {
         final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
         private final StringBuilder text = new StringBuilder();

@@ -41,8 +41,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * WebSocket over HTTP/1.1 (RFC 6455), by the JDK's client and byte by byte, through a dispatcher
- * and a worker process.
+ * Tests WebSockets over HTTP/1.1 (RFC 6455), with the JDK's client and with bytes on a socket,
+ * through a dispatcher and a worker process.
  */
 class WebSocketIT {
     static final Map<String, String> ECHO = Map.of("LAMBDA_DISPATCHER_HANDLER", WebSocketEcho.class.getName());
@@ -54,9 +54,7 @@ class WebSocketIT {
     private static Rig rig;
     private static HttpClient pages;
 
-    /**
-     * Gives a request 3 s, and an idle connection 2 s: for what is about times, and nothing else.
-     */
+    /** Has a request timeout of 3 s and an idle timeout of 2 s, for tests of timeouts only. */
     private static Rig impatient;
 
     @BeforeAll
@@ -71,7 +69,7 @@ class WebSocketIT {
         impatient.worker(1, 10, ECHO);
     }
 
-    /** Idle connections are looked for once a second. */
+    /** Idle connections are checked once a second. */
     private static HttpLimits limits(Duration idleTimeout) {
         return HttpLimits.builder()
                 .headerTimeout(Duration.ofSeconds(1))
@@ -101,7 +99,7 @@ class WebSocketIT {
         }
     }
 
-    /** From the page of {@link WebSocketEcho}. */
+    /** Reads a count from the page of {@link WebSocketEcho}. */
     static int count(String page, String what) {
         java.util.regex.Matcher found =
                 java.util.regex.Pattern.compile("[{ ]" + what + "=(\\d+)").matcher(page);
@@ -113,7 +111,7 @@ class WebSocketIT {
         return URI.create(http.toString().replaceFirst("^http", "ws"));
     }
 
-    /** What a client has been told, in order. */
+    /** Collects the events of a client in order. */
     static final class Told implements WebSocket.Listener {
         final BlockingQueue<Object> messages = new LinkedBlockingQueue<>();
         final CompletableFuture<Integer> closed = new CompletableFuture<>();
@@ -242,7 +240,7 @@ class WebSocketIT {
         }
     }
 
-    /** The function's request timeout is 3 s here, the idle timeout 2 s. */
+    /** Here, the function's request timeout is 3 s and the idle timeout is 2 s. */
     @Test
     void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
         Told told = new Told();
@@ -310,7 +308,7 @@ class WebSocketIT {
         Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
     }
 
-    // Byte by byte.
+    // Tests with bytes on a socket.
 
     private static String head(InputStream in) throws Exception {
         StringBuilder head = new StringBuilder();
@@ -322,7 +320,7 @@ class WebSocketIT {
         return head.toString();
     }
 
-    /** The key and its answer are those of RFC 6455 section 1.3. */
+    /** Uses the key and the answer of RFC 6455 section 1.3. */
     @Test
     void should_answer_the_handshake_of_the_rfc() throws Exception {
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
@@ -337,7 +335,7 @@ class WebSocketIT {
         }
     }
 
-    /** Each half-close arrives at the other end, and the other direction goes on. */
+    /** Each half-close arrives at the other end, and the other direction continues. */
     @Test
     void should_end_each_direction_by_itself() throws Exception {
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
@@ -437,8 +435,8 @@ class WebSocketIT {
     }
 
     /**
-     * Then the client goes, which nobody sees who does not read: it is the time that ends the
-     * tunnel.
+     * At the end, the client disconnects. The dispatcher cannot notice it, because it does not
+     * read. So the idle timeout ends the tunnel.
      */
     @Test
     void should_stop_the_client_when_the_handler_does_not_read() throws Exception {
@@ -457,7 +455,7 @@ class WebSocketIT {
             try (SocketChannel socket = SocketChannel.open(new InetSocketAddress("127.0.0.1", other.plainPort()))) {
                 socket.write(ByteBuffer.wrap(HANDSHAKE.formatted("/stuck").getBytes(StandardCharsets.US_ASCII)));
                 head(socket.socket().getInputStream());
-                // Two windows, and what the kernel holds of three connections.
+                // Two windows, and the kernel's buffers of three connections.
                 assertThat(sendUntilStuck(socket, 100_000_000)).isLessThan(30_000_000);
             }
             assertThat(ended.get(60, TimeUnit.SECONDS).isTunnel()).isTrue();
@@ -490,13 +488,16 @@ class WebSocketIT {
         }
     }
 
-    /** Closing over bytes that nobody has read would reset the connection, and lose the answer. */
+    /**
+     * Closing with unread bytes would reset the connection, so the client would lose the answer.
+     */
     @Test
     void should_drop_what_comes_behind_a_handshake_that_is_refused() throws Exception {
         for (int i = 0; i < 5; i++) {
             try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
                 socket.setSoTimeout(60_000);
-                // At once, for what comes half a second after the answer is not waited for.
+                // In one write, because bytes that arrive half a second after the answer are not
+                // awaited.
                 String more = "GET /seen HTTP/1.1\r\nHost: a\r\n\r\n".repeat(3000);
                 socket.getOutputStream()
                         .write((HANDSHAKE.formatted("/refuse") + more).getBytes(StandardCharsets.US_ASCII));
@@ -540,7 +541,7 @@ class WebSocketIT {
         }
     }
 
-    /** Nobody who does not know tunnels may open one by answering 200. */
+    /** A handler that does not know tunnels must not open one by answering 200. */
     @Test
     void should_say_501_for_handlers_that_serve_no_tunnels() throws Exception {
         try (Rig other = Rig.start()) {
@@ -584,7 +585,9 @@ class WebSocketIT {
         }
     }
 
-    /** Without waiting for half of the grace, which clients have to go by themselves. */
+    /**
+     * Does not wait for half of the grace period, in which clients may disconnect by themselves.
+     */
     @Test
     void should_say_goodbye_when_the_dispatcher_closes() throws Exception {
         Rig other = Rig.start();

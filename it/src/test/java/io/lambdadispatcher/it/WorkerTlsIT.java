@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A worker port that speaks TLS and lets in only those who show a certificate. */
+/** Tests a worker port with TLS that requires client certificates. */
 class WorkerTlsIT {
 
     @Test

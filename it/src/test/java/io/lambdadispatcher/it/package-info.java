@@ -1,4 +1,4 @@
-/** Every part together, over real sockets and with real worker processes. */
+/** Tests of all parts together, over real sockets and with real worker processes. */
 @NullMarked
 package io.lambdadispatcher.it;
 

@@ -28,8 +28,8 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * The plan of the house, over the bytecode of all modules: {@code plan.txt} and {@code
- * docs/explanation/architecture.md} say what each package is for.
+ * Checks the architecture in the bytecode of all modules. {@code plan.txt} defines the allowed
+ * dependencies. {@code docs/explanation/architecture.md} describes the purpose of each package.
  */
 class ArchitectureTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -42,7 +42,9 @@ class ArchitectureTest {
     private static final PackageGraph GRAPH = PackageGraph.of(CLASSES);
     private static final Plan PLAN = Plan.read();
 
-    /** The benchmarks are on no test's class path: Maven builds them before this module. */
+    /**
+     * The benchmarks are not on the class path of this test: Maven builds them before this module.
+     */
     private static JavaClasses classes() {
         Path benchmarks = ROOT.resolve("benchmarks/target/classes");
         assertThat(benchmarks)
@@ -89,8 +91,8 @@ class ArchitectureTest {
     }
 
     /**
-     * Programs see types of their own artifact and of libraries, so that the formats on the wire
-     * can change.
+     * Public API must only show types of its own artifact and of libraries, so that the formats on
+     * the wire can change.
      */
     @Test
     void should_show_no_type_of_the_wire_to_programs() throws IOException {
@@ -149,7 +151,7 @@ class ArchitectureTest {
         assertThat(places).isEmpty();
     }
 
-    /** After a change of the plan, {@code mvn verify -Darchitecture.draw=true} draws it again. */
+    /** If the plan has changed, {@code mvn verify -Darchitecture.draw=true} updates the drawing. */
     @Test
     void should_be_drawn_as_it_is() throws IOException {
         String drawing = Drawing.of(PLAN, GRAPH);
@@ -162,7 +164,7 @@ class ArchitectureTest {
                 .isEqualTo(drawing);
     }
 
-    /** The table "I want to change X: open Y", which leaves the benchmarks out. */
+    /** Checks the table "I want to change X: open Y", which does not list the benchmarks. */
     @Test
     void should_name_every_package_in_the_table_of_the_architecture_page() throws IOException {
         String page = Files.readString(ROOT.resolve("docs/explanation/architecture.md"));
@@ -282,9 +284,7 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /**
-     * An adapter is a handler like any other: it knows nothing of worker streams and connections.
-     */
+    /** An adapter is an ordinary handler, so it must not use worker streams or connections. */
     @Test
     void should_keep_adapters_away_from_connections() {
         noClasses()

@@ -7,8 +7,9 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Draws the plan with the arrows that the code has. An arrow that follows from others is left out
- * inside a module; between modules there is one arrow for each pair. Lengths are pixels.
+ * Draws the plan with the dependencies of the code as arrows. Inside a module, an arrow that
+ * follows from others is left out. Between modules, there is one arrow for each pair. Lengths are
+ * in pixels.
  */
 final class Drawing {
     private static final int CHIP_HEIGHT = 26;
@@ -129,7 +130,7 @@ final class Drawing {
                 .forEach(other -> drawArrow(modules.get(module.name()), modules.get(other.name()), "between"));
     }
 
-    /** It uses the other, and nothing that uses the other stands between them. */
+    /** Returns whether the module uses the other one, and no module between them does. */
     private boolean isDirectlyAbove(Module module, Module other) {
         return uses(module, other)
                 && plan.modules().stream()

@@ -12,7 +12,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Which packages use which, with an example of each. */
+/** The dependencies between packages, each with an example. */
 final class PackageGraph {
     private static final String OURS = "io.lambdadispatcher.";
 
@@ -37,12 +37,12 @@ final class PackageGraph {
         return new TreeSet<>(uses.keySet());
     }
 
-    /** The packages that {@code from} uses, each with one place where it does. */
+    /** Returns the packages that {@code from} uses, each with one place in the code. */
     SortedMap<String, String> usedBy(String from) {
         return Collections.unmodifiableSortedMap(uses.getOrDefault(from, new TreeMap<>()));
     }
 
-    /** Whether there is a way from one to the other that is longer than one arrow. */
+    /** Returns whether a path of more than one arrow leads from one package to the other. */
     boolean isReachedByOthers(String from, String to) {
         Set<String> seen = new HashSet<>(Set.of(from, to));
         Deque<String> next = new ArrayDeque<>(usedBy(from).keySet());

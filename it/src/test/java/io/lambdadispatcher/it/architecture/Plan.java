@@ -12,7 +12,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** The plan of {@code plan.txt}: where each package stands. A package may use what stands lower. */
+/** The content of {@code plan.txt}: the position of each package. A package may use lower ones. */
 record Plan(List<List<Module>> floors) {
 
     /** @param rows short names of packages, the top row first */
@@ -82,7 +82,7 @@ record Plan(List<List<Module>> floors) {
         throw new IllegalArgumentException(module.name());
     }
 
-    /** Whether {@code to} stands lower than {@code from}. */
+    /** Returns whether {@code to} is lower than {@code from}. */
     boolean allows(String from, String to) {
         Module source = moduleOf(from).orElseThrow();
         Module target = moduleOf(to).orElseThrow();

@@ -1,6 +1,6 @@
 /**
- * Tests of the plan that {@code docs/explanation/architecture.md} describes, over the bytecode of
- * all modules.
+ * Tests of the architecture that {@code docs/explanation/architecture.md} describes, in the
+ * bytecode of all modules.
  */
 @NullMarked
 package io.lambdadispatcher.it.architecture;

@@ -14,8 +14,8 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Sends the body of a load balancer's or HTTP API's event back as it came. {@code /fail} throws,
- * {@code /slow} outlives the function's timeout.
+ * Echoes the body of an event from a load balancer or an HTTP API. {@code /fail} throws, {@code
+ * /slow} exceeds the function's timeout.
  */
 public final class EventEcho implements RequestStreamHandler {
     private static final JsonFactory JSON = new JsonFactory();
@@ -34,7 +34,7 @@ public final class EventEcho implements RequestStreamHandler {
             json.writeStartObject();
             json.writeNumberProperty("statusCode", 200);
             writeHeaders(json, "headers", false, path);
-            // A load balancer that sends several values for a header expects them so, and only so.
+            // A load balancer that sends multi-value headers only accepts responses in that format.
             writeHeaders(json, "multiValueHeaders", true, path);
             json.writeBooleanProperty("isBase64Encoded", Boolean.parseBoolean(event.get("isBase64Encoded")));
             json.writeStringProperty("body", event.getOrDefault("body", ""));

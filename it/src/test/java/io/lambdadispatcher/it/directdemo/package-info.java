@@ -1,4 +1,4 @@
-/** A Lambda function that knows nothing of the dispatcher, for the direct path. */
+/** A Lambda function without any code of this project, for direct requests. */
 @NullMarked
 package io.lambdadispatcher.it.directdemo;
 

@@ -37,13 +37,14 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The function of examples/aws. Its S3 is in LocalStack, its DynamoDB is DynamoDB Local in this
- * JVM.
+ * Tests the function of examples/aws, with S3 in LocalStack and with DynamoDB Local in this JVM.
  */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 @EnabledOnOs(value = OS.LINUX, architectures = "amd64", disabledReason = "DynamoDB Local's native library is for amd64")
 class AwsRoutesIT {
-    /** Its containers are looked for by its name, and some of an earlier run may be left. */
+    /**
+     * Is unique, because containers are found by this name, and those of earlier runs may exist.
+     */
     private static final String FUNCTION = "aws" + ProcessHandle.current().pid();
 
     private static final String BUCKET = "images";
@@ -97,10 +98,7 @@ class AwsRoutesIT {
         }
     }
 
-    /**
-     * From within its container LocalStack, and so S3, is where LocalStack's own {@code
-     * AWS_ENDPOINT_URL} says.
-     */
+    /** In the container, LocalStack's {@code AWS_ENDPOINT_URL} is the address of S3. */
     private static void createFunction() {
         cloud.createFunction(
                 FUNCTION,
@@ -197,7 +195,7 @@ class AwsRoutesIT {
         assertThat(dynamoDb.connections()).isEqualTo(connections);
     }
 
-    /** For a moment, and for longer than a connection may be idle. */
+    /** Freezes the container for a moment, and for longer than the idle timeout of connections. */
     @ParameterizedTest
     @ValueSource(ints = {300, 6_000})
     void should_not_fail_after_a_freeze_in_which_connections_were_closed(int frozenMillis) throws Exception {

@@ -21,20 +21,23 @@ import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.model.FunctionCode;
 import software.amazon.awssdk.services.lambda.model.Runtime;
 
-/** AWS in a container: LocalStack, which runs Lambda functions in containers of their own. */
+/** AWS in a container: LocalStack, which runs each Lambda function in a separate container. */
 final class Cloud implements AutoCloseable {
     static final String REGION = "us-east-1";
-    /** How function containers call the machine that the tests run on. */
+    /** The name of this machine in function containers. */
     static final String HOST = "host.docker.internal";
 
-    /** The class that Lambda calls; it serves with what {@code LAMBDA_DISPATCHER_HANDLER} names. */
+    /**
+     * The class that Lambda calls. It runs the handler that {@code LAMBDA_DISPATCHER_HANDLER}
+     * names.
+     */
     static final String WORKER = "io.lambdadispatcher.worker.LambdaHandler";
 
     private final LocalStackContainer localStack;
     private final LambdaAsyncClient lambda;
 
     private Cloud() {
-        // The SDK's default chain finds them; LocalStack takes any.
+        // For the SDK's default chain. LocalStack accepts any values.
         System.setProperty("aws.accessKeyId", "test");
         System.setProperty("aws.secretAccessKey", "test");
         localStack = new LocalStackContainer(
@@ -49,7 +52,7 @@ final class Cloud implements AutoCloseable {
                 .withStartupTimeout(Duration.ofMinutes(5));
         localStack.start();
         lambda = LambdaAsyncClient.builder()
-                // Asked again, LocalStack would say that the function is there already.
+                // The timeout is long because a retry would fail: the function would exist already.
                 .httpClientBuilder(NettyNioAsyncHttpClient.builder().readTimeout(Duration.ofMinutes(3)))
                 .endpointOverride(endpoint())
                 .region(Region.of(REGION))
@@ -72,17 +75,17 @@ final class Cloud implements AutoCloseable {
         return lambda;
     }
 
-    /** A function that serves the demo's routes. */
+    /** Creates a function that serves the demo's routes. */
     void createWorkerFunction(String name, Duration timeout) {
         createFunction(name, timeout, WORKER, Map.of("LAMBDA_DISPATCHER_HANDLER", DemoHandler.class.getName()));
     }
 
-    /** A function whose code is the worker and the demo's handler. */
+    /** Creates a function whose code is the worker and the demo's handler. */
     void createFunction(String name, Duration timeout, String handler, Map<String, String> variables) {
         createFunction(name, timeout, handler, variables, FunctionArchive.withDemo());
     }
 
-    /** @param code what {@link FunctionArchive} makes */
+    /** @param code from {@link FunctionArchive} */
     void createFunction(String name, Duration timeout, String handler, Map<String, String> variables, SdkBytes code) {
         Map<String, String> environment = new HashMap<>(variables);
         environment.put("JAVA_HEAP", "-Xmx128m");
@@ -102,7 +105,9 @@ final class Cloud implements AutoCloseable {
         lambda.deleteFunction(delete -> delete.functionName(name)).join();
     }
 
-    /** Ids of the containers that a function runs in now. LocalStack names them after it. */
+    /**
+     * Returns ids of the function's containers. LocalStack derives their names from the function.
+     */
     static List<String> containersOf(String function) {
         return DockerClientFactory.lazyClient().listContainersCmd().exec().stream()
                 .filter(container -> Arrays.stream(container.getNames())
@@ -112,8 +117,8 @@ final class Cloud implements AutoCloseable {
     }
 
     /**
-     * With the containers of its functions, which LocalStack, when killed, leaves behind: the tests
-     * that follow need the memory.
+     * Also removes the containers of functions, which remain after LocalStack is killed. The
+     * following tests need the memory.
      */
     @Override
     public void close() {
@@ -130,7 +135,7 @@ final class Cloud implements AutoCloseable {
         try {
             docker.removeContainerCmd(container.getId()).withForce(true).exec();
         } catch (NotFoundException | ConflictException e) {
-            // It goes by itself.
+            // The container is already being removed.
         }
     }
 }

@@ -98,12 +98,12 @@ final class CloudRig implements AutoCloseable {
         return client.sendAsync(HttpRequest.newBuilder(uri(path)).build(), BodyHandlers.ofString());
     }
 
-    /** What came back for a request with a body. */
+    /** The response to a request with a body. */
     record Echo(String statusLine, byte[] body) {}
 
     /**
-     * By hand, because an echo answers while the request is still coming, and the JDK's HTTP/1.1
-     * client reads only when it has sent everything.
+     * Uses a socket, because the echo answers while the request is being sent. The JDK's HTTP/1.1
+     * client reads only after it has sent everything.
      */
     Echo post(String path, byte[] body) throws Exception {
         try (Socket socket = new Socket("127.0.0.1", uri(path).getPort())) {

@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * What goes wrong between containers, under load: 12 clients that GET something that takes 100 ms
- * from three workers. What became of every request is counted.
+ * Tests faults between containers under load: 12 clients send GETs that take 100 ms each, to three
+ * workers. The outcome of every request is counted.
  */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class ContainerFaultsIT {
@@ -30,8 +30,8 @@ class ContainerFaultsIT {
     private static int tests;
 
     /**
-     * One for each test: LocalStack keeps containers for the next invoke of a function, dead ones
-     * too.
+     * A different name for each test, because LocalStack keeps containers for later invokes, even
+     * dead ones.
      */
     private final String name = "faults" + ProcessHandle.current().pid() + "x" + ++tests;
 
@@ -112,7 +112,7 @@ class ContainerFaultsIT {
         awaitAnswers(100);
 
         report("one of three workers killed");
-        // GET may be sent again, and no response had begun.
+        // A GET may be retried, because no response had begun.
         assertThat(load.failures()).isZero();
         assertThat(launches.started).hasSize(started + 1);
     }

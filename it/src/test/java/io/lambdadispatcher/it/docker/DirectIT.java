@@ -28,8 +28,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import software.amazon.awssdk.core.SdkBytes;
 
 /**
- * The direct path against LocalStack: one invoke for each request, of a function that knows nothing
- * of the dispatcher.
+ * Tests direct requests with LocalStack: one invocation for each request, of a function without any
+ * code of this project.
  */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class DirectIT {
@@ -127,7 +127,7 @@ class DirectIT {
 
             assertThat(get.statusCode()).isEqualTo(200);
             assertThat(get.headers().firstValue("x-path")).contains("/x");
-            // What is not safe waits for a worker, in vain.
+            // A POST is not safe, so it waits for a worker until its timeout.
             assertThat(post(dispatcher, "/x", new byte[3]).statusCode()).isEqualTo(503);
         }
     }

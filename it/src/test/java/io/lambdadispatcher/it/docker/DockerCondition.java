@@ -8,8 +8,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * {@code IT_DOCKER} says {@code required}: fail without Docker; {@code off}: skip in any case;
- * {@code auto} or unset: skip without Docker.
+ * Decides whether tests with Docker run, by {@code IT_DOCKER}: {@code required} fails without
+ * Docker, {@code off} always skips, {@code auto} (the default) skips without Docker.
  */
 final class DockerCondition implements ExecutionCondition {
     private static final List<String> WISHES = List.of("auto", "off", "required");
@@ -33,8 +33,8 @@ final class DockerCondition implements ExecutionCondition {
     }
 
     private static String obstacle(Image[] images) {
-        // Looked at first, for Testcontainers would pull an image for checks of its own, and try
-        // for minutes.
+        // Checked first, because Testcontainers would try for minutes to pull an image for its own
+        // checks.
         if (!new java.io.File("/var/run/docker.sock").exists() && System.getenv("DOCKER_HOST") == null) {
             return "no Docker engine (no /var/run/docker.sock, no DOCKER_HOST)";
         }

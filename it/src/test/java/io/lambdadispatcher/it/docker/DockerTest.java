@@ -8,14 +8,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Runs where a Docker engine and the images are; elsewhere it is skipped and says why, or fails if
- * {@code IT_DOCKER=required}.
+ * Runs a test class only if there are a Docker engine and the images. Otherwise, it is skipped with
+ * the reason, or fails if {@code IT_DOCKER=required}.
  */
 @Tag("docker")
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(DockerCondition.class)
 @interface DockerTest {
-    /** Images that it needs. */
+    /** The images that the test needs. */
     Image[] value();
 }

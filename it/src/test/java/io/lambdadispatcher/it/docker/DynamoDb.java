@@ -21,8 +21,8 @@ import software.amazon.awssdk.services.dynamodb.model.KeyType;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 
 /**
- * DynamoDB Local in this JVM, in memory, on a free port of all interfaces, so that function
- * containers reach it.
+ * DynamoDB Local in this JVM, in memory. It listens on a free port of all interfaces, so that
+ * function containers can reach it.
  */
 final class DynamoDb implements AutoCloseable {
     private final LocalDynamoDBServerHandler handler;
@@ -31,8 +31,8 @@ final class DynamoDb implements AutoCloseable {
     private final DynamoDbAsyncClient client;
 
     private DynamoDb() throws Exception {
-        // Its own main class would do the same, but it cannot say which free port it took, and
-        // links a telemetry client.
+        // DynamoDB Local's main class cannot report which free port it uses, and it needs a
+        // telemetry client.
         handler = new LocalDynamoDBServerHandler(new LocalDynamoDBRequestHandler(0, true, null, true, false), null);
         server.setHandler(handler);
         server.getConnectors()[0].addBean(connections);
@@ -52,24 +52,24 @@ final class DynamoDb implements AutoCloseable {
         return ((ServerConnector) server.getConnectors()[0]).getLocalPort();
     }
 
-    /** As a function's container calls it. */
+    /** Returns the URL for function containers. */
     String endpointForFunctions() {
         return "http://" + Cloud.HOST + ":" + port();
     }
 
-    /** Accepted since the start. */
+    /** Returns the number of connections accepted since the start. */
     long connections() {
         return connections.getConnectionsTotal();
     }
 
-    /** As a service does with those that were idle too long. */
+    /** Closes all connections, as a service does with idle ones. */
     void closeConnections() {
         for (Connector connector : server.getConnectors()) {
             connector.getConnectedEndPoints().forEach(EndPoint::close);
         }
     }
 
-    /** @param key the name of its key, a string */
+    /** @param key the name of the key attribute, a string */
     void createTable(String name, String key) {
         client.createTable(create -> create.tableName(name)
                         .billingMode(BillingMode.PAY_PER_REQUEST)

@@ -21,8 +21,8 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.MountableFile;
 
 /**
- * Lambda in small: a few containers of Lambda's runtime interface emulator, each one execution
- * environment that takes one invoke at a time. A launch takes a free one, or is throttled.
+ * Launches workers in a few containers of Lambda's runtime interface emulator. Each container is an
+ * execution environment that runs one invoke at a time. A launch uses a free one, or is throttled.
  */
 final class Emulator implements WorkerLauncher {
     private static final int PORT = 8080;
@@ -62,15 +62,15 @@ final class Emulator implements WorkerLauncher {
     }
 
     /**
-     * What the workers serve with.
+     * The code of the workers.
      *
-     * @param files to where they are in the function
+     * @param files from paths on this machine to paths in the function
      */
     record Code(String handler, Map<Path, String> files) {}
 
     private final List<Environment> environments = new ArrayList<>();
 
-    /** @param processors that each environment may use; AWS gives one to 1,769 MB */
+    /** @param processors limit of each environment; AWS provides one per 1,769 MB */
     Emulator(String function, int count, Duration timeout, int megabytes, double processors) {
         this(
                 function,
@@ -108,7 +108,7 @@ final class Emulator implements WorkerLauncher {
         }
     }
 
-    /** Of the first environment, past the launcher. */
+    /** Returns the URL of the first environment's Invoke API, for calls without the launcher. */
     URI invocations() {
         GenericContainer<?> container = environments.get(0).container;
         return URI.create("http://" + container.getHost() + ":" + container.getMappedPort(PORT)

@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 import org.testcontainers.containers.GenericContainer;
 
 /**
- * Workers behind Lambda's own runtime interface emulator and AWS's Java runtime client, with
- * Lambda's timeouts, memory and processor.
+ * Tests workers in Lambda's runtime interface emulator with AWS's Java runtime client, and with
+ * Lambda's timeouts, memory and CPU limits.
  */
 @DockerTest(Image.EMULATOR)
 class EmulatorIT {
@@ -32,7 +32,8 @@ class EmulatorIT {
     private static FunctionOptions function(CapacityPolicy capacity) {
         return FunctionOptions.builder("function")
                 .capacity(capacity)
-                // Late is not dead here: the emulator breaks at a second invoke beside the first.
+                // A late worker must not be replaced: the emulator fails at a second concurrent
+                // invoke.
                 .launching(LaunchLimits.builder()
                         .launchTimeout(Duration.ofMinutes(2))
                         .build())
@@ -71,7 +72,7 @@ class EmulatorIT {
                     "one is ready", Duration.ofMinutes(2), () -> rig.pool().readyWorkers() == 1);
             Thread.sleep(Math.max(0, 10_000 - launches.millisSinceFirst()));
 
-            // Begun when about 20 s are left, ended some 2 s before the end.
+            // Starts about 20 s before the end, and ends about 2 s before it.
             long delayMillis = 27_500 - launches.millisSinceFirst();
             assertThat(rig.get("/delay?delay=" + delayMillis).statusCode()).isEqualTo(200);
         }
@@ -82,7 +83,7 @@ class EmulatorIT {
                 .toString();
     }
 
-    /** The function's own code and libraries; AWS's runtime converts the events. */
+    /** Returns the function's own code and libraries. AWS's runtime converts the events. */
     private static Emulator.Code code(Class<?> function) throws Exception {
         String classes = "/" + function.getPackageName().replace('.', '/');
         return new Emulator.Code(

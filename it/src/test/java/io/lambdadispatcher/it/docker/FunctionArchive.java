@@ -15,18 +15,20 @@ import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 import software.amazon.awssdk.core.SdkBytes;
 
-/** A function's code as Lambda takes it: classes at the top, libraries in {@code lib}. */
+/**
+ * Creates a function's archive as Lambda expects it: classes at the top, libraries in {@code lib}.
+ */
 final class FunctionArchive {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final ZipOutputStream zip = new ZipOutputStream(bytes);
 
     private FunctionArchive() {
-        // Nearly all of it is compressed already.
+        // Nearly all of the content is already compressed.
         zip.setLevel(Deflater.NO_COMPRESSION);
     }
 
     /**
-     * The archive of examples/hello and a package of this class path.
+     * Returns the archive of examples/hello with a package of this class path.
      *
      * @param sample any class of the package
      */
@@ -34,12 +36,12 @@ final class FunctionArchive {
         return helloWith(archive -> archive.addPackage(sample));
     }
 
-    /** The archive of examples/hello and the demo's handler. */
+    /** Returns the archive of examples/hello with the demo's handler. */
     static SdkBytes withDemo() {
         return helloWith(archive -> archive.add("lib/demo.jar", demoJar()));
     }
 
-    /** The archive of examples/aws. */
+    /** Returns the archive of examples/aws. */
     static SdkBytes ofAwsExample() {
         try {
             return SdkBytes.fromByteArrayUnsafe(Files.readAllBytes(Path.of(System.getProperty("it.aws.zip"))));
@@ -63,7 +65,7 @@ final class FunctionArchive {
         return SdkBytes.fromByteArrayUnsafe(archive.bytes.toByteArray());
     }
 
-    /** The jar of dispatcher-server, for the demo's handler and its image. */
+    /** Returns the jar of dispatcher-server, which has the demo's handler and its image. */
     static Path demoJar() {
         try {
             return Path.of(DemoHandler.class

@@ -4,14 +4,14 @@ import java.util.Locale;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * Images by their role; where images can be pulled, the system property {@code it.<role>.image}
- * names another.
+ * The images of the tests, by role. The system property {@code it.<role>.image} selects another
+ * image, for machines that can pull images.
  */
 enum Image {
     LOCALSTACK("local/localstack:4.14.0"),
-    /** What LocalStack runs functions in. */
+    /** The image in which LocalStack runs functions. */
     LAMBDA("local/lambda-java:25"),
-    /** The same behind Lambda's runtime interface emulator. */
+    /** The function image with Lambda's runtime interface emulator in front. */
     EMULATOR("local/lambda-rie:25"),
     DISPATCHER("local/lambda-server:test");
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Notes when workers were asked for and how they ended. */
+/** Records when launches were requested and how they ended. */
 final class Launches implements DispatcherObserver {
     final List<Long> started = new CopyOnWriteArrayList<>();
     final List<String> ended = new CopyOnWriteArrayList<>();
@@ -24,7 +24,7 @@ final class Launches implements DispatcherObserver {
         return (System.nanoTime() - started.get(0)) / 1_000_000;
     }
 
-    /** From the first to the last. */
+    /** Returns the time from the first launch to the last. */
     Duration spread() {
         return Duration.ofNanos(started.get(started.size() - 1) - started.get(0));
     }

@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 
 /**
- * Clients that each send one request after the other, until they are stopped, and count what became
- * of each.
+ * Clients that each send one request after the other until they are stopped. They count the outcome
+ * of each request.
  */
 final class Load implements AutoCloseable {
     private final HttpClient client = HttpClient.newBuilder()
@@ -29,7 +29,7 @@ final class Load implements AutoCloseable {
     private final AtomicLong slowestMillis = new AtomicLong();
     private volatile boolean stopped;
 
-    /** @param target asked before each request */
+    /** @param target returns the URI of the next request */
     Load(int clients, Supplier<URI> target) {
         for (int i = 0; i < clients; i++) {
             Thread thread = new Thread(() -> run(target), "load-" + i);
@@ -53,7 +53,7 @@ final class Load implements AutoCloseable {
                     HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(120)).build(), BodyHandlers.ofByteArray());
             return Integer.toString(response.statusCode());
         } catch (IOException e) {
-            pause(); // a server that is down is asked again, but not in a tight loop
+            pause(); // Requests to a stopped server are repeated, but not in a tight loop.
             return e.getClass().getSimpleName();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -69,7 +69,7 @@ final class Load implements AutoCloseable {
         }
     }
 
-    /** By status, or by the exception's name. */
+    /** Returns counts by status or by the exception's name. */
     Map<String, Long> outcomes() {
         Map<String, Long> counts = new ConcurrentSkipListMap<>();
         outcomes.forEach((name, count) -> counts.put(name, count.sum()));
@@ -81,7 +81,7 @@ final class Load implements AutoCloseable {
         return count == null ? 0 : count.sum();
     }
 
-    /** All but 200. */
+    /** Returns the number of outcomes other than 200. */
     long failures() {
         return outcomes().entrySet().stream()
                 .filter(entry -> !entry.getKey().equals("200"))
@@ -89,7 +89,7 @@ final class Load implements AutoCloseable {
                 .sum();
     }
 
-    /** Each client ends with the request that it has in flight. */
+    /** Stops each client after its request in flight. */
     Load stop() {
         stopped = true;
         for (Thread thread : threads) {

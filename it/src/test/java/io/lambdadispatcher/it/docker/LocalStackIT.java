@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Workers that LocalStack runs as Lambda functions, each in its own container, invoked through the
- * AWS SDK.
+ * Tests workers that LocalStack runs as Lambda functions, each in its own container. The AWS SDK
+ * invokes them.
  */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA})
 class LocalStackIT {
@@ -79,7 +79,7 @@ class LocalStackIT {
         }
     }
 
-    /** In one step, or in a few while the burst still arrives: not one a second. */
+    /** Launches happen in one step, or in a few while the burst arrives, but not one per second. */
     @Test
     void should_ask_at_once_for_all_that_a_burst_needs_and_go_back_to_zero() throws Exception {
         cloud.createWorkerFunction("burst", Duration.ofMinutes(5));
@@ -155,7 +155,7 @@ class LocalStackIT {
         }
     }
 
-    /** LocalStack may need longer to start a container, or to say no, than the client waited. */
+    /** LocalStack may start or refuse a container only after the client's request has timed out. */
     private static void awaitObstacle(CloudRig rig, String part) {
         CloudRig.await("the obstacle is named", Duration.ofSeconds(90), () -> {
             String obstacle = rig.capacity().blockedReason();

@@ -7,7 +7,7 @@ import java.time.Duration;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
-/** The dispatcher's image, run as a user would. */
+/** A container of the dispatcher's image, run as a user would. */
 final class ServerContainer extends GenericContainer<ServerContainer> {
     static final String SECRET = "a secret of the container tests";
     private static final int PUBLIC_PORT = 8080;
@@ -23,7 +23,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
         waitingFor(Wait.forHttp("/ready").forPort(ADMIN_PORT).withStartupTimeout(Duration.ofMinutes(3)));
     }
 
-    /** Two workers with the demo's handler in the same container. */
+    /** Runs two workers with the demo's handler in the same container. */
     static ServerContainer withLocalWorkers() {
         return new ServerContainer()
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "local")
@@ -33,8 +33,8 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
     }
 
     /**
-     * {@code workers} of a function in the cloud; functions find the dispatcher by its address on
-     * Docker's network.
+     * Launches {@code workers} of a function in the cloud. They connect to the dispatcher by its
+     * address on Docker's network.
      */
     static ServerContainer withLambda(Cloud cloud, String function, int workers) {
         return new ServerContainer()
@@ -51,7 +51,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
                 .withEnv("AWS_SECRET_ACCESS_KEY", "test");
     }
 
-    /** On Docker's default network. */
+    /** Returns the address on Docker's default network. */
     static String address(GenericContainer<?> container) {
         return container.getCurrentContainerInfo().getNetworkSettings().getNetworks().values().stream()
                 .findFirst()
@@ -67,7 +67,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
         return URI.create("http://" + getHost() + ":" + hostPort(ADMIN_PORT) + path);
     }
 
-    /** Looked up each time: a container that was started again has other ports. */
+    /** Is looked up each time, because a restarted container has other ports. */
     private String hostPort(int port) {
         return getDockerClient()
                 .inspectContainerCmd(getContainerId())
@@ -79,7 +79,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
                 .getHostPortSpec();
     }
 
-    /** {@code docker stop}: SIGTERM, and SIGKILL when the time is over. @return the exit code */
+    /** Runs {@code docker stop}: SIGTERM, and after the timeout SIGKILL. @return the exit code */
     int stopGracefully(Duration time) {
         getDockerClient()
                 .stopContainerCmd(getContainerId())
@@ -93,12 +93,12 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
         return code == null ? -1 : code.intValue();
     }
 
-    /** SIGKILL. */
+    /** Sends SIGKILL. */
     void kill() {
         getDockerClient().killContainerCmd(getContainerId()).exec();
     }
 
-    /** After {@link #kill}. */
+    /** Starts the container again after {@link #kill}. */
     void startAgain() {
         getDockerClient().startContainerCmd(getContainerId()).exec();
     }

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The image of the server, as {@code docker run} and {@code docker stop} use it. */
+/** Tests the image of the server with {@code docker run} and {@code docker stop}. */
 @DockerTest(Image.DISPATCHER)
 class ServerImageIT {
     private final HttpClient client =
@@ -38,8 +38,8 @@ class ServerImageIT {
         ServerContainer server = ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "6s");
         try (server) {
             server.start();
-            // As behind a load balancer: it stops sending when /ready says so, and what it has sent
-            // is answered.
+            // Behaves like a load balancer: it stops sending when /ready fails, and requests in
+            // flight are answered.
             URI uri = server.uri("/delay?delay=100");
             Load load = new Load(10, () -> uri);
             Thread balancer = new Thread(() -> {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Dispatchers from the server's image that launch workers in LocalStack, and die. */
+/** Tests dispatchers in containers that launch workers in LocalStack, and are killed. */
 @DockerTest({Image.LOCALSTACK, Image.LAMBDA, Image.DISPATCHER})
 class TwoDispatchersIT {
     private static final Logger log = LoggerFactory.getLogger(TwoDispatchersIT.class);
@@ -67,8 +67,8 @@ class TwoDispatchersIT {
             assertThat(workersReady(second)).isEqualTo(2);
             assertThat(Cloud.containersOf(function)).hasSize(4);
 
-            // Clients that all go on to the other dispatcher when one has not answered, as a load
-            // balancer does: what is lost is at most what each had in flight.
+            // When one dispatcher does not answer, all clients use the other one, as with a load
+            // balancer. At most the requests in flight are lost.
             AtomicInteger turn = new AtomicInteger();
             URI one = first.uri("/delay?delay=50");
             URI other = second.uri("/delay?delay=50");

@@ -1,5 +1,5 @@
 /**
- * Tests against real parts in containers: LocalStack, Lambda's runtime emulator, the product's own
- * images.
+ * Tests with containers: LocalStack, Lambda's runtime interface emulator, and the images of this
+ * project.
  */
 package io.lambdadispatcher.it.docker;

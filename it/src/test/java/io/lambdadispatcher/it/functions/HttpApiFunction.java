@@ -12,9 +12,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Echoes, and has paths that wait and fail. Of an HTTP API or a function URL. */
+/** Echoes events of an HTTP API or a function URL. Some paths wait or fail. */
 public class HttpApiFunction implements RequestHandler<APIGatewayV2HTTPEvent, APIGatewayV2HTTPResponse> {
-    /** As many calls of {@code /together} wait for each other. */
+    /** Number of calls of {@code /together} that wait for each other. */
     public static final int TOGETHER = 80;
 
     private static final AtomicInteger INSTANCES = new AtomicInteger();

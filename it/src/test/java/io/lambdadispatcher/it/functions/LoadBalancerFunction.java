@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Echoes. Of a load balancer, with one value for each header or with all of them. */
+/** Echoes events of a load balancer, with one value or with several values for each header. */
 public class LoadBalancerFunction
         implements RequestHandler<ApplicationLoadBalancerRequestEvent, ApplicationLoadBalancerResponseEvent> {
     @Override

@@ -7,7 +7,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Echoes. Of a REST API; implements nothing, its method is named. */
+/**
+ * Echoes events of a REST API. It implements no interface; the handler setting names its method.
+ */
 public class RestApiFunction {
     public APIGatewayProxyResponseEvent echo(APIGatewayProxyRequestEvent event, Context context) {
         Map<String, List<String>> headers = event.getMultiValueHeaders();

@@ -1,6 +1,6 @@
 /**
- * Lambda functions as their users write them, with AWS's event classes and nothing of ours; {@code
- * HandlersIT} runs them in worker processes.
+ * Lambda functions as users write them, with AWS's event classes and without code of this project.
+ * {@code HandlersIT} runs them in worker processes.
  */
 @NullMarked
 package io.lambdadispatcher.it.functions;

@@ -9,8 +9,8 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Answers {@code /meet} only when {@value #PARTIES} requests are here at once; everything else is
- * an echo.
+ * Answers {@code /meet} only when {@value #PARTIES} requests are in flight, and echoes every other
+ * request.
  */
 public final class Meeting implements RequestHandler<Map<String, Object>, Map<String, Object>> {
     static final int PARTIES = 32;

@@ -1,4 +1,4 @@
-/** Functions that run in AWS's Java runtime client, in a process of their own. */
+/** Functions that AWS's Java runtime client runs in a separate process. */
 @NullMarked
 package io.lambdadispatcher.it.runtimedemo;
 

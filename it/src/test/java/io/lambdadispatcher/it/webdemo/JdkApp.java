@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The JDK's HTTP server, on the port that {@code PORT} names. The routes are those of {@code
- * app.js}.
+ * A web application on the JDK's HTTP server, with the port {@code PORT} and {@code app.js}'s
+ * routes.
  */
 public final class JdkApp {
     private static final int PART_BYTES = 16 * 1024;
@@ -83,7 +83,9 @@ public final class JdkApp {
         text(exchange, 200, "fields");
     }
 
-    /** One event, the others when somebody says go; notices who leaves when it writes. */
+    /**
+     * Sends one event, and the others after a signal. Notices disconnected clients when it writes.
+     */
     private void events(HttpExchange exchange) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
         exchange.sendResponseHeaders(200, 0);

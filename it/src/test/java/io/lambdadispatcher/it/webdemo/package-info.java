@@ -1,4 +1,4 @@
-/** A web application that knows nothing of Lambda or of this project, in a process of its own. */
+/** A web application in a separate process that knows neither Lambda nor this project. */
 @NullMarked
 package io.lambdadispatcher.it.webdemo;
 
