@@ -1,4 +1,4 @@
-"""Converts temperatures; written for an HTTP API of API Gateway, and knows nothing of the dispatcher."""
+"""Converts temperatures. An ordinary function for an HTTP API of API Gateway, without any code of the dispatcher."""
 import base64
 import json
 import os
@@ -21,13 +21,13 @@ def convert(text):
         celsius = float(text)
     except ValueError:
         return answer(400, {"error": f"{text!r} is no number"})
-    # The station is slow, as others' services are: this is the time in which a function only waits.
+    # The station is slow, like many other services. In this time, the function only waits.
     time.sleep(0.3)
     return answer(200, {"fahrenheit": celsius * 9 / 5 + 32, "process": os.getpid()})
 
 
 def reverse(event):
-    """Bytes in, bytes out: base64 in the events, as on Lambda."""
+    """Reverses bytes. In the events, they are base64, as on Lambda."""
     body = event.get("body", "")
     bytes = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
     return {

@@ -1,5 +1,5 @@
-// Records what requests arrive, for each port by itself. usage: node backend.js CONTROL_PORT PORT...
-// GET on the control port takes all records and forgets them.
+// Records the requests that arrive, separately for each port. usage: node backend.js CONTROL_PORT PORT...
+// GET on the control port returns all records and deletes them.
 'use strict';
 const crypto = require('crypto');
 const http = require('http');

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Same bytes, same requests? Sends odd HTTP/1.1 requests to the dispatcher, nginx, HAProxy and Node's parser, all in front of the
-same application, and compares what the application sees: how many requests, their methods, targets and bodies.
+"""Sends odd HTTP/1.1 requests to the dispatcher, nginx, HAProxy and Node's parser, all in front of the same application. Compares what
+the application receives: the number of requests, their methods, targets and bodies.
 
-Where the dispatcher sees fewer requests than another, it has refused or waits: that is safe. Where it sees more, or other ones, the
-two could be made to disagree about where a request ends (request smuggling): those are listed. They make the exit code 1 if no other
-server reads the bytes as the dispatcher does, and EXPECTED has no reason. Needs nginx, haproxy and node.
+If the dispatcher passes on fewer requests than another server, it has refused one or waits, which is safe. If it passes on more or other
+requests, the two servers may disagree about where a request ends (request smuggling). Such cases are listed. The exit code is 1 if, for
+such a case, no other server reads the bytes as the dispatcher does, and EXPECTED has no reason. Needs nginx, haproxy and node.
 
 usage: it/differential/http1.py [--cases N] [--seed N] [--verbose]
 """
@@ -17,7 +17,7 @@ END = b"GET /end HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 QUIET_SECONDS = 0.3
 PATIENT_SECONDS = 1.5
 
-# Differences that are right, by what the bytes match. docs/reference/http.md has the reasons of those that are common.
+# Correct differences, by a pattern of the bytes. docs/reference/http.md has the reasons of common ones.
 EXPECTED = [
     (rb"^(xGET|get|XYZZY) ", "a method may be any token: RFC 9110 section 9.1; the application refuses these"),
 ]
@@ -29,7 +29,7 @@ def head(method=b"GET", target=b"/a", version=b"HTTP/1.1", headers=()):
 
 
 def table():
-    """Written by hand: pairs of a name and bytes that END follows."""
+    """Handwritten cases: pairs of a name and bytes, which are sent before END."""
     cases = []
 
     def add(name, data):
@@ -115,7 +115,7 @@ SPECIAL = [b"\r", b"\n", b"\r\n", b" ", b"\t", b"\x00", b"\x0b", b":", b",", b";
 
 
 def mutated(cases, count, seed):
-    """The table's bytes with one to three changes."""
+    """The handwritten cases with one to three changes."""
     source = random.Random(seed)
     for _ in range(count):
         name, data = source.choice(cases)
@@ -156,7 +156,7 @@ def await_port(port, process, log, seconds=300):
 
 
 class Contenders:
-    """The four of them in front of one application. Each has a port of its own there."""
+    """The four servers in front of one application, which has a separate port for each."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -254,7 +254,7 @@ backend application
 
 
 async def send(port, data, quiet):
-    """Returns whether the server has closed the connection, and the status of its last answer."""
+    """Returns whether the server has closed the connection, and the status of its last response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     answer = b""
     closed = False
@@ -277,7 +277,7 @@ async def send(port, data, quiet):
 
 
 def meaning(records):
-    """What both ends of a proxy must agree on. An absolute target has the meaning of its path."""
+    """The parts that both ends of a proxy must agree on. An absolute target means its path."""
     return [(r["method"], re.sub(r"^(?i:https?)://[^/?]*", "", r["target"]) or "/", r["bytes"], r.get("body")) for r in records if r["ended"]]
 
 
@@ -303,7 +303,7 @@ async def run(contenders, cases, verbose):
     for name, data in cases:
         relations, seen, results = await compare(contenders, data, QUIET_SECONDS)
         if is_suspicious(relations):
-            # On a busy machine an answer may have come too late, perhaps that of the case before.
+            # On a busy machine, a response may have arrived too late, perhaps that of the previous case.
             await asyncio.sleep(PATIENT_SECONDS)
             relations, seen, results = await compare(contenders, data, PATIENT_SECONDS)
         key = (name.replace("mutated: ", ""), relations)
@@ -314,7 +314,7 @@ async def run(contenders, cases, verbose):
 
 
 def is_suspicious(relations):
-    """No other server reads it as we do, and we are not simply stricter than all of them."""
+    """No other server reads the bytes as the dispatcher does, and the dispatcher is not merely stricter than all of them."""
     return "other" in relations or "same" not in relations and "more" in relations
 
 
@@ -328,7 +328,7 @@ def main():
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    # So that nothing is left running.
+    # On SIGTERM, exits in the usual way, which stops all servers.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     written = table()
     cases = written + list(mutated(written, options.cases, options.seed))

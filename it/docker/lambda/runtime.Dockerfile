@@ -1,4 +1,4 @@
-# AWS's Java runtime client on a plain JDK 25: stands in for the managed runtime java25. The function lies in /var/task/lib.
+# Replaces the managed runtime java25: AWS's Java runtime client on a plain JDK 25. The function is in /var/task/lib.
 FROM localbase/java:25
 COPY lib /var/runtime/lib
 COPY bootstrap /var/runtime/bootstrap

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Testcontainers calls it by this path.
+# Testcontainers runs this path.
 exec /opt/code/localstack/.venv/bin/localstack-supervisor

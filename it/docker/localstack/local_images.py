@@ -1,4 +1,4 @@
-"""For tests without an image registry: a runtime image that exists locally counts as pulled."""
+"""Lets a runtime image that exists locally count as pulled, for tests without an image registry."""
 
 from localstack.runtime import hooks  # noqa: F401  (defines the hook points)
 from localstack.services.lambda_ import hooks as lambda_hooks
@@ -13,7 +13,7 @@ def prepare(function_version):
     try:
         DOCKER_CLIENT.inspect_image(image, pull=False)
     except Exception:
-        return  # LocalStack pulls it
+        return  # LocalStack then pulls the image.
     executor.PULLED_IMAGES.add((image, platform))
 
 

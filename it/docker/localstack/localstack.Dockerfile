@@ -1,5 +1,5 @@
-# LocalStack's own code from its Python package. Two things that it downloads at run time are put in its place: the program that runs in
-# function containers, and the check that runtime images are there.
+# LocalStack from its Python package. Replaces two parts that LocalStack downloads at run time: the program that runs in function
+# containers, and the check that runtime images exist.
 FROM localbase/python:3.13
 COPY ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY requirements.txt /tmp/requirements.txt

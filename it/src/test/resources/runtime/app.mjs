@@ -1,4 +1,4 @@
-// Streams where the runtime client can; `echo` is an ordinary handler.
+// Streams if the runtime client can; `echo` is an ordinary handler.
 const streamify = globalThis.awslambda?.streamifyResponse ?? ((handler) => handler);
 
 export const echo = async (event) => ({
@@ -32,7 +32,7 @@ export const stream = streamify(async (event, out) => {
       await new Promise((resolve) => response.once('drain', resolve));
     }
   }
-  // Nobody would see the first before the last if it were gathered on the way.
+  // The client sees the first event during this pause, unless something on the way buffers the response.
   await new Promise((resolve) => setTimeout(resolve, Number(event.queryStringParameters?.pause ?? 0)));
   response.write('data: two\n\n');
   response.end();

@@ -1,4 +1,4 @@
-"""A function as anybody would write it, for events of any shape."""
+"""An ordinary function for events of all formats."""
 import os
 import time
 
@@ -13,7 +13,7 @@ def handler(event, context):
         }
     path = event.get("rawPath") or event["path"]
     if path == "/fail":
-        raise ValueError("no secret of ours")
+        raise ValueError("no secret")
     if path == "/crash":
         os._exit(3)
     if path == "/hang":
@@ -36,7 +36,7 @@ def handler(event, context):
 
 
 def meet(directory, name, parties):
-    """Returns when as many are here at once, each in a process of its own."""
+    """Returns when this number of requests is here concurrently, each in its own process."""
     with open(os.path.join(directory, name), "w"):
         pass
     for _ in range(6000):
@@ -47,7 +47,7 @@ def meet(directory, name, parties):
 
 
 def answer(event, status, body):
-    """Says in x-seen which values of x-multi and which cookies have come."""
+    """Returns the received values of x-multi and the cookies in x-seen."""
     multi = event.get("multiValueHeaders")
     fields = multi if multi is not None else {name: [value] for name, value in event["headers"].items()}
     fields = {name.lower(): values for name, values in fields.items()}

@@ -1,4 +1,4 @@
-// The smallest runtime: the loop that AWS describes, without a client library.
+// The smallest runtime: the loop that AWS documents, without a client library.
 import http from 'node:http';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

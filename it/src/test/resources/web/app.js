@@ -1,4 +1,4 @@
-// A web application in Node, on the port that PORT names: "node app.js http" or "node app.js http2". The routes are those of JdkApp.
+// A web application in Node on the port PORT: "node app.js http" or "node app.js http2". Its routes are those of JdkApp.
 const server = require(process.argv[2]).createServer(serve)
 let disconnects = 0
 let go = () => {}

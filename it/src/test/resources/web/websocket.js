@@ -1,4 +1,4 @@
-// WebSockets in Node alone, on the port that PORT names, by an application that has read docs/guides/run-a-web-application.md: told that the worker must go, it closes them.
+// WebSockets in plain Node on the port PORT. As docs/guides/run-a-web-application.md advises, it closes them when the worker drains.
 const { createHash } = require('crypto')
 const open = new Set()
 
@@ -16,7 +16,7 @@ server.on('upgrade', (request, socket) => {
   socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
     'Sec-WebSocket-Accept: ' + createHash('sha1').update(key).digest('base64') + '\r\n\r\n')
   open.add(socket)
-  socket.on('data', () => socket.end()) // the client's own close frame: it sends nothing else
+  socket.on('data', () => socket.end()) // the client's own close frame, because it sends nothing else
   socket.on('error', () => {})
   socket.on('close', () => open.delete(socket))
 })

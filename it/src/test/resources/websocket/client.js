@@ -1,4 +1,4 @@
-// node client.js <url> [deflate]: talks to an echo in every way that it knows, exits with 0 if all came back.
+// node client.js <url> [deflate]: sends messages of all kinds to an echo. Exits with 0 if all came back.
 const assert = require('assert');
 const crypto = require('crypto');
 const { once } = require('events');

@@ -1,4 +1,4 @@
-// An application that knows nothing of dispatchers: echoes WebSocket messages, tells over HTTP how its clients have left.
+// An application without code of this project. It echoes WebSocket messages, and reports over HTTP how its clients have disconnected.
 const http = require('http');
 const { WebSocketServer } = require('ws');
 

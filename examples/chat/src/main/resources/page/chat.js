@@ -54,7 +54,7 @@ function connect() {
   };
 }
 
-// At once when a worker says goodbye, for another is there; else later each time, and not all at the same moment.
+// Immediately when a worker drains, because another one is ready. Otherwise later each time. Random, to spread the load.
 function connectAgain(event) {
   clearTimeout(timer);
   const atOnce = event.code === SERVICE_RESTART && failures === 0;

@@ -1,4 +1,4 @@
-// A function as anybody would write it, for HTTP events of format 2.0.
+// An ordinary function for HTTP events of format 2.0.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const parties = 32
 
-// Lets nobody go on before all parties are here.
+// Blocks until all parties have arrived.
 type barrier struct {
 	mutex sync.Mutex
 	here  int
@@ -52,7 +52,7 @@ func handle(ctx context.Context, event events.APIGatewayV2HTTPRequest) (any, err
 		time.Sleep(300 * time.Millisecond)
 		return text(fmt.Sprint(os.Getpid())), nil
 	case "/fail":
-		return nil, errors.New("no secret of ours")
+		return nil, errors.New("no secret")
 	case "/panic":
 		panic("on purpose")
 	case "/sse":

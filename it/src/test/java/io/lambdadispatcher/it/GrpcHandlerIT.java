@@ -179,7 +179,7 @@ class GrpcHandlerIT {
     void should_tell_the_handler_of_a_cancelled_call() throws Exception {
         Call call = new Call("Cancelled");
         call.call.sendMessage("first");
-        Rig.await("the call is under way", () -> rig.pool().free() < rig.pool().streams());
+        Rig.await("the call is in flight", () -> rig.pool().free() < rig.pool().streams());
         call.call.cancel("enough", null);
         Rig.await("the handler knows", () -> ends().contains("Cancelled=CANCELLED"));
     }

@@ -212,7 +212,7 @@ class WebIT {
             CompletableFuture<HttpResponse<String>> hung =
                     http2.sendAsync(request("/hang").build(), BodyHandlers.ofString());
             Rig.await(
-                    "the request is under way",
+                    "the request is in flight",
                     () -> rig.pool().free() < rig.pool().streams());
             assertThat(text("/")).isEqualTo("hello\n");
             ProcessHandle.of(pid).orElseThrow().destroyForcibly();

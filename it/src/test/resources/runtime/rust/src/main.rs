@@ -1,4 +1,4 @@
-//! A function as anybody would write it, for HTTP events of format 2.0.
+//! An ordinary function for HTTP events of format 2.0.
 use lambda_runtime::streaming::{channel, Body, Response};
 use lambda_runtime::{run_concurrent, service_fn, Error, FunctionResponse, LambdaEvent};
 use serde_json::{json, Value};
@@ -24,7 +24,7 @@ async fn handle(event: LambdaEvent<Value>, hall: Arc<Barrier>) -> Result<Answer,
             sleep(Duration::from_millis(300)).await;
             Ok(text(std::process::id().to_string()))
         }
-        "/fail" => Err("no secret of ours".into()),
+        "/fail" => Err("no secret".into()),
         "/panic" => panic!("on purpose"),
         "/sse" => stream(),
         _ => Ok(FunctionResponse::BufferedResponse(json!({

@@ -9,7 +9,7 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
-/** Response heads, and complete responses. */
+/** Response headers, and complete responses. */
 final class Answers {
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
     private static final AsciiString JSON = AsciiString.cached("application/json");

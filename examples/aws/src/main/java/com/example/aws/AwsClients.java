@@ -31,15 +31,15 @@ final class AwsClients {
     }
 
     /**
-     * Returns the client, which the first call makes on a separate thread, because loading the
-     * SDK's classes would block an event loop for too long. What the first callers do next runs on
-     * that thread, too.
+     * Returns the client. The first call creates it on a separate thread, because loading the SDK's
+     * classes would block an event loop for too long. Stages that the first callers add also run on
+     * that thread.
      */
     static CompletableFuture<S3AsyncClient> s3() {
         return S3.CLIENT;
     }
 
-    /** Returns the client, made in the same way as {@link #s3}. */
+    /** Returns the client. The first call creates it on a separate thread, as {@link #s3} does. */
     static CompletableFuture<DynamoDbAsyncClient> dynamoDb() {
         return DynamoDb.CLIENT;
     }
@@ -56,7 +56,9 @@ final class AwsClients {
                 .build();
     }
 
-    /** A stand-in for S3 has one host name, not one for each bucket. */
+    /**
+     * Returns whether S3 is replaced by a local server, which has one host name for all buckets.
+     */
     private static boolean isStandIn(Map<String, String> variables) {
         return variables.containsKey("AWS_ENDPOINT_URL_S3") || variables.containsKey("AWS_ENDPOINT_URL");
     }

@@ -20,7 +20,7 @@ public final class AwsHandler implements Handler {
     public static final String TABLE = "EXAMPLE_TABLE";
 
     private static final List<String> REGIONS = List.of("AWS_REGION", "AWS_DEFAULT_REGION");
-    /** The SDK looks for credentials in these variables before it asks the network for them. */
+    /** The SDK reads credentials from these variables before it requests them over the network. */
     private static final List<String> CREDENTIALS = List.of(
             "AWS_ACCESS_KEY_ID",
             "AWS_PROFILE",
@@ -42,7 +42,7 @@ public final class AwsHandler implements Handler {
                 "/dynamodb-put", ifConfigured(variables, TABLE, AwsRoutes::puts));
     }
 
-    /** @param route makes the route from the name of the bucket or the table */
+    /** @param route creates the route from the name of the bucket or the table */
     private static Handler ifConfigured(Map<String, String> variables, String named, Function<String, Handler> route) {
         String name = variables.getOrDefault(named, "");
         if (!name.isBlank() && has(variables, REGIONS) && has(variables, CREDENTIALS)) {

@@ -19,12 +19,12 @@ import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 
 /**
- * {@code /read-s3?key=} streams an object from a bucket. {@code /dynamodb-put?n=} puts {@code n}
- * items into a table (key: the string {@code id}), one after the other, and answers how long each
- * put took.
+ * The routes that call AWS. {@code /read-s3?key=} streams an object from a bucket. {@code
+ * /dynamodb-put?n=} puts {@code n} items into a table (key: the string {@code id}), one after the
+ * other, and returns how long each put took.
  *
- * <p>The answer is 404 if there is no such object, and 500 for any other failure of AWS, with the
- * reason in the log. Nothing here blocks, so one thread serves as many requests concurrently as the
+ * <p>The response is 404 if the object does not exist, and 500 after any other failure of AWS, with
+ * the reason in the log. No route blocks, so one thread serves as many concurrent requests as the
  * worker has streams.
  */
 final class AwsRoutes {
@@ -112,7 +112,7 @@ final class AwsRoutes {
         throw new IllegalArgumentException("parameter n is '" + n + "', expected 0 to " + MOST_PUTS);
     }
 
-    /** Called on any thread, before the head has been sent. */
+    /** Called on any thread, before the response headers have been sent. */
     private static void onFailure(String what, @Nullable Throwable error, Request request, Response response) {
         Throwable cause = causeOf(error);
         if (cause instanceof SdkServiceException refusal && refusal.statusCode() == 404) {

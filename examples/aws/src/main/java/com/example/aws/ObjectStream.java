@@ -17,12 +17,13 @@ import software.amazon.awssdk.core.async.ResponsePublisher;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 
 /**
- * Streams an object from S3 into a response, by reference, because the SDK never writes to a part's
- * array again. The next part is requested when the previous one has been written and the response
- * is writable, so S3's connection waits for a slow client. When the request is cancelled, reading
- * stops.
+ * Streams an object from S3 into a response. Parts are not copied, because the SDK never changes a
+ * part's array. The next part is requested only when the previous one has been written and the
+ * response is writable, so S3's connection waits for a slow client. A cancelled request stops
+ * reading.
  *
- * <p>Made on the event loop of the request. The parts arrive on a thread of the SDK.
+ * <p><i>Threading:</i> created on the event loop of the request. The parts arrive on a thread of
+ * the SDK.
  */
 final class ObjectStream implements Subscriber<ByteBuffer> {
     private static final AsciiString BINARY = AsciiString.cached("application/octet-stream");
@@ -42,7 +43,7 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
         response.onWritable(this::askIfWritable);
     }
 
-    /** Sends the head, then the parts as they arrive. */
+    /** Sends the response headers, and the parts as they arrive. */
     void start(ResponsePublisher<GetObjectResponse> object) {
         GetObjectResponse about = object.response();
         response.head(head(about.contentType(), about.contentLength()));
@@ -61,8 +62,8 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     }
 
     /**
-     * Called on both threads: whichever comes second, the cancellation or the subscription, sees
-     * the other.
+     * Stops reading if the request is cancelled. Called on both threads, after the cancellation and
+     * after the subscription. Whichever is second sees the other.
      */
     private void stopIfCancelled() {
         Subscription current = parts;
@@ -72,8 +73,8 @@ final class ObjectStream implements Subscriber<ByteBuffer> {
     }
 
     /**
-     * Called on both threads: the response may become writable just after the SDK's thread found
-     * that it is not.
+     * Requests a part if the response is writable. Called on both threads, because the response may
+     * become writable just after the SDK's thread has seen that it is not.
      */
     private void askIfWritable() {
         Subscription current = parts;

@@ -10,8 +10,8 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
 /**
- * Puts items one after the other and measures each. Stops when the request is cancelled. One thread
- * at a time.
+ * Puts items one after the other and measures each put. Stops when the request is cancelled. Used
+ * by one thread at a time.
  */
 final class PutSeries {
     private final DynamoDbAsyncClient dynamoDb;
@@ -39,8 +39,8 @@ final class PutSeries {
             return CompletableFuture.failedFuture(new CancellationException("after " + done + " items"));
         }
         long startNanos = System.nanoTime();
-        // Asynchronously, because the SDK returns the connection to its pool only after this stage:
-        // otherwise the next put would dial another.
+        // Asynchronously, because the SDK returns the connection to its pool only after this stage.
+        // Otherwise, the next put would open another connection.
         return dynamoDb.putItem(put -> put.tableName(table).item(item(done)))
                 .thenComposeAsync(
                         put -> {

@@ -1,4 +1,4 @@
-/** A handler that calls S3 and DynamoDB over the connections that {@code worker.aws} keeps. */
+/** A handler that calls S3 and DynamoDB with the HTTP client of {@code worker.aws}. */
 @NullMarked
 package com.example.aws;
 

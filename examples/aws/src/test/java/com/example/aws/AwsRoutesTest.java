@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The real SDK against a server that knows as much of S3 and DynamoDB as the routes need. */
+/** Tests the SDK with a server that supports only the parts of S3 and DynamoDB that routes use. */
 @Timeout(180)
 class AwsRoutesTest {
     private static final byte[] OBJECT = new byte[3_000_000];
@@ -157,7 +157,7 @@ class AwsRoutesTest {
         stream.request(get("/read-s3?key=large"), 0, true);
         stream.take(ScriptedStream.Head.class);
         stream.awaitBody(1);
-        // Sockets hold a few megabytes; 64 would be through at once.
+        // Socket buffers hold a few megabytes, so 64 MB cannot be sent completely.
         assertThat(largeEnded.await(1, TimeUnit.SECONDS)).isFalse();
 
         stream.cancel(ErrorCode.CANCELLED);

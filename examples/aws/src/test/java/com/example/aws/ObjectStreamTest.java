@@ -166,7 +166,7 @@ class ObjectStreamTest {
         }
     }
 
-    /** What was answered, as text. */
+    /** Records the response as text. */
     private static final class Answered implements Response {
         final StringBuilder text = new StringBuilder();
         boolean writable = true;

@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * The handler: {@code GET /} is the page, {@code /rooms/NAME?name=GUEST} a WebSocket in the room of
- * that name. One instance serves all; rooms are kept in memory, so all guests of a room must be on
- * the same worker.
+ * The handler of the chat. {@code GET /} returns the page. {@code /rooms/NAME?name=GUEST} opens a
+ * WebSocket in a room. One instance serves all requests. Rooms are kept in memory, so all guests of
+ * a room must be on the same worker.
  */
 public final class Chat implements Handler {
     private static final String ROOMS = "/rooms/";
@@ -43,7 +43,7 @@ public final class Chat implements Handler {
         }
     }
 
-    /** Who may not come in is told before the WebSocket is open. */
+    /** Enters a room. A guest that is not allowed gets an error before the WebSocket opens. */
     private void enter(QueryStringDecoder target, Request request, Response response) throws Exception {
         String roomName = target.path().substring(ROOMS.length());
         String guest = String.join("", target.parameters().getOrDefault("name", List.of()))

@@ -28,8 +28,8 @@ final class Guest implements WebSocketListener {
     }
 
     /**
-     * A guest that does not read is asked to come back: what is not read would be kept in memory.
-     * Any thread.
+     * Sends a message. If the guest does not read, it is disconnected and may return later, because
+     * unread messages would stay in memory. Any thread.
      */
     void send(String json) {
         if (session.isWritable()) {
@@ -47,7 +47,7 @@ final class Guest implements WebSocketListener {
         }
     }
 
-    /** The page shows it, and connects again: to the worker that takes over. */
+    /** Tells the page, which shows a note and later connects to the next worker. */
     @Override
     public void onDrain(WebSocketSession session, Duration grace) {
         session.sendText(

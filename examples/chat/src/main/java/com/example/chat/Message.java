@@ -9,7 +9,7 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * What the page is told, as JSON: {@code
+ * A message to the page, as JSON: {@code
  * {"kind":"said","who":"Ann","text":"hello","at":"2026-11-21T12:00:00Z"}}.
  */
 record Message(Kind kind, String who, String text, Instant at) {
@@ -27,7 +27,7 @@ record Message(Kind kind, String who, String text, Instant at) {
         return new Message(kind, who, text, at);
     }
 
-    /** {@code {"kind":"welcome", …, "guests":2, "said":[…]}} */
+    /** Returns {@code {"kind":"welcome", …, "guests":2, "said":[…]}}. */
     static String welcome(String room, Instant at, int guests, Collection<Message> said) {
         StringWriter text = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), text)) {

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Who is in a room, and what was said last. Guests are on several event loops; a lock makes the
- * order of messages the same for all of them. Sending does not wait, so the lock is held for a
- * moment only. Any thread.
+ * The guests of a room, and its latest messages. Guests are on several event loops; the lock gives
+ * all of them the same order of messages. Sending does not block, so the lock is held only briefly.
+ * Any thread.
  */
 final class Room {
     static final int HISTORY = 50;
@@ -28,7 +28,7 @@ final class Room {
         this.clock = clock;
     }
 
-    /** Tells the guest what was said lately, and everybody that there is a guest. */
+    /** Sends the latest messages to the guest, and tells all guests that the guest has joined. */
     synchronized void enter(Guest guest) {
         guests.add(guest);
         guest.send(Message.welcome(name, clock.instant(), guests.size(), said));
@@ -44,7 +44,7 @@ final class Room {
         toAll(message);
     }
 
-    /** Harmless when called again. */
+    /** Removes the guest. Further calls have no effect. */
     synchronized void leave(Guest guest) {
         if (guests.remove(guest)) {
             toAll(Message.of(Message.Kind.LEFT, guest.name(), "", clock.instant()));
@@ -53,7 +53,7 @@ final class Room {
 
     private void toAll(Message message) {
         String json = message.json();
-        // A copy: sending may find that a guest has gone.
+        // A copy, because sending may remove a guest.
         List.copyOf(guests).forEach(guest -> guest.send(json));
     }
 

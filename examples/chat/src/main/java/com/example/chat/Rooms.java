@@ -5,7 +5,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rooms that there are. An empty one is kept, with what was said, until its place is needed.
+ * All rooms by name. An empty room keeps its messages until its place is needed for another room.
  * Any thread.
  */
 final class Rooms {
@@ -13,7 +13,7 @@ final class Rooms {
 
     private final Map<String, Room> byName = new HashMap<>();
 
-    /** @return {@code null} where there is no place for another */
+    /** @return {@code null} if there are already too many rooms with guests */
     synchronized @Nullable Room find(String name) {
         Room room = byName.get(name);
         if (room == null) {

@@ -9,8 +9,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What {@code check} runs: two guests talk to each other over the JDK's WebSocket. Argument: the
- * address of the demo.
+ * The test that {@code check} runs: two guests talk to each other over the JDK's WebSocket client.
+ * Argument: the address of the demo.
  */
 public final class TwoGuests {
     private static final String LONG = "ü".repeat(3000);

@@ -13,8 +13,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Calls each of the four kinds of method once, and prints what came back: {@code TallyClient
- * HOST:PORT}, clear text.
+ * Calls each of the four kinds of methods once, without TLS, and prints the responses. Usage:
+ * {@code TallyClient HOST:PORT}.
  */
 public final class TallyClient {
     private static final int WATCHED = 3;
@@ -91,7 +91,7 @@ public final class TallyClient {
         }
     }
 
-    /** Cancels after a few. */
+    /** Cancels the call after a few responses. */
     private static final class Watch implements ClientResponseObserver<Name, Amount> {
         private final CountDownLatch first = new CountDownLatch(1);
         private final CompletableFuture<List<Long>> seen = new CompletableFuture<>();

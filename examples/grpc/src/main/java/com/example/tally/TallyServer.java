@@ -6,8 +6,8 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Serves {@link TallyService} in clear text on loopback, on the port that the variable {@code PORT}
- * names.
+ * Serves {@link TallyService} without TLS on loopback. The environment variable {@code PORT} is its
+ * port.
  */
 public final class TallyServer {
     private TallyServer() {}

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Counts in memory. A name must not be empty: INVALID_ARGUMENT. */
+/** Counts in memory. Answers INVALID_ARGUMENT if a name is empty. */
 final class TallyService extends TallyGrpc.TallyImplBase {
     private final Map<String, Long> counts = new ConcurrentHashMap<>();
     private final Map<String, Set<ServerCallStreamObserver<Amount>>> watchers = new ConcurrentHashMap<>();
@@ -77,7 +77,7 @@ final class TallyService extends TallyGrpc.TallyImplBase {
         return Amount.newBuilder().setName(name).setValue(value).build();
     }
 
-    /** Calls of several threads meet here, and a stream takes one message at a time. */
+    /** Locks the call, because several threads may send, and a stream is not thread-safe. */
     private static void send(ServerCallStreamObserver<Amount> call, Amount amount) {
         synchronized (call) {
             if (!call.isCancelled()) {
@@ -111,7 +111,7 @@ final class TallyService extends TallyGrpc.TallyImplBase {
 
         @Override
         public final void onError(Throwable cause) {
-            // The client has cancelled; nobody is left to answer.
+            // The client has cancelled, so no response can be sent.
             refused = true;
         }
     }

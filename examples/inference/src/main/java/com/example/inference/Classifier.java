@@ -6,19 +6,22 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Tells {@link Texture}s apart: naive Bayes with a normal distribution for each feature of each
- * texture. It learns from images that are drawn when it is first asked, always the same ones, which
- * takes a moment. So it knows textures, not things: a photograph gets the labels of what it looks
- * most like. Immutable; any thread.
+ * Recognises {@link Texture}s with naive Bayes, which has a normal distribution for each feature of
+ * each texture. At its first use, it draws images and learns from them. The images are always the
+ * same. Because it only knows textures, a photograph gets the labels of similar textures.
+ * Immutable; any thread.
  */
 final class Classifier {
     private static final int IMAGES_OF_TEXTURE = 60;
     private static final long SEED = 1;
 
-    /** No feature is surer than that: there were few images. */
+    /** Lower limit of the variance of a feature, because there are few training images. */
     private static final double LEAST_VARIANCE = 1e-3;
 
-    /** Features depend on each other, which naive Bayes does not know: it would be far too sure. */
+    /**
+     * Divides the scores: naive Bayes ignores that features depend on each other, so it is too
+     * sure.
+     */
     private static final double DOUBT = 8;
 
     private static final class Holder {
@@ -61,10 +64,10 @@ final class Classifier {
         }
     }
 
-    /** @param probability of all guesses together 1 */
+    /** @param probability all guesses together have 1 */
     record Guess(Texture texture, double probability) {}
 
-    /** @return all textures, the likeliest first */
+    /** @return all textures, the most probable first */
     List<Guess> classify(Picture picture) {
         double[] features = TextureFeatures.of(picture);
         Texture[] textures = Texture.values();

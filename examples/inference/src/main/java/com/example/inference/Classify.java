@@ -10,8 +10,8 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * {@code POST /classify}: a PNG, JPEG, GIF or BMP up to 10 MB, answered by its five likeliest
- * labels as JSON. Blocks. Any thread.
+ * The route {@code POST /classify}. It takes a PNG, JPEG, GIF or BMP of at most 10 MB, and returns
+ * the five most probable labels as JSON. Blocks. Any thread.
  */
 final class Classify implements BlockingHandler {
     static final int LABELS = 5;
@@ -37,7 +37,7 @@ final class Classify implements BlockingHandler {
         }
     }
 
-    /** Labels are plain words: nothing in them is to be escaped. */
+    /** Formats the guesses. Labels are plain words, which need no escapes. */
     private static String json(List<Classifier.Guess> guesses) {
         return guesses.stream()
                 .map(guess -> String.format(

@@ -7,8 +7,8 @@ import java.util.Random;
 import javax.imageio.ImageIO;
 
 /**
- * Draws an image to try the classifier with. Arguments: the texture, a number that makes the image
- * another one, and the PNG file to write.
+ * Draws an image, to try the classifier. Arguments: the texture, a random seed, and the PNG file to
+ * write.
  */
 public final class Draw {
     private static final int SIDE = 256;

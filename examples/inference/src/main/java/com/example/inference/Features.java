@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What an inference is about: values by key, in any order, as {@code f00} to {@code f41}; what is
- * not named is zero.
+ * Reads the inputs of an inference: values by key, from {@code f00} to {@code f41}, in any order.
+ * Missing keys are zero.
  */
 final class Features {
     private static final Map<String, Integer> PLACES = places();
@@ -14,8 +14,8 @@ final class Features {
     private Features() {}
 
     /**
-     * @throws IllegalArgumentException if keys and values do not pair, or a key is none of the
-     *     network's
+     * @throws IllegalArgumentException if the numbers of keys and values differ, or a key is
+     *     unknown
      */
     static float[] inputs(List<String> keys, List<Float> values) {
         if (keys.size() != values.size()) {

@@ -11,8 +11,8 @@ import java.io.IOException;
 import java.util.function.Consumer;
 
 /**
- * A whole request body in memory, for handlers that cannot begin before its end. On the request's
- * event loop.
+ * Collects a complete request body in memory, for handlers that need all of it. Confined to the
+ * request's event loop.
  */
 final class Gather implements BodyReader {
     private final ByteArrayOutputStream body = new ByteArrayOutputStream(1024);
@@ -24,7 +24,7 @@ final class Gather implements BodyReader {
         this.whole = whole;
     }
 
-    /** @param whole called once, with the body, unless it breaks off */
+    /** @param whole called once with the body, unless the body is incomplete */
     static void read(Request request, Response response, Consumer<byte[]> whole) {
         request.body().read(new Gather(response, whole));
     }

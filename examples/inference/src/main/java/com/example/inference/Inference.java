@@ -2,10 +2,10 @@ package com.example.inference;
 
 import io.netty.util.AsciiString;
 
-/** One request and its answer in one format. Immutable; any thread. */
+/** Parses requests and formats answers in one media type. Immutable; any thread. */
 interface Inference {
     AsciiString mediaType();
 
-    /** @throws IllegalArgumentException if the body is no such request */
+    /** @throws IllegalArgumentException if the body is not a valid request */
     byte[] answer(byte[] request);
 }

@@ -11,10 +11,9 @@ import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The handler: {@code POST /inference/json} and {@code /inference/protobuf} answer with a
- * probability, {@code POST /classify} with the five likeliest labels of an image. The network takes
- * less time than a change of threads, so it runs on the event loop; images are read on threads of
- * their own.
+ * The handler. {@code POST /inference/json} and {@code /inference/protobuf} return a probability,
+ * {@code POST /classify} the five most probable labels of an image. The network takes less time
+ * than a change of threads, so it runs on the event loop. Images are decoded on separate threads.
  */
 public final class InferenceHandler implements Handler {
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
@@ -51,7 +50,7 @@ public final class InferenceHandler implements Handler {
         respond(response, status, TEXT, (text + "\n").getBytes(StandardCharsets.UTF_8));
     }
 
-    /** @param bytes not to be changed afterwards */
+    /** @param bytes must not be changed afterwards */
     private static void respond(Response response, int status, AsciiString type, byte[] bytes) {
         Http2Headers head = new DefaultHttp2Headers(false)
                 .status(Integer.toString(status))

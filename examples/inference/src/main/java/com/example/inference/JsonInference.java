@@ -10,7 +10,10 @@ import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** {@code {"keys":["f00",…],"values":[0.5,…]}} and, of always 12 bytes, {@code [0.12345678]}. */
+/**
+ * Inference in JSON. A request is {@code {"keys":["f00",…],"values":[0.5,…]}}. An answer always has
+ * 12 bytes, such as {@code [0.12345678]}.
+ */
 final class JsonInference implements Inference {
     private static final AsciiString JSON_TYPE = AsciiString.cached("application/json");
     private static final JsonFactory JSON = new JsonFactory();
@@ -28,7 +31,7 @@ final class JsonInference implements Inference {
         return text(Network.SHARED.probability(inputs(request)));
     }
 
-    /** Eight digits after the point, by hand: a formatter would take longer than the network. */
+    /** Writes eight decimal places. A formatter would take longer than the network itself. */
     static byte[] text(float probability) {
         byte[] text = "[0.00000000]".getBytes(StandardCharsets.US_ASCII);
         long digits = Math.round(probability * 1e8);

@@ -3,9 +3,9 @@ package com.example.inference;
 import java.util.Random;
 
 /**
- * A small dense network, 42-128-128-128-64-64-1: rectifiers, and a sigmoid at the end. Nobody has
- * trained it: its weights are drawn from a fixed seed, so that every process gives the same
- * answers, which mean nothing but take as long as if they did. Immutable; any thread.
+ * A small dense network, 42-128-128-128-64-64-1, with rectifiers and a final sigmoid. It is not
+ * trained: a fixed seed determines its weights. So all processes return the same answers. The
+ * answers mean nothing, but take as long as real ones. Immutable; any thread.
  */
 final class Network {
     static final int INPUTS = 42;
@@ -23,7 +23,7 @@ final class Network {
         }
     }
 
-    /** @param inputs {@value #INPUTS} of them; not changed */
+    /** @param inputs {@value #INPUTS} values, which are not changed */
     float probability(float[] inputs) {
         if (inputs.length != INPUTS) {
             throw new IllegalArgumentException(inputs.length + " inputs, expected " + INPUTS);
@@ -45,7 +45,7 @@ final class Network {
 
     /** @param weights one row for each output */
     private record Layer(float[][] weights, float[] biases) {
-        /** Spread so that signals neither die nor explode on their way through rectifiers. */
+        /** Uses a standard deviation that keeps signals stable from layer to layer. */
         static Layer random(int inputs, int outputs, Random random) {
             double spread = Math.sqrt(2.0 / inputs);
             float[][] weights = new float[outputs][inputs];

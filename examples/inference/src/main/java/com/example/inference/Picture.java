@@ -12,21 +12,21 @@ import javax.imageio.ImageReader;
 import javax.imageio.stream.ImageInputStream;
 
 /**
- * Brightness of an image's pixels, 0 to 255, on a square of {@value #SIDE} by {@value #SIDE}.
+ * The brightness of an image's pixels, 0 to 255, in a square of {@value #SIDE} by {@value #SIDE}.
  *
  * @param pixels row by row
  */
 record Picture(float[] pixels) {
     static final int SIDE = 64;
 
-    /** Of the uploaded image: one that says it is larger is not unpacked. */
+    /** Maximum of the uploaded image. A larger image is not decoded. */
     private static final long MOST_PIXELS = 50_000_000;
 
     float at(int x, int y) {
         return pixels[y * SIDE + x];
     }
 
-    /** @throws IllegalArgumentException if this is no image that can be read, or too large a one */
+    /** @throws IllegalArgumentException if the file is not a readable image, or is too large */
     static Picture decode(byte[] file) {
         try (ImageInputStream in = ImageIO.createImageInputStream(new ByteArrayInputStream(file))) {
             Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
@@ -45,7 +45,7 @@ record Picture(float[] pixels) {
         }
     }
 
-    /** Of a large one every so many pixels. */
+    /** Reads the image. From a large image, it reads only some pixels at regular distances. */
     private static BufferedImage readSmall(ImageReader reader) throws IOException {
         int width = reader.getWidth(0);
         int height = reader.getHeight(0);

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The same in protobuf:
+ * Inference in protobuf:
  *
  * <pre>
  * message Request     { repeated string keys = 1; repeated float values = 2; }
@@ -15,7 +15,7 @@ import java.util.List;
  * message Probability { float value = 1; }
  * </pre>
  *
- * Values may be packed or not; unknown fields are passed over. An answer has always 7 bytes.
+ * Values may be packed or not; unknown fields are ignored. An answer always has 7 bytes.
  */
 final class ProtobufInference implements Inference {
     private static final AsciiString PROTOBUF_TYPE = AsciiString.cached("application/x-protobuf");

@@ -7,9 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The protobuf wire format, field by field: as much of it as a flat message needs. Methods throw
- * {@link IllegalArgumentException} where the bytes end too early or are no such message. Not
- * thread-safe.
+ * Reads the protobuf wire format field by field, as far as a flat message needs it. Methods throw
+ * {@link IllegalArgumentException} if the message is incomplete or malformed. Not thread-safe.
  */
 final class ProtobufReader {
     static final int VARINT = 0;

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * What an image can be, and how to draw one: two colours, mixed by a pattern of random size and
- * place, and some noise over it.
+ * The labels of images, and how to draw each: two colours, mixed by a pattern of random size and
+ * position, with some noise.
  */
 enum Texture {
     PLAIN {
@@ -81,7 +81,9 @@ enum Texture {
 
     private static final double MOST_NOISE = 16;
 
-    /** How much of the second colour there is at a place; the image is a square with sides of 1. */
+    /**
+     * Returns the share of the second colour at a position; the image's sides have the length 1.
+     */
     interface Pattern {
         double at(double x, double y);
     }
@@ -106,7 +108,7 @@ enum Texture {
         return (int) Math.floor(value);
     }
 
-    /** From the middle of the cell. */
+    /** Returns the distance from the middle of the cell. */
     private static double centred(double value, double cell) {
         return value - Math.floor(value / cell) * cell - cell / 2;
     }

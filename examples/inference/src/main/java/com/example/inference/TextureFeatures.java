@@ -1,8 +1,8 @@
 package com.example.inference;
 
 /**
- * What of a picture tells textures apart, whatever their colours: contrast, edges and their
- * directions, repetition, how brightness is spread.
+ * Calculates the features by which textures differ, independent of their colours: contrast, edges
+ * and their directions, repetition, and the distribution of brightness.
  */
 final class TextureFeatures {
     private static final int DIRECTIONS = 8;
@@ -47,12 +47,12 @@ final class TextureFeatures {
         features[filled++] = feature;
     }
 
-    /** So that contrast does not matter. */
+    /** Normalises the contrast. */
     private double at(int x, int y) {
         return (picture.at(x, y) - mean) / (spread + 1);
     }
 
-    /** How many edges there are, which way they go, and whether that is around the middle. */
+    /** Adds the number of edges, their directions, and whether they run around the middle. */
     private void addEdges() {
         double[] byDirection = new double[DIRECTIONS];
         double all = 1e-6;
@@ -90,13 +90,13 @@ final class TextureFeatures {
         }
         add(Math.abs(third / (SIDE * SIDE)));
         add(fourth / (SIDE * SIDE));
-        // Noise knows nothing of its neighbours.
+        // Neighbouring pixels of noise are independent.
         add(likeness(1, 1));
     }
 
     /**
-     * The picture against itself, moved in one direction: how unlike it becomes, and how alike
-     * again after that.
+     * Compares the picture with itself, shifted in one direction. Adds the lowest likeness, and the
+     * highest likeness after it.
      */
     private void addRepetition(int dx, int dy) {
         double worst = 1;

@@ -1,6 +1,4 @@
-/**
- * Inference in plain Java: a dense network behind JSON and protobuf, and a classifier of images.
- */
+/** Inference in plain Java: a dense network with JSON and protobuf, and a classifier of images. */
 @NullMarked
 package com.example.inference;
 

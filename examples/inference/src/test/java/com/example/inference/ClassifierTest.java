@@ -24,7 +24,7 @@ class ClassifierTest {
         return out.toByteArray();
     }
 
-    /** Of images that it has not seen. */
+    /** Uses images that are not among the training images. */
     @ParameterizedTest
     @EnumSource
     void should_tell_most_images_of_each_texture(Texture texture) {
@@ -69,7 +69,7 @@ class ClassifierTest {
         assertThatThrownBy(() -> Picture.decode(Arrays.copyOf(png, 40))).isInstanceOf(IllegalArgumentException.class);
     }
 
-    /** A bomb: a few bytes that say they are 65,000 by 65,000 pixels. */
+    /** A decompression bomb: a few bytes that claim to be 65,000 by 65,000 pixels. */
     @Test
     void should_not_unpack_an_image_that_is_too_large() throws IOException {
         byte[] gif = file(new BufferedImage(1, 1, BufferedImage.TYPE_BYTE_BINARY), "gif");

@@ -38,7 +38,9 @@ class InferenceTest {
                 .isEqualTo("[%.8f]".formatted(probability).getBytes(StandardCharsets.US_ASCII));
     }
 
-    /** The same in every process and on every JVM: both sides of a run are compared by it. */
+    /**
+     * The weights are equal in every process and JVM, because benchmarks compare answers by bytes.
+     */
     @Test
     void should_always_have_the_same_weights() {
         assertThat(Network.SHARED.probability(new float[Network.INPUTS])).isEqualTo(ZEROS);
@@ -83,7 +85,7 @@ class InferenceTest {
     void should_refuse_a_message_cut_short_anywhere() {
         byte[] message = packed(KEYS, drawn(5));
 
-        // Where a field ends, keys and values no longer pair.
+        // At the end of a field, the numbers of keys and values differ.
         for (int length = 1; length < message.length; length++) {
             byte[] cut = Arrays.copyOf(message, length);
             assertThatThrownBy(() -> protobuf.answer(cut)).isInstanceOf(IllegalArgumentException.class);
@@ -150,7 +152,7 @@ class InferenceTest {
         return Arrays.copyOf(message.array(), message.position());
     }
 
-    /** Of {@code Answer}: a message of one message of one float. */
+    /** Reads an {@code Answer}: a message with one message with one float. */
     private static float probability(byte[] answer) {
         assertThat(answer).hasSize(7).startsWith(0x0A, 0x05, 0x0D);
         return ByteBuffer.wrap(answer).order(ByteOrder.LITTLE_ENDIAN).getFloat(3);

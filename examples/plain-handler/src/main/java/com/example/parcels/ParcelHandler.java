@@ -12,9 +12,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.CRC32;
 
-/** A function for an HTTP API: where parcels are, and a label for each. */
+/** A function for an HTTP API, which returns the location of parcels and their labels. */
 public class ParcelHandler implements RequestHandler<APIGatewayV2HTTPEvent, APIGatewayV2HTTPResponse> {
-    /** As long as the carrier takes to answer. */
+    /** The simulated response time of the carrier. */
     private static final int CARRIER_MILLIS = 300;
 
     private final Map<String, Integer> asked = new ConcurrentHashMap<>();
@@ -54,7 +54,7 @@ public class ParcelHandler implements RequestHandler<APIGatewayV2HTTPEvent, APIG
                                 context.getAwsRequestId()));
     }
 
-    /** Takes any bytes and gives back bytes that are no text, as a label printer wants them. */
+    /** Takes any bytes, and returns binary data as label printers need it. */
     private static APIGatewayV2HTTPResponse label(APIGatewayV2HTTPEvent event) {
         String body = event.getBody() == null ? "" : event.getBody();
         byte[] bytes =

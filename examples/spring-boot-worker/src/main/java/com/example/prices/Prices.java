@@ -13,7 +13,7 @@ import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 
-/** Prices of fruit: one, the sum of a basket, and a stream of them. */
+/** Returns prices of fruit: one price, the sum of a basket, and a stream of prices. */
 @SpringBootApplication
 @RestController
 public class Prices {
@@ -34,7 +34,7 @@ public class Prices {
         return new Price(name, cents);
     }
 
-    /** The body names fruit and how many of each. */
+    /** The body maps names of fruit to amounts. */
     @PostMapping("/prices/baskets")
     public Price basket(@RequestBody Map<String, Integer> basket) {
         int cents = basket.entrySet().stream()
@@ -43,7 +43,7 @@ public class Prices {
         return new Price("basket", cents);
     }
 
-    /** One event a second, ten in all. */
+    /** Sends ten events, one per second. */
     @GetMapping("/prices/ticks")
     public SseEmitter ticks() {
         SseEmitter events = new SseEmitter(0L);

@@ -54,7 +54,7 @@ public class Shop {
         return article;
     }
 
-    /** One event a second, ten in all. */
+    /** Sends ten events, one per second. */
     @GetMapping("/sales")
     public SseEmitter sales() {
         SseEmitter events = new SseEmitter(0L);
@@ -72,7 +72,7 @@ public class Shop {
             }
             events.complete();
         } catch (IOException | IllegalStateException e) {
-            // The client has gone.
+            // The client has disconnected.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

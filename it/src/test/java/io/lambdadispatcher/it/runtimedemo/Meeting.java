@@ -21,7 +21,7 @@ public final class Meeting implements RequestHandler<Map<String, Object>, Map<St
     public Map<String, Object> handleRequest(Map<String, Object> event, Context context) {
         String path = String.valueOf(event.get("rawPath"));
         if (path.equals("/fail")) {
-            throw new IllegalStateException("no secret of ours");
+            throw new IllegalStateException("no secret");
         }
         Map<String, Object> response = new LinkedHashMap<>();
         response.put("statusCode", 200);
