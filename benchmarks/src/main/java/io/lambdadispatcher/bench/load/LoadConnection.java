@@ -70,8 +70,8 @@ final class LoadConnection extends Http2FrameAdapter {
         channel.pipeline().addLast(http2);
         ctx = channel.pipeline().context(http2);
     }
+
     /** Starts to report the closing of the connection to the listener. */
-    /** From now on the listener hears of it when the connection closes. */
     void watch() {
         Objects.requireNonNull(ctx).channel().closeFuture().addListener(closed -> onClosed());
     }
