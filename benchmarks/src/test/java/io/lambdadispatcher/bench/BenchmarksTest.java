@@ -24,11 +24,11 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** Every benchmark runs, for a moment, on small sizes and with no claim to a figure. */
+/** Runs every benchmark for a moment, with small sizes. The figures mean nothing. */
 class BenchmarksTest {
     private static final ResourceLeakDetector.Level LEVEL = ResourceLeakDetector.getLevel();
 
-    /** The build's level, paranoid, makes each benchmark's setup take many times as long. */
+    /** With the build's leak detection level, paranoid, each benchmark's setup takes far longer. */
     @BeforeAll
     static void setLeakDetection() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.SIMPLE);

@@ -165,7 +165,7 @@ class MisuseIT {
         return started;
     }
 
-    // What the caller is told.
+    // The error that the caller gets.
 
     private static String simple(String className) {
         return className.substring(className.lastIndexOf('.') + 1);

@@ -141,7 +141,7 @@ class EventFunctionTest {
         return Base64.getDecoder().decode(answer.substring(start, answer.lastIndexOf('"')));
     }
 
-    /** @param body as it stands in JSON */
+    /** @param body in the encoding of the JSON event */
     private static String event(String method, String path, String body, boolean base64) {
         return """
                 {"requestContext":{"elb":{"targetGroupArn":"t"}},"httpMethod":"%s","path":"%s","queryStringParameters":{},

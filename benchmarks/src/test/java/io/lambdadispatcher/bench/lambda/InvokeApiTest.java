@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Over real sockets: by hand, and with AWS's own client, which has to understand the answers. */
+/** Tests the Invoke API over real sockets, with handwritten requests and with AWS's SDK. */
 @Timeout(180)
 class InvokeApiTest {
     private static final List<String> CREDENTIALS = List.of("aws.accessKeyId", "aws.secretAccessKey");

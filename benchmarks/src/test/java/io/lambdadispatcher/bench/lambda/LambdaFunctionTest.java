@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Environments are real threads; what they wait for is a semaphore that the test opens. */
+/** Uses real threads for environments. They wait for a semaphore that the test releases. */
 @Timeout(120)
 class LambdaFunctionTest {
     private static final long LONG_MILLIS = 60_000;
@@ -28,7 +28,7 @@ class LambdaFunctionTest {
     private final AtomicInteger handlers = new AtomicInteger();
     private final AtomicInteger coldStarts = new AtomicInteger();
 
-    /** Returns what it gets when it may. */
+    /** Returns its input when the semaphore permits it. */
     private final RequestStreamHandler held = (input, output, context) -> {
         started.release();
         released.acquireUninterruptibly();

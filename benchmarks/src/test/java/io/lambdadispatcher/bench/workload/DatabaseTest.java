@@ -64,7 +64,7 @@ class DatabaseTest {
         assertThat(millis(3, true)).isGreaterThanOrEqualTo(3 * (ROUND_TRIP_MILLIS + SERVICE_MILLIS));
     }
 
-    /** One for TCP, one for TLS, one for the put. */
+    /** Three round trips: one for TCP, one for TLS, one for the put. */
     @Test
     void should_take_three_round_trips_for_each_put_on_a_new_connection() throws Exception {
         millis(1, false);
