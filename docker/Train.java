@@ -41,7 +41,7 @@ public final class Train {
         builder.command().addAll(List.of(program));
         builder.environment().put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         // There are no workers: requests are answered with 503 almost immediately.
-        builder.environment().put("LAMBDA_DISPATCHER_FUNCTION_PENDING_TIMEOUT", "1ms");
+        builder.environment().put("LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms");
         builder.environment().put("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler");
         builder.environment()
                 .put(

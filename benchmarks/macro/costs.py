@@ -44,7 +44,7 @@ class Deployment:
     task_vcpus: float = 1
     task_gb: float = 2
     endpoint_zones: int = 2
-    head_room: float = 0.25  # function.head-room
+    head_room: float = 0.25  # function.headroom
     cpu_target: float = 0.7  # CPU utilisation of a worker whose streams are all busy
     most_streams: int = 100
 
