@@ -535,7 +535,8 @@ def arguments():
     parser.add_argument("--round-trip-millis", type=float, default=1.5, help="round-trip time to the database, by default %(default)s")
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default="", help="adds flags to all JVMs")
-    parser.add_argument("--json", metavar="FILE", default=str(processes.ROOT / "benchmarks/target/scenarios.json"))
+    parser.add_argument("--json", metavar="FILE", help="file for the results, by default %(default)s",
+        default=str(processes.ROOT / "benchmarks/target/scenarios.json"))
     options = parser.parse_args()
     if options.smoke:
         options.rounds, options.scale, options.cold_start_millis = 1, 0.05, 200

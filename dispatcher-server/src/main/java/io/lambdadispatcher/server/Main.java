@@ -53,7 +53,7 @@ public final class Main {
         CommandLine line = failure.getCommandLine();
         line.getErr().println(failure.getMessage());
         UnmatchedArgumentException.printSuggestions(failure, line.getErr());
-        line.getErr().println(line.getCommandSpec().qualifiedName() + "--help lists all flags.");
+        line.getErr().println(line.getCommandSpec().qualifiedName() + " --help lists all flags.");
         return ExitCode.USAGE;
     }
 

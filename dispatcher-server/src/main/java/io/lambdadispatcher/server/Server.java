@@ -261,8 +261,8 @@ final class Server {
             log.error("The dispatcher failed to close.", e.getCause());
         } catch (TimeoutException e) {
             log.error(
-                    "The dispatcher is not closed {} after the grace period (shutdown.grace). The process exits anyway.",
-                    CUT_OFF);
+                    "The dispatcher is not closed {} s after the grace period (shutdown.grace). The process exits anyway.",
+                    CUT_OFF.toSeconds());
         }
         return false;
     }

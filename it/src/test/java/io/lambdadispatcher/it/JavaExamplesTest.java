@@ -20,15 +20,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Compiles each example in the Javadoc of the exported packages. The examples for Spring Boot are
- * not compiled, because Spring Boot is not on the class path of this module.
+ * Compiles each Java example in the documents and in the Javadoc of the exported packages. The
+ * examples for Spring Boot are not compiled here, because Spring Boot is not on the class path of
+ * this module. Complete files in the documents are compared with those of {@code it/consumers},
+ * which are compiled and run.
  */
-class JavadocExamplesTest {
+class JavaExamplesTest {
     private static final List<String> MODULES =
             List.of("dispatcher-core", "lambda-worker", "extensions/aws", "extensions/micrometer", "extensions/test");
     private static final Pattern EXPORTS = Pattern.compile("(?m)^ *exports ([\\w.]+);");
     private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n[ *]*}</pre>");
 
+    private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\n(.*?)\\n```$");
+    private static final Pattern IMPORT = Pattern.compile("(?m)^(import .*;\\n)");
+    private static final Pattern COMPLETE_FILE = Pattern.compile("(?m)^(package|module) .*");
     private static final Pattern METHOD = Pattern.compile("public [\\w<>]+ \\w+\\(");
 
     /** The imports and fields that examples can use without showing them. */
@@ -47,8 +52,9 @@ class JavadocExamplesTest {
             import java.util.concurrent.*;
             import java.util.function.*;
             import org.junit.jupiter.api.Test;
-            import org.slf4j.MDC;
+            import org.slf4j.*;
             import software.amazon.awssdk.services.dynamodb.*;
+            import software.amazon.awssdk.services.s3.*;
             """;
 
     private static final String FIELDS = """
@@ -61,6 +67,16 @@ class JavadocExamplesTest {
             Handler handler;
             MeterRegistry registry;
             String secret;
+            static final String SECRET = "sixteen bytes at least";
+            SnapshotListener listener;
+            static class ErrorTracker {
+                static void report(Throwable failure) {}
+            }
+            static class Echo implements WebSocketHandler {
+                public WebSocketListener onOpen(WebSocketSession session) {
+                    return new WebSocketListener() {};
+                }
+            }
             WorkerConfig config;
             static class Greeter implements Handler {
                 public void handle(Request request, Response response) {}
@@ -76,16 +92,22 @@ class JavadocExamplesTest {
 
         /** An example is a method, the statements of one, or an expression. */
         private String member() {
-            if (METHOD.matcher(code).lookingAt()) {
-                return code;
+            String body = IMPORT.matcher(code).replaceAll("");
+            if (METHOD.matcher(body).lookingAt()) {
+                return body;
             }
-            String statements = code.contains(";") ? code : "Object value = " + code + ";";
+            String statements = body.contains(";") ? body : "Object value = " + body + ";";
             return "void example() throws Exception {\n" + statements.replace("public final class", "final class")
                     + "\n}";
         }
 
+        static Example of(Path file, int number, String code) {
+            return new Example(file.toString(), "Example" + number, code.strip());
+        }
+
         JavaFileObject source(String imports) {
-            String text = imports + "class " + className + " {\n" + FIELDS + member() + "\n}\n";
+            String own = String.join("", found(IMPORT, code));
+            String text = imports + own + "class " + className + " {\n" + FIELDS + member() + "\n}\n";
             return new SimpleJavaFileObject(
                     URI.create("string:///" + className + ".java"), JavaFileObject.Kind.SOURCE) {
                 @Override
@@ -104,17 +126,35 @@ class JavadocExamplesTest {
             Path root = Path.of("..", module, "src/main/java");
             for (String exported : found(EXPORTS, Files.readString(root.resolve("module-info.java")))) {
                 imports.append("import ").append(exported).append(".*;\n");
-                for (Path file : javaFiles(root.resolve(exported.replace('.', '/')))) {
+                for (Path file : files(root.resolve(exported.replace('.', '/')), ".java")) {
                     for (String code : found(EXAMPLE, Files.readString(file))) {
-                        String withoutStars = code.replaceAll("(?m)^ *\\* ?", "");
-                        examples.add(new Example(file.toString(), "Example" + examples.size(), withoutStars));
+                        examples.add(Example.of(file, examples.size(), code.replaceAll("(?m)^ *\\* ?", "")));
                     }
                 }
             }
         }
+        int inJavadoc = examples.size();
+        for (Path page : pages()) {
+            for (String code : found(BLOCK, Files.readString(page))) {
+                if (!COMPLETE_FILE.matcher(code).find()) {
+                    examples.add(Example.of(page, examples.size(), code));
+                }
+            }
+        }
 
-        assertThat(examples).hasSizeGreaterThan(40);
+        assertThat(inJavadoc).isGreaterThan(40);
+        assertThat(examples).hasSizeGreaterThan(inJavadoc + 10);
         assertThat(errors(examples, imports.toString(), classes)).isEmpty();
+    }
+
+    private static List<Path> pages() throws IOException {
+        List<Path> pages =
+                new ArrayList<>(List.of(Path.of("../README.md"), Path.of("../docs/tutorials/first-worker.md")));
+        pages.addAll(files(Path.of("../docs/guides"), ".md"));
+        pages.addAll(files(Path.of("../docs/reference"), ".md"));
+        pages.addAll(files(Path.of("../docs/explanation"), ".md"));
+        pages.removeIf(page -> page.endsWith("spring-boot.md"));
+        return pages;
     }
 
     private static List<String> errors(List<Example> examples, String imports, Path classes) {
@@ -142,9 +182,9 @@ class JavadocExamplesTest {
         return pattern.matcher(text).results().map(result -> result.group(1)).toList();
     }
 
-    private static List<Path> javaFiles(Path directory) throws IOException {
+    private static List<Path> files(Path directory, String suffix) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> file.toString().endsWith(".java"))
+            return files.filter(file -> file.toString().endsWith(suffix))
                     .sorted()
                     .toList();
         }
