@@ -64,9 +64,9 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks what a program learns when it uses the API incorrectly. Nothing hangs, nothing is silent,
- * and other requests are answered. docs/reference/wrong-uses.md shows the results; {@code
- * -Ddocs.update=true} updates this page.
+ * Uses the API incorrectly, and checks that the program gets an error instead of a hang, and that
+ * concurrent requests are answered. docs/reference/wrong-uses.md shows the results. {@code
+ * -Ddocs.update=true} writes this page.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
@@ -93,8 +93,8 @@ class MisuseIT {
             boolean failure = event.getLoggerName().endsWith("FailureLog");
             if (event.getLevel().isGreaterOrEqual(Level.WARN) || failure) {
                 IThrowableProxy cause = event.getThrowableProxy();
-                String text = event.getFormattedMessage()
-                        .replace("; further failures within a second are logged at TRACE", "");
+                String text =
+                        event.getFormattedMessage().replace(". Further failures within 1 s are logged at TRACE.", "");
                 lines.add(
                         text + (cause == null ? "" : ": " + simple(cause.getClassName()) + ": " + cause.getMessage()));
             }
@@ -234,7 +234,7 @@ class MisuseIT {
             }
             told = answer(response);
         } catch (RuntimeException e) {
-            told = "at the call: " + told(e);
+            told = "thrown by the call: " + told(e);
         }
         for (CompletableFuture<String> neighbour : neighbours) {
             assertThat(neighbour.get(WAIT_SECONDS, TimeUnit.SECONDS)).isEqualTo("fine");
@@ -293,7 +293,7 @@ class MisuseIT {
         building.put(
                 "no function",
                 () -> atCall(() -> Dispatcher.builder().workerListener(ANY_PORT).start()));
-        build("two functions of one name", builder -> builder.function(FunctionOptions.of("f")));
+        build("two functions with the same name", builder -> builder.function(FunctionOptions.of("f")));
         building.put(
                 "no worker listener",
                 () -> atCall(() ->
@@ -311,7 +311,7 @@ class MisuseIT {
                         .capacity(CapacityPolicy.fixed(2))
                         .build()));
         build(
-                "direct calls without an invoker",
+                "a function in direct mode without an invoker",
                 builder -> builder.direct(
                         "f",
                         DirectOptions.builder(DirectEventFormat.values()[0]).build()));
@@ -354,7 +354,7 @@ class MisuseIT {
                 () -> atCall(
                         () -> HttpLimits.builder().idleTimeout(Duration.ZERO).build()));
         building.put(
-                "`setLaunching` for a function that is not launched",
+                "`setLaunching` for a function without a launcher",
                 () -> atCall(() -> {
                     own().setLaunching("f", false);
                     return "";
@@ -372,11 +372,13 @@ class MisuseIT {
 
     private void requesting() {
         request("a path without `/`", () -> DispatchRequest.get("ok").build());
-        request("a path with a blank", () -> DispatchRequest.get("/a b").build());
+        request("a path with a space", () -> DispatchRequest.get("/a b").build());
         request(
-                "a method with a blank",
+                "a method with a space",
                 () -> DispatchRequest.builder("GE T", "/ok").build());
-        request("a CONNECT", () -> DispatchRequest.builder("CONNECT", "/ok").build());
+        request(
+                "the method CONNECT",
+                () -> DispatchRequest.builder("CONNECT", "/ok").build());
         request(
                 "an authority with a path",
                 () -> DispatchRequest.get("/ok").authority("host/path").build());
@@ -384,7 +386,7 @@ class MisuseIT {
                 "an unknown scheme",
                 () -> DispatchRequest.get("/ok").scheme("ftp").build());
         request(
-                "a header name with a blank",
+                "a header name with a space",
                 () -> DispatchRequest.get("/ok").header("my header", "1").build());
         request(
                 "a pseudo-header",
@@ -393,7 +395,7 @@ class MisuseIT {
                 "a header value with a line break",
                 () -> DispatchRequest.get("/ok").header("x", "a\nb").build());
         request(
-                "a `host` other than the authority",
+                "a `host` header that differs from the authority",
                 () -> DispatchRequest.get("/ok").header("host", "other").build());
         request(
                 "a header name with capital letters",
@@ -418,7 +420,7 @@ class MisuseIT {
                         }))
                         .build());
         request(
-                "a body's buffer that has been released",
+                "a released buffer in the request body",
                 () -> DispatchRequest.post("/slow")
                         .body(publisher(to -> {
                             ByteBuf buffer = bytes(2000);
@@ -427,7 +429,7 @@ class MisuseIT {
                             to.onComplete();
                         }))
                         .build());
-        requesting.put("a body's buffer that is released after `onNext`", () -> {
+        requesting.put("a buffer of the request body that is released after `onNext`", () -> {
             String told = beside(() -> send(DispatchRequest.post("/slow")
                     .body(publisher(to -> {
                         ByteBuf buffer = bytes(2000);
@@ -465,7 +467,7 @@ class MisuseIT {
             }
         });
         request(
-                "trailers whose stage has failed",
+                "trailers from a failed `CompletionStage`",
                 () -> DispatchRequest.post("/ok")
                         .body(publisher(to -> {
                             to.onNext(bytes(4));
@@ -494,7 +496,7 @@ class MisuseIT {
                     .thenAccept(response -> response.body().subscribe(collecting));
             return told(collecting.end.handle((end, error) -> error).get(WAIT_SECONDS, TimeUnit.SECONDS));
         });
-        requesting.put("`request(0)` by a subscriber, when the whole response has arrived", () -> {
+        requesting.put("`request(0)` by a subscriber, after the whole response has arrived", () -> {
             DispatchResponse response =
                     send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
             TimeUnit.MILLISECONDS.sleep(200);
@@ -502,7 +504,7 @@ class MisuseIT {
             response.body().subscribe(collecting);
             return told(collecting.end.handle((end, error) -> error).get(WAIT_SECONDS, TimeUnit.SECONDS));
         });
-        requesting.put("a body that is read twice", () -> {
+        requesting.put("a response body that is read twice", () -> {
             DispatchResponse response =
                     send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
             response.bodyAsBytes();
@@ -511,7 +513,7 @@ class MisuseIT {
                     .handle((text, error) -> error)
                     .get(WAIT_SECONDS, TimeUnit.SECONDS));
         });
-        requesting.put("`bodyAsBytes` of more than its limit", () -> {
+        requesting.put("`bodyAsBytes` on a body above its limit", () -> {
             DispatchResponse response =
                     send(DispatchRequest.post("/ok").build()).get(WAIT_SECONDS, TimeUnit.SECONDS);
             return told(response.bodyAsBytes(3)
@@ -526,7 +528,7 @@ class MisuseIT {
             response.discard();
             return told;
         });
-        requesting.put("a response's body that nobody reads", () -> {
+        requesting.put("a response body that nobody reads", () -> {
             log.lines.clear();
             handlers.put("/long", (request, response) -> {
                 response.head(200);
@@ -541,7 +543,7 @@ class MisuseIT {
                     .get(WAIT_SECONDS, TimeUnit.SECONDS));
             return told + "; log: " + log.lines.peek();
         });
-        requesting.put("no worker is there", () -> {
+        requesting.put("a request while no worker is connected", () -> {
             try (Dispatcher alone = dispatcher(builder -> builder)) {
                 log.lines.clear();
                 return "isReady() is " + alone.isReady() + "; "
@@ -610,7 +612,7 @@ class MisuseIT {
                 "a header name with capital letters",
                 (request, response) -> response.respond(head("200").add("X-Name", "1"), Unpooled.EMPTY_BUFFER));
         handle(
-                "a header name with a blank",
+                "a header name with a space",
                 (request, response) -> response.respond(head("200").add("my header", "1")));
         handle(
                 "a header value with a line break",
@@ -619,12 +621,12 @@ class MisuseIT {
                 "a header value beyond ISO 8859-1",
                 (request, response) -> response.respond(head("200").add("x-name", "\u20ac")));
         handle(
-                "a request's pseudo-header",
+                "a pseudo-header of requests in a response",
                 (request, response) -> response.respond(head("200").path("/")));
         handle(
-                "a head of 300 KB",
+                "headers of 300 KB",
                 (request, response) -> response.respond(head("200").add("x-name", "a".repeat(300_000))));
-        handle("no status", (request, response) -> response.head(new DefaultHttp2Headers(false)));
+        handle("a response without a status", (request, response) -> response.head(new DefaultHttp2Headers(false)));
         handle("status 99", (request, response) -> response.respond(99, ""));
         handle("status 1000", (request, response) -> response.respond(1000, ""));
         handle("an interim response with status 200", (request, response) -> response.interim(head("200")));
@@ -699,25 +701,25 @@ class MisuseIT {
                 "`content-length: abc`",
                 (request, response) -> response.head(head("200").set("content-length", "abc")));
         handle(
-                "two `content-length`",
+                "two `content-length` headers",
                 (request, response) ->
                         response.head(head("200").add("content-length", "5").add("content-length", "6")));
         handle("a body with status 204", (request, response) -> response.respond(204, "text"));
         handling.put(
-                "a body for a HEAD request",
+                "a response body for a HEAD request",
                 () -> handled("HEAD", (request, response) -> response.respond(200, "text"), null));
         handle("a trailer `:status`", (request, response) -> {
             response.head(200);
             response.end(head("200"));
         });
-        handle("a trailer name with a blank", (request, response) -> {
+        handle("a trailer name with a space", (request, response) -> {
             response.head(200);
             response.end(new DefaultHttp2Headers(false).add("my trailer", "1"));
         });
         handle("a handler that throws", (request, response) -> {
             throw new IOException("password=secret");
         });
-        handle("a handler that recurses without end", MisuseIT::recurse);
+        handle("a handler with endless recursion", MisuseIT::recurse);
         handle("a handler that never answers", (request, response) -> {});
         handle(
                 "a handler that throws in `onCancel`",
@@ -725,7 +727,7 @@ class MisuseIT {
                     throw new IllegalStateException("cannot clean up");
                 }));
         handling.put(
-                "a body's reader that throws",
+                "a body reader that throws",
                 () -> handled(
                         "POST",
                         (request, response) -> request.body().read(new BodyReader() {
@@ -756,14 +758,14 @@ class MisuseIT {
             request.body().readAll(10, body -> response.respond(200, ""));
         });
         handling.put(
-                "`readAll` of more than its limit",
+                "`readAll` on a body above its limit",
                 () -> handled(
                         "POST",
                         (request, response) -> request.body().readAll(9, body -> response.respond(200, "")),
                         new byte[10]));
         handle("`readAll(-1, ...)`", (request, response) -> request.body().readAll(-1, body -> {}));
         handle(
-                "`readAll` whose code throws",
+                "a `readAll` callback that throws",
                 (request, response) -> request.body().readAll(10, body -> {
                     throw new IllegalStateException("not JSON");
                 }));
@@ -771,21 +773,23 @@ class MisuseIT {
         blocking("a blocking handler that throws", (request, response) -> {
             throw new IOException("no disk");
         });
-        blocking("`status(42)`", (request, response) -> response.status(42));
-        blocking("`header` after the body's first bytes", (request, response) -> {
+        blocking("`status(42)` in a blocking handler", (request, response) -> response.status(42));
+        blocking("`header` after the first bytes of the body, in a blocking handler", (request, response) -> {
             response.body().write(1);
             response.body().flush();
             response.header("late", "1");
         });
-        blocking("a blocking handler's body shorter than its `content-length`", (request, response) -> {
+        blocking("a body shorter than its `content-length`, in a blocking handler", (request, response) -> {
             response.header("content-length", "10");
             response.body().write(1);
         });
-        blocking("`content-length: abc` and a long body, blocking", (request, response) -> {
+        blocking("`content-length: abc` with a long body, in a blocking handler", (request, response) -> {
             response.header("content-length", "abc");
             response.body().write(new byte[100_000]);
         });
-        blocking("a header name with a blank, blocking", (request, response) -> response.header("my header", "1"));
+        blocking(
+                "a header name with a space, in a blocking handler",
+                (request, response) -> response.header("my header", "1"));
     }
 
     private static void recurse(io.lambdadispatcher.worker.handler.Request request, Response response) {
@@ -798,7 +802,7 @@ class MisuseIT {
                 "`new Worker(config, null)`",
                 () -> atCall(() -> new Worker(config(own()).build(), null)));
         working.put(
-                "no address",
+                "no dispatcher address",
                 () -> atCall(() -> WorkerConfig.builder("f", new Credential.Secret(SECRET), List.of())
                         .build()));
         working.put("`streams(0)`", () -> atCall(() -> config(own()).streams(0).build()));
@@ -807,12 +811,12 @@ class MisuseIT {
                 return atCall(twice::start);
             }
         });
-        working.put("`start` after the end", () -> {
+        working.put("`start` after the worker has exited", () -> {
             Worker ended = new Worker(config(own()).build(), handlers.get("/ok"));
             ended.close();
             return atCall(ended::start);
         });
-        working.put("`ready` after the end", () -> {
+        working.put("`ready` after the worker has exited", () -> {
             Worker ended = worker(own(), handlers.get("/ok"), "ended");
             ended.close();
             return told(ended.ready()
@@ -860,7 +864,7 @@ class MisuseIT {
 
     private static String reason(WorkerConfig.Builder config) throws Exception {
         Worker failing = new Worker(config.build(), (request, response) -> {}).start();
-        return "it ends: "
+        return "the worker exits: "
                 + failing.done()
                         .toCompletableFuture()
                         .get(WAIT_SECONDS, TimeUnit.SECONDS)
@@ -938,16 +942,19 @@ class MisuseIT {
         handling();
         working();
         StringBuilder text = new StringBuilder("""
-                # What wrong uses of the API are told
+                # Errors for wrong uses of the API
 
-                This page is for programs that embed the dispatcher or a worker. Each row is run by the test `MisuseIT`, and the right column is what
-                came out. Requests in flight at the same time were answered. Exceptions have their simple names here. A failure of a
-                handler is in the worker's log, with what was thrown; its client is told nothing of that.
+                This page is for developers whose program embeds the dispatcher or runs a worker. It shows the error that each mistake causes.
+
+                - None of these mistakes makes a call hang or affects concurrent requests.
+                - Exceptions appear with their simple class names.
+                - If a handler fails, its client gets only a general error. The worker's log has the exception.
+                - `client:` stands before the response or exception that the sender of the request gets. `log:` stands before a line of the log.
                 """);
-        table(text, "Building a dispatcher, and closing it", building);
-        table(text, "Sending requests with `dispatch`", requesting);
-        table(text, "Handlers", handling);
-        table(text, "Workers", working);
+        table(text, "Start and close a dispatcher", building);
+        table(text, "Send requests with `dispatch`", requesting);
+        table(text, "Write handlers", handling);
+        table(text, "Start workers", working);
         Path page = Path.of("").toAbsolutePath().getParent().resolve("docs/reference/wrong-uses.md");
         if (Boolean.getBoolean("docs.update")) {
             Files.writeString(page, text);
@@ -958,7 +965,7 @@ class MisuseIT {
     }
 
     private static void table(StringBuilder text, String title, Map<String, Use> uses) throws Exception {
-        text.append("\n## ").append(title).append("\n\n| wrong use | what is told |\n| --- | --- |\n");
+        text.append("\n## ").append(title).append("\n\n| wrong use | result |\n| --- | --- |\n");
         for (Map.Entry<String, Use> use : uses.entrySet()) {
             String told;
             try {
