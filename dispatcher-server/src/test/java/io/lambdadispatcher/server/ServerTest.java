@@ -176,11 +176,11 @@ class ServerTest {
         start(settings);
         assertThat(post(server.adminUrl() + "/launching?to=off").statusCode()).isEqualTo(200);
         // Shown as soon as the supervisor has done it.
-        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the launch switch"));
+        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
         server.stop();
 
         start(settings);
-        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the launch switch"));
+        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
     }
 
     private HttpResponse<String> post(String url) throws Exception {

@@ -56,8 +56,7 @@ enum Meters {
             "workers.ejected",
             null,
             "Workers ejected by outlier detection, because they failed more often or were slower than others"),
-    LAUNCHES_BLOCKED(
-            "launches.blocked", null, "1 if the launch guard or the launch switch blocks launches, otherwise 0"),
+    LAUNCHES_BLOCKED("launches.blocked", null, "1 if the launch guard or the kill switch blocks launches, otherwise 0"),
     SPENDING("worker.gb.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches");

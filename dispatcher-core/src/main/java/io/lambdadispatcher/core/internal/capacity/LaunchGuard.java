@@ -183,7 +183,7 @@ final class LaunchGuard {
     @Nullable
     String obstacle(long nowNanos) {
         if (stopped) {
-            return "launching is paused by the launch switch";
+            return "launching is paused by the kill switch";
         }
         boolean waits = isHeld(nowNanos);
         if (circuit != Circuit.CLOSED) {

@@ -704,7 +704,7 @@ class CapacityControllerTest {
         controller.setLaunching(false);
         pass(Duration.ofSeconds(30));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the launch switch");
+        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the kill switch");
 
         controller.setLaunching(true);
         look();
@@ -802,7 +802,7 @@ class CapacityControllerTest {
         controller.restore(now, history, SECOND);
         pass(Duration.ofMinutes(2));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the launch switch");
+        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the kill switch");
 
         controller.setLaunching(true);
         pass(Duration.ofSeconds(1));

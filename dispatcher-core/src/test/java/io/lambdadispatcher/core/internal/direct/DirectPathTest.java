@@ -380,7 +380,7 @@ class DirectPathTest {
         URI base = URI.create(
                 "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort());
         dispatcher.setLaunching("f", false);
-        await(() -> "launching is paused by the launch switch"
+        await(() -> "launching is paused by the kill switch"
                 .equals(dispatcher.capacity().get(0).blockedReason()));
 
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(503);
