@@ -948,7 +948,8 @@ class MisuseIT {
 
                 - None of these mistakes makes a call hang or affects concurrent requests.
                 - Exceptions appear with their simple class names.
-                - If a handler throws an exception, the worker's log has it. The client gets a general error, or the mistake if the response is malformed (`BAD_RESPONSE`).
+                - If a handler throws an exception, the worker's log has it. The client gets a general error, or the mistake if the response is
+                  malformed (`BAD_RESPONSE`).
                 - `client:` stands before the response or exception that the sender of the request gets. `log:` stands before a line of the log.
                 """);
         table(text, "Start and close a dispatcher", building);
