@@ -15,6 +15,7 @@ import contextlib
 import io
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -61,14 +62,14 @@ class Results:
         for file in sorted(self.directory.glob("*.json")):
             report = json.loads(file.read_text())
             if isinstance(report, dict) and "meta" in report and "results" in report:
-                self.reports.append((file, report))
+                self.reports.append((file, {**report, "file": file.name}))
         self.reports.sort(key=lambda pair: pair[1]["meta"]["taken"], reverse=True)
 
     def of(self, driver):
         return [(file, report) for file, report in self.reports if file.name.startswith(driver)]
 
     def newest(self, driver, key=None, value=None):
-        """The newest report that has matching rows, and these rows. (None, []) if no report has any."""
+        """The newest report that has rows like these, and the rows. (None, []) if none has."""
         for _, report in self.of(driver):
             rows = [row for row in report["results"] if key is None or row.get(key) == value]
             if rows:
@@ -97,7 +98,7 @@ class Results:
 
 
 def of_each_run(scenario, measured):
-    """@param measured takes the rows of a run by contender; returns None if they lack the figure"""
+    """@param measured from the rows of a run by contender; None if they have no such value"""
     return lambda results: known(measured(rows) for rows in results.proxy_runs(scenario))
 
 
@@ -179,38 +180,92 @@ def with_unit(value, unit):
 
 
 def page(results, drawn):
-    parts = [
-        "# Performance results",
-        "This page lists all stored results for readers who check a figure. [Performance](README.md) has a summary, and "
-        "[benchmarks/README.md](../../benchmarks/README.md) says how each figure is measured.",
-        INTRODUCTION,
-        "## Targets",
-        targets_table(results),
-    ]
+    parts = ["# Performance results", INTRODUCTION, *summary_section(results), "## Targets", TARGETS_TEXT, targets_table(results)]
     for section in (proxies_section, sweeps_section, scenarios_section, soak_section, jmh_section):
         parts += section(results, drawn)
-    parts += ["## Runs", runs_table(results), CAVEATS]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, CAVEATS, *runs_section(results)]) + "\n"
 
 
-INTRODUCTION = """- `benchmarks/macro/performance.py` writes this page from the JSON files beside it. Do not edit it by hand.
-- Compare only rows of one table, and prefer ratios to times. Other programs may have used the machine during a run.
-- [Caveats](#caveats) at the end say what the figures leave out, and [Runs](#runs) names the command of each result.
+INTRODUCTION = """This page is for readers who check a figure: it has all stored results. [Performance](README.md) is shorter.
+[benchmarks/README.md](../../benchmarks/README.md) says how each figure is measured. `benchmarks/macro/performance.py` writes this page from the JSON
+files beside it, so do not edit it by hand."""
 
-In all tables, **RSS** is the resident memory of the processes, **allocated/request** counts the bytes that the JVM allocates for one request, and
-**errors** counts failed requests. **÷ X** is the ratio to X, so a value below 1 means less than X."""
+READING = """**How to read the tables.** Compare rows of one table, and prefer ratios to times. **÷ X** is the ratio to X: a value below 1 means less than X.
+**RSS** is the resident memory of the processes. **allocated/request** is the number of bytes that the JVM allocates for one request. **errors** counts
+failed requests. [Caveats](#caveats) says what the figures leave out."""
+
+TARGETS_TEXT = "A target is met if no run exceeds the limit. Rows with (goal) are goals, not requirements."
 
 CAVEATS = """## Caveats
 
-- The machine has two cores. What is measured has one core, and load generator and backend share the other. If a proxy uses less than its whole core,
-  its requests/s are limited by load generator and backend.
-- The backend of nghttpx, HAProxy, nginx and the gateways is a small Netty server. The backend of the dispatcher is a worker, which does more for each
-  request. The CPU time includes neither. Latency and requests/s include both.
-- Proxies run with their default settings, except for those in `benchmarks/macro/contenders.py`: all have one thread, and nginx has its buffering off,
-  because all others pass on bodies as they arrive.
-- Latency at a constant rate counts from the time at which a request should have started. Percentiles above p99 rest on few requests, because a run
-  takes only seconds.
-- The CPU time of JVMs includes JIT compilation and garbage collection."""
+- **One machine.** It has two cores, and other programs may have used it during a run. The measured program has one core. The load generator and the
+  backend share the other core. They limit the requests/s of a proxy that does not use its whole core.
+- **Backends.** The dispatcher's backend is a worker, which does more for each request than the small Netty server behind the other proxies. The CPU time
+  includes neither. Latency and requests/s include both.
+- **Settings.** Each proxy has one thread and its default settings. Exceptions are in `benchmarks/macro/contenders.py`: nginx does not buffer bodies,
+  because the others do not.
+- **Latency.** At a constant rate, it counts from the time at which a request should have started. A run takes seconds, so percentiles above p99 rest on
+  few requests.
+- **JVM.** The CPU time includes JIT compilation and garbage collection."""
+
+
+# The summary. Each line comes from the stored results, and is absent if they are.
+
+
+def summary_section(results):
+    lines = [line for part in SUMMARY for line in part(results)]
+    return ["## Summary", "\n".join(f"- {line}" for line in lines), READING] if lines else [READING]
+
+
+def targets_summary(results):
+    found = [(title, met(measured(results), limit)) for title, limit, _, measured in TARGETS]
+    measured = [(title, result) for title, result in found if result != "not measured"]
+    missed = [f"{title} (met {result.replace('*', '').replace('no', 'in no run')})" for title, result in measured if result != "yes"]
+    if not measured:
+        return []
+    return [f"**Targets:** {len(measured) - len(missed)} of {len(measured)} are met." + (f" Not met: {'; '.join(missed)}." if missed else "")]
+
+
+def proxies_summary(results):
+    lines = []
+    for scenario, what in (("ping", "A small request"), ("image", "A download of 168 KB"), ("echo", "An echo of 168 KB")):
+        others = [f"{span(values)} times that of {name}" for name, values in (
+            ("nghttpx", cpu_ratio(scenario, "nghttpx")(results)), ("HAProxy h2→h2c", cpu_ratio(scenario, "haproxy-h2")(results))) if values]
+        if others:
+            lines.append(f"**{what}:** the CPU time is {' and '.join(others)}.")
+    return lines
+
+
+def latency_summary(results):
+    p50, p99 = added_latency("p50")(results), added_latency("p99")(results)
+    return [f"**Latency:** at half of its peak rate, the dispatcher adds at most {max(p50):.2f} ms at p50 and {max(p99):.2f} ms at p99."] if p50 and p99 else []
+
+
+def sweeps_summary(results):
+    workers, tls = results.newest("sweeps", "sweep", "workers")[1], results.newest("sweeps", "sweep", "tls")[1]
+    lines = [f"**Workers:** {workers_lesson(workers)}"] if workers else []
+    return lines + ([f"**TLS:** {tls_lesson(tls)}"] if tls else [])
+
+
+def scenarios_summary(results):
+    _, rows = results.newest("scenarios")
+    return [f"**Beside one invocation for each request:** {scenarios_lesson(rows)}"] if rows else []
+
+
+def soak_summary(results):
+    _, rows = results.newest("soak")
+    return [f"**Soak:** {rows[0]['total']['answered']:,} requests in {rows[0]['minutes']:g} minutes. {soak_verdict(rows[0])}"] if rows else []
+
+
+SUMMARY = (targets_summary, proxies_summary, latency_summary, sweeps_summary, scenarios_summary, soak_summary)
+
+
+def span(values):
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+# The sections
 
 
 def plot(results, drawn, kind, report, title):
@@ -221,9 +276,8 @@ def plot(results, drawn, kind, report, title):
 
 
 def from_line(report):
-    meta = report["meta"]
-    dirty = " with changes" if meta["dirty"] else ""
-    return f"Measured at commit {meta['commit'][:12]}{dirty} on {meta['taken'][:16].replace('T', ' ')} UTC."
+    """Names the run. Its commit, time and command are in the table of runs."""
+    return f"Run: [{report['file']}](#runs)."
 
 
 def proxies_section(results, drawn):
@@ -232,51 +286,136 @@ def proxies_section(results, drawn):
         report, rows = results.newest("proxies", "scenario", scenario)
         if report is None:
             continue
-        parts += [f"### {scenario}", from_line(report), proxies.cpu_table(scenario, rows, report["meta"]["contenders"])]
+        parts += [f"### {scenario}", f"{PROXIED[scenario]} {from_line(report)}"]
+        parts += [proxies.cpu_table(scenario, rows, report["meta"]["contenders"])]
         if any(row["latency"] for row in rows):
             parts.append(proxies.latency_table(scenario, rows, report["meta"]["contenders"]))
+        parts += proxies_lesson(rows)
     if not parts:
         return []
     report, _ = results.newest("proxies")
     shown = plot(results, drawn, "proxies", report, "CPU time per request") + plot(results, drawn, "latency", report, "Latency at the same rate for all proxies")
-    text = ("The load is `h2load -c 10 -m 10`: HTTP/2 without TLS, 100 requests in flight. Each proxy has one thread on a core of its own. `ping` gets 4 bytes, "
-            "`image` gets 168,161 bytes, and `echo` posts the image and gets it back. CPU times are medians of all rounds. A ratio compares the medians, and "
-            "the ratio in parentheses compares the lowest rounds.")
-    return ["## Beside other proxies", text, *shown, *parts]
+    return ["## Beside other proxies", PROXIES_TEXT, *shown, *parts]
 
 
-SWEEPS = {
-    "size": "Body size: echo, 10 requests in flight",
-    "concurrency": "Requests in flight: `/ping`, one worker with 1,000 streams",
-    "streams": "Streams of one worker: `/ping`, 100 requests in flight",
-    "workers": "Workers with 100 streams each, in one process: `/ping`, 100 requests in flight",
-    "loops": "Event loops, on one core and on all cores, which load generator and worker share",
-    "tls": "TLS",
-    "jvm": "JDKs, garbage collectors and Netty's allocators",
+PROXIES_TEXT = """The load is `h2load -c 10 -m 10`: HTTP/2 without TLS, 100 requests in flight. Each proxy has one thread on a core of its own. CPU times
+are medians of all rounds. A ratio compares the medians. The ratio in parentheses compares the lowest rounds. **added** is the latency of the proxy minus
+that of the backend without a proxy. A row whose rate is not kept has no latency."""
+PROXIED = {
+    "ping": "The response has 4 bytes.",
+    "image": "The response has 168,161 bytes.",
+    "echo": "The client posts 168,161 bytes and gets them back.",
 }
 
 
-SWEEPS_TEXT = "A sweep changes one parameter. The dispatcher has one event loop on one core. The ratio of CPU time is to the first row with the same request."
+def proxies_lesson(rows):
+    micros = {row["contender"]: row["cpu_micros"] for row in rows if row["contender"] != "direct"}
+    others = [value for name, value in micros.items() if name != "dispatcher"]
+    if "dispatcher" not in micros or not others:
+        return []
+    text = f"The dispatcher takes {micros['dispatcher']:.2f} µs of CPU time for a request. The other proxies take {min(others):.2f} to {max(others):.2f} µs."
+    added = {row["contender"]: row["latency"]["common"]["added_millis"]["p99"] for row in rows if row["latency"].get("common", {}).get("added_millis")}
+    others = [value for name, value in added.items() if name != "dispatcher"]
+    if "dispatcher" in added and others:
+        text += (f" At the same rate for all, the dispatcher adds {added['dispatcher']:.2f} ms of latency at p99. The other proxies add {min(others):.2f} to "
+                 f"{max(others):.2f} ms.")
+    return [text]
 
 
 def sweeps_section(results, drawn):
     parts = []
-    for name, title in SWEEPS.items():
+    for name, (title, what, lesson) in SWEEPS.items():
         report, rows = results.newest("sweeps", "sweep", name)
         if report is None:
             continue
-        parts += [f"### {title}", from_line(report), *plot(results, drawn, name, report, title), sweeps.table(name, rows)]
+        parts += [f"### {title}", f"{what} {from_line(report)}", *plot(results, drawn, name, report, title), sweeps.table(name, rows), lesson(rows)]
     return ["## Sweeps", SWEEPS_TEXT, *parts] if parts else []
 
 
-SCENARIOS_TEXT = (
-    "These are the scenarios that a comparable hosted dispatcher publishes. **dispatch** uses workers, and **direct** uses one Lambda invocation for each "
-    "request. Both run in one run against a stand-in for Lambda on the same machine, not on AWS. **c, n** are requests in flight and in total, **rps** is "
-    "requests per second, and **CPU-s per 1,000** is the CPU time in seconds for 1,000 requests: dispatcher + functions.")
+SWEEPS_TEXT = """A sweep changes one parameter. The dispatcher has one event loop on one core, except in [Event loops](#event-loops). **CPU ÷ first** compares a
+row with the first row of the same request."""
+
+
+def size_lesson(rows):
+    large = [row for row in rows if row["bytes"] >= 100_000]
+    if not large:
+        return "No large body was measured."
+    each = [row["cpu_micros"] / row["bytes"] * 1e6 for row in large]
+    allocated = max(row["allocated_bytes"] / row["bytes"] for row in large)
+    return (f"From {large[0]['bytes']:,} bytes on, 1 MB costs {min(each):,.0f} to {max(each):,.0f} µs of CPU time. The JVM allocates at most "
+            f"{allocated:.2f} bytes for each byte of a body, because bodies are passed on by reference.")
+
+
+def ends(rows, what):
+    """The cost of the first and of the last row."""
+    first, last = rows[0], rows[-1]
+    return f"A request costs {first['cpu_micros']:.1f} µs with {first['point']:,} {what}, and {last['cpu_micros']:.1f} µs with {last['point']:,}."
+
+
+def concurrency_lesson(rows):
+    return f"{ends(rows, 'in flight')} The more requests are in flight, the more of them share a system call."
+
+
+def streams_lesson(rows):
+    return f"{ends(rows, 'worker stream(s)')} If there are fewer streams than requests in flight, the other requests wait in the queue."
+
+
+def workers_lesson(rows):
+    return f"{ends(rows, 'worker(s)')} With more workers, fewer requests share a system call."
+
+
+def loops_lesson(rows):
+    micros = {(row["scenario"], row["point"]): row["cpu_micros"] for row in rows}
+    found = [f"{micros[scenario, '2 on all cores'] / micros[scenario, '1 on all cores']:.2f} times the CPU time for `{scenario}`"
+             for scenario in ("ping", "image") if {(scenario, "1 on all cores"), (scenario, "2 on all cores")} <= micros.keys()]
+    return f"With a second event loop on all cores, a request takes {' and '.join(found)}." if found else "No two points can be compared."
+
+
+def tls_lesson(rows):
+    by_request = {}
+    for row in rows:
+        by_request.setdefault(row["scenario"], []).append(row["cpu_micros"])
+    found = [f"{micros[-1] / micros[0]:.2f} for `{scenario}`" for scenario, micros in by_request.items()]
+    return f"TLS to clients and to workers multiplies the CPU time by {' and '.join(found)}."
+
+
+def jvm_lesson(rows):
+    by_request = {}
+    for row in rows:
+        by_request.setdefault(row["scenario"], []).append((row["cpu_micros"], row["point"]))
+    found = [f"For `{scenario}`, the lowest CPU time is {min(points)[0]:.1f} µs ({min(points)[1]}) and the highest is {max(points)[0]:.1f} µs "
+             f"({max(points)[1]})." for scenario, points in by_request.items()]
+    return " ".join([*found, "Ignore differences that are smaller than the ranges in parentheses."])
+
+
+# By name: the title, what is measured, and what the rows teach.
+SWEEPS = {
+    "size": ("Body size", "The request is `echo`, with 10 in flight.", size_lesson),
+    "concurrency": ("Requests in flight", "The request is `/ping`. One worker has 1,000 streams.", concurrency_lesson),
+    "streams": ("Streams of one worker", "The request is `/ping`, with 100 in flight.", streams_lesson),
+    "workers": ("Number of workers", "The request is `/ping`, with 100 in flight. All workers are in one process, with 100 streams each.", workers_lesson),
+    "loops": ("Event loops", "The event loops run on one core, or on all cores together with load generator and worker.", loops_lesson),
+    "tls": ("TLS", "100 requests are in flight on 10 connections.", tls_lesson),
+    "jvm": ("JDKs, garbage collectors and allocators", "100 requests are in flight on 10 connections. The allocators are Netty's.", jvm_lesson),
+}
+
+
+SCENARIOS_TEXT = """A comparable hosted dispatcher publishes these scenarios and the figures in the last two columns. **dispatch** uses workers. **direct** uses
+one Lambda invocation for each request, on a stand-in for Lambda on the same machine, not on AWS. Both are measured in one run.
+
+- **c, n** are the requests in flight and in total. **rps** is requests per second.
+- **CPU-s per 1,000** is the CPU time in seconds for 1,000 requests: dispatcher + functions.
+- The published figures come from 20 workers of 512 MB behind a router with 1 vCPU, and from 100 Lambdas of 512 MB behind an ALB. Here, all processes share
+  one machine, and environments have no memory or CPU limit. Compare only within a row."""
+
+
+def scenarios_lesson(rows):
+    rated = [row["rps_ratio"] for row in rows if row["rps_ratio"]]
+    return f"With workers, the dispatcher serves {min(rated):.2f} to {max(rated):.2f} times as many requests/s. The gain is smallest if the handler waits for something else."
 
 
 def scenarios_section(results, drawn):
-    report, _ = results.newest("scenarios")
+    report, rows = results.newest("scenarios")
     if report is None:
         return []
     import scenarios
@@ -284,8 +423,9 @@ def scenarios_section(results, drawn):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         scenarios.print_table(report)
-    # The first printed line repeats what `from_line` says.
-    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), printed.getvalue().partition("\n")[2].strip()]
+    # The first line names the commit, which is in the table of runs.
+    table = printed.getvalue().partition("\n")[2].strip()
+    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), table, scenarios_lesson(rows)]
 
 
 def soak_section(results, drawn):
@@ -301,10 +441,13 @@ def soak_section(results, drawn):
         f"| {latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f} "
         f"| {amount(row['growth']['dispatcher_mib'])}, {amount(row['growth']['worker_mib'])} |",
     ]
-    verdict = "; ".join(row["failures"]) if row["failures"] else "No request failed, and memory did not grow."
-    mix = ", ".join(f"{weight} {name}" for name, weight in row["mix"].items())
-    text = f"A soak offers a constant rate for a long time. Of every {sum(row['mix'].values())} requests: {mix}. {verdict}"
-    return ["## Soak", from_line(report), text, *plot(results, drawn, "soak", report, "Latency and memory over time"), "\n".join(lines)]
+    mix = ", ".join(f"{weight} `{name}`" for name, weight in row["mix"].items())
+    text = f"A soak offers a constant rate for a long time. The mix of requests is {mix}. {soak_verdict(row)} {from_line(report)}"
+    return ["## Soak", text, *plot(results, drawn, "soak", report, "Latency and memory over time"), "\n".join(lines)]
+
+
+def soak_verdict(row):
+    return "; ".join(row["failures"]) if row["failures"] else "No request failed, and memory did not grow."
 
 
 def amount(value):
@@ -312,22 +455,45 @@ def amount(value):
 
 
 def jmh_section(results, drawn):
-    parts = []
-    for file, report in results.of("jmh"):
-        exchanges = [row for row in report["results"] if "ExchangeBenchmark" in row["benchmark"]]
-        others = [row for row in report["results"] if row not in exchanges]
-        parts += [f"### {file.stem}", f"{from_line(report)} {report['meta'].get('jdk', '')}"]
-        parts += [EXCHANGES, exchange_table(exchanges)] if exchanges else []
-        parts += [JMH_RATIOS, jmh_table(others)] if others else []
-    return ["## JMH", *parts] if parts else []
+    exchanges, others = [], []
+    for _, report in results.of("jmh"):
+        jdk = f"JDK {feature(report['meta'].get('jdk', '?'))}. {from_line(report)}"
+        ours = [row for row in report["results"] if "ExchangeBenchmark" in row["benchmark"]]
+        rest = [row for row in report["results"] if row not in ours]
+        exchanges += [jdk, exchange_table(ours), *exchange_lesson(ours)] if ours else []
+        others += [jdk, jmh_table(rest)] if rest else []
+    if not exchanges and not others:
+        return []
+    return ["## JMH", JMH_TEXT, *(["### Events and worker streams", EXCHANGES, *exchanges] if exchanges else []),
+            *(["### Single operations", JMH_RATIOS, *others] if others else [])]
 
 
-JMH_RATIOS = "Ratios are to the first row with the same benchmark class and parameters."
-EXCHANGES = (
-    "A body goes to the function and back, without sockets. Both ends are measured. An event carries the body as JSON with base64, in one of the two formats "
-    "of AWS. A worker stream carries it in frames, which pass on bytes by reference. Cells show µs, and in parentheses the bytes allocated. "
-    "[JMH](../../benchmarks/README.md#jmh) says what is compared."
-)
+def feature(jdk):
+    """The feature release in what a JVM says of itself."""
+    found = re.search(r"(\d+)[.+]", jdk)
+    return found.group(1) if found else jdk
+
+
+JMH_TEXT = "JMH measures parts of the program in one JVM. [benchmarks/README.md](../../benchmarks/README.md#jmh) describes each benchmark and its limits."
+JMH_RATIOS = "**÷ first** compares a row with the first row of the same class and parameters."
+EXCHANGES = """A body goes to the function and back, without sockets, and both ends are measured. An event carries the body as JSON with base64, in one of two
+formats of AWS. A worker stream carries it in frames, by reference. Cells show µs, and the bytes allocated in parentheses."""
+
+
+def exchange_lesson(rows):
+    pairs = exchange_ratios(rows)
+    if not pairs:
+        return []
+    (small, low), (large, high) = pairs[0], pairs[-1]
+    return [f"An ALB event takes {low:,.1f} times as long as a worker stream with {small:,} bytes, and {high:,.1f} times as long with {large:,} bytes."]
+
+
+def exchange_ratios(rows):
+    """The size, and the time of an ALB event as a ratio to that of a worker stream, by size."""
+    found = {}
+    for row in rows:
+        found.setdefault(int(row["params"]["bodyBytes"]), {})[row["params"].get("shape", "stream")] = row["score"]
+    return [(size, times["ALB"] / times["stream"]) for size, times in sorted(found.items()) if {"ALB", "stream"} <= times.keys()]
 
 
 def exchange_table(rows):
@@ -367,14 +533,24 @@ def jmh_table(rows):
     return "\n".join(lines)
 
 
+def runs_section(results):
+    metas = [report["meta"] for _, report in results.reports]
+    machines = {f"{meta.get('cpu', '?')}, {meta.get('cores', '?')} cores, Linux {meta.get('kernel', '?')}" for meta in metas}
+    drivers = {}
+    for file, report in results.reports:
+        drivers.setdefault(" ".join(report["meta"].get("flags", [])) or "–", set()).add(file.stem.partition("-")[0])
+    flags = [f"- JVM flags for {', '.join(sorted(names))}: `{found}`" for found, names in sorted(drivers.items())]
+    return ["## Runs", f"Machine: {'; '.join(sorted(machines))}.", "\n".join(flags), runs_table(results)]
+
+
 def runs_table(results):
-    lines = ["| results | measured, UTC | commit | JDK | flags | machine | command |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| results | measured, UTC | commit | JDK | command |", "| --- | --- | --- | --- | --- |"]
     for file, report in sorted(results.reports, key=lambda pair: pair[0].name):
         meta = report["meta"]
-        machine = f"{meta.get('cpu', '?')}, {meta.get('cores', '?')} cores, Linux {meta.get('kernel', '?')}"
+        jdk = re.search(r"\d+\.[^ )]*", meta.get("jdk", "?"))
         lines.append(
             f"| [{file.name}]({file.name}) | {meta['taken'][:16].replace('T', ' ')} | {meta['commit'][:12]}{' with changes' if meta['dirty'] else ''} "
-            f"| {meta.get('jdk', '?')} | `{' '.join(meta.get('flags', [])) or '–'}` | {machine} | `{meta.get('command', '?')}` |")
+            f"| {jdk.group() if jdk else meta.get('jdk', '?')} | `{meta.get('command', '?')}` |")
     return "\n".join(lines)
 
 

@@ -49,9 +49,9 @@ POOLS = [
     Pool("hanging", 20, 20, 5, 100, 3_000),
 ]
 
-S3 = "S3: a wait, lognormal, median {s3_millis:g} ms"
-COLD = "cold starts: a wait, lognormal, median {cold_start_millis:g} ms, the same on both sides"
-PUT = "database: the AWS SDK's client and a worker's pool on it, a stand-in for DynamoDB behind TLS on loopback, {service_millis:g} ms of service (median), round trips of {round_trip_millis:g} ms"
+S3 = "the time of S3 (lognormal, median {s3_millis:g} ms)"
+COLD = "the time of cold starts (lognormal, median {cold_start_millis:g} ms, for both sides)"
+PUT = "a database behind TLS on loopback (service time {service_millis:g} ms in the median, round trips of {round_trip_millis:g} ms), called by the AWS SDK's DynamoDB client"
 
 # body: None = GET; otherwise the name of the posted body. published: in the words of its authors.
 Row = collections.namedtuple(
@@ -61,29 +61,29 @@ ROWS = [
     Row("ping", "GET `/ping`, 4 B", "/ping", None, "warm", 100, 10_000, "2,741 rps, 34 ms", "5,553 rps, 17 ms"),
     Row("s3-image", "GET S3 image, 168,161 B, warm", "/s3/image", None, "warm", 100, 1000, "452 rps, 188 ms", "457 rps, 202 ms", S3),
     Row(
-        "scale-up", "same, scale-up: 2 warm of 20 workers, 10 warm of 100 environments", "/s3/image", None, "growing", 100, 1000,
-        "81 rps, 1,167 ms, max 2.7 s", "98 rps, 873 ms, max 8.8 s", f"{S3}; {COLD}", "from-few",
+        "scale-up", "GET S3 image, scale-up: 2 warm of 20 workers, 10 warm of 100 environments", "/s3/image", None, "growing", 100, 1000,
+        "81 rps, 1,167 ms, max 2.7 s", "98 rps, 873 ms, max 8.8 s", f"{S3}, and {COLD}", "from-few",
     ),
-    Row("s3-image-c10", "same, 2 workers, 10 environments", "/s3/image", None, "few", 10, 1000, "52 rps, 185 ms", "193 rps, 50 ms", S3),
+    Row("s3-image-c10", "GET S3 image, 2 workers, 10 environments", "/s3/image", None, "few", 10, 1000, "52 rps, 185 ms", "193 rps, 50 ms", S3),
     Row("image", "GET local image, 168,161 B", IMAGE, None, "warm", 100, 1000, "644 rps, 133 ms", "480 rps, 197 ms"),
     Row("echo", "POST `/echo`, 168,161 B", "/echo", "image", "warm", 100, 1000, "320 rps, 286 ms", "242 rps, 397 ms"),
     Row("echo-large", "POST `/echo`, 9,365,076 B", "/echo", "large", "warm", 10, 60, "6.2 rps, 1,532 ms", "impossible"),
     Row(
         "timeouts", "200 rps, one handler timeout in 326", "/sometimes", None, "hanging", 20, 12_000,
-        "60,000 requests, 184 timeouts, 4 failures", "", f"timeout of 3 s; {COLD}", "constant",
+        "60,000 requests, 184 timeouts, 4 failures", "", f"{COLD}. The function has a timeout of 3 s", "constant",
     ),
     Row("json", "inference, JSON, 12 B", "/inference/json", "features.json", "warm", 100, 1000, "404 rps", ""),
-    Row("json-c200", "same", "/inference/json", "features.json", "many", 200, 5000, "476 rps", ""),
+    Row("json-c200", "inference, JSON, 12 B", "/inference/json", "features.json", "many", 200, 5000, "476 rps", ""),
     Row("protobuf", "inference, protobuf, 7 B", "/inference/protobuf", "features.pb", "warm", 100, 1000, "394 rps", ""),
-    Row("protobuf-c200", "same", "/inference/protobuf", "features.pb", "many", 200, 5000, "481 rps", ""),
+    Row("protobuf-c200", "inference, protobuf, 7 B", "/inference/protobuf", "features.pb", "many", 200, 5000, "481 rps", ""),
     Row("put", "database put, connection kept", "/put/1", None, "few", 1, 100, "10 ms", "", PUT),
     Row("put-afresh", "database put, new connection", "/put-afresh/1", None, "few", 1, 60, "33 ms", "", PUT),
     Row("put-ten", "ten puts in a row, connection kept", "/put/10", None, "few", 1, 20, "60 ms", "", PUT),
     Row("put-ten-afresh", "ten puts in a row, new connections", "/put-afresh/10", None, "few", 1, 12, "180 ms", "", PUT),
 ]
 RATE = 200
-# The cost of a new connection for each put: rows with and without keep-alive, and the published ratio of their times.
-KEEP_ALIVE = [("one put", "put", "put-afresh", 33 / 10), ("ten in a row", "put-ten", "put-ten-afresh", 180 / 60)]
+# What a new connection for each put costs: rows with and without keep-alive, and the published ratio of their times.
+KEEP_ALIVE = [("one put", "put", "put-afresh", 33 / 10), ("ten puts in a row", "put-ten", "put-ten-afresh", 180 / 60)]
 MEDIA_TYPES = {"features.json": "application/json", "features.pb": "application/x-protobuf"}
 
 
@@ -377,7 +377,7 @@ class Run:
             status, _ = self.direct.fetch(row, self.files, "--http1.1")
             if status != 413:
                 raise Failure(f"{row.name}: direct gave status {status}, expected 413")
-            return [self.dispatch], digest, len(self.files[row.body].read_bytes()), "413: an event holds 6 MiB, a load balancer's 1 MiB"
+            return [self.dispatch], digest, len(self.files[row.body].read_bytes()), "413: an event holds at most 6 MiB, or 1 MiB behind an ALB"
         status, content = self.direct.fetch(row, self.files)
         if status != 200 or hashlib.sha256(content).hexdigest() != digest:
             raise Failure(f"{row.name}: direct gave status {status}, {len(content)} bytes, expected 200 and SHA-256 {digest}")
@@ -469,7 +469,7 @@ def print_table(report):
     meta = report["meta"]
     print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['cores']} cores shared by load, dispatcher and functions\n")
     print("| scenario | c, n | dispatch: rps, avg, p99, max ms | direct: rps, avg, p99, max ms | dispatch ÷ direct: rps, avg "
-          "| CPU-s per 1,000: dispatch, direct | published: dispatch | direct |")
+          "| CPU-s per 1,000: dispatch, direct | published: dispatch | published: direct |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     notes = []
     for result in report["results"]:
@@ -483,10 +483,11 @@ def print_table(report):
     print()
     for number, text in enumerate(notes, 1):
         print(f"{number}. Simulated: {text}.")
-    for pair in keep_alive(report["results"]):
-        print(f"\n{pair['title']}, new connections ÷ kept: dispatch **{pair['dispatch']:.1f}**, direct {pair['direct']:.1f}; published {pair['published']:.1f}.")
-    print("\nPublished: 20 workers of 512 MB behind a router of 1 vCPU; 100 Lambdas of 512 MB behind an ALB. Here all processes share one "
-          "machine, and environments have no limits of memory or CPU of their own, so compare only within a row.")
+    pairs = keep_alive(report["results"])
+    if pairs:
+        print("\n| database | new connections ÷ kept: dispatch | direct | published |\n| --- | --- | --- | --- |")
+    for pair in pairs:
+        print(f"| {pair['title']} | **{pair['dispatch']:.1f}** | {pair['direct']:.1f} | {pair['published']:.1f} |")
 
 
 def note(simulated, notes):

@@ -232,6 +232,19 @@ class PerformanceTest(unittest.TestCase):
         self.assertNotIn("## Soak", text)
         self.assertNotIn("latency.png", text)
 
+    def test_summary_has_a_line_for_what_was_measured_and_names_missed_targets(self):
+        self.put("proxies.json", [proxy_row("dispatcher", 5), proxy_row("haproxy-h2", 4)])
+        _, text, _ = performance.summary_section(self.results())
+        self.assertEqual(text.splitlines(), [
+            "- **Targets:** 0 of 1 are met. Not met: CPU per `/ping` ÷ HAProxy h2→h2c (met in no run).",
+            "- **A small request:** the CPU time is 1.25 times that of HAProxy h2→h2c.",
+        ])
+
+    def test_lesson_of_body_sizes_leaves_small_bodies_out(self):
+        row = lambda size, cpu: {"bytes": size, "cpu_micros": cpu, "allocated_bytes": 4000}
+        text = performance.size_lesson([row(4, 20), row(200_000, 300), row(1_000_000, 1400)])
+        self.assertTrue(text.startswith("From 200,000 bytes on, 1 MB costs 1,400 to 1,500 µs of CPU time. The JVM allocates at most 0.02 bytes"), text)
+
     def test_jmh_ratios_are_to_the_first_of_a_class_with_the_same_parameters(self):
         row = lambda method, size, score: {"benchmark": f"a.b.Codec.{method}", "params": {"size": size}, "score": score, "error": 1.0,
                                            "unit": "ns/op", "allocated_bytes": 10}
