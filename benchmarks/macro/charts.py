@@ -1,7 +1,7 @@
-"""Draws the two charts that documents show first, as SVG for light and dark mode. `performance.py` writes them.
+"""Draws the two charts of README.md and docs/performance/README.md, as SVG for light and dark mode. `performance.py` writes them.
 
-`speed` shows the CPU time of each proxy per request, from the results of `proxies.py`. `cost` shows dollars a month against requests per second,
-from the arithmetic of `costs.py`. Standard library only.
+`speed` shows the CPU time of each proxy per request, from the results of `proxies.py`. `cost` shows dollars per month against requests per second,
+calculated by `costs.py`. Uses only the standard library.
 """
 
 import math
@@ -75,7 +75,10 @@ BAR, BARS_LEFT, BARS_WIDTH = 22, 220, 420
 
 
 def speed(rows):
-    """@param rows results of proxies.py; each scenario has its own scale"""
+    """Draws the bars. Each scenario has its own scale.
+
+    @param rows results of proxies.py
+    """
     shapes, y = [], 66
     for scenario, head in HEADS.items():
         found = {row["contender"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
@@ -110,7 +113,7 @@ POINTS = 160
 
 
 def cost():
-    """Uses the handler that mostly waits, with the assumptions of the first rows of the table of costs.py."""
+    """Draws the lines for a handler that mostly waits, which is the first row of the table of costs.py."""
     prices, deployment, work = costs.Prices(), costs.Deployment(), costs.IO
     ways = {
         "direct": ("Plain Lambda", lambda at: costs.direct(at, prices)),
@@ -142,7 +145,7 @@ def rates():
 
 
 def across(value, bounds, start, end):
-    """The position of a value on a logarithmic axis."""
+    """Returns the position of a value on a logarithmic axis."""
     low, high = bounds
     return start + (end - start) * math.log(value / low) / math.log(high / low)
 

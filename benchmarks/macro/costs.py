@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Calculates the cost of a month: one invocation per request, workers behind dispatchers, and the same handler without Lambda.
+"""Calculates what a month costs: one invocation for each request, workers behind dispatchers, and the same handler without Lambda.
 
-    benchmarks/macro/costs.py                                     the table of docs/explanation/cost.md
+    benchmarks/macro/costs.py                                     prints the figures of docs/explanation/cost.md
     benchmarks/macro/costs.py --rate 300 --service-ms 120 --cpu-ms 8 --memory 1024
     benchmarks/macro/costs.py --dispatchers 1 --lambda-gb-second 0.0000133334
-    benchmarks/macro/costs.py --check                             checks the arithmetic against figures calculated by hand
+    benchmarks/macro/costs.py --check                             checks the formulas against figures that were calculated by hand
 
-Assumes steady traffic and list prices of us-east-1, without free tier or savings plan. The load balancer, data transfer and logs are not
-included, because they cost about the same in each case or depend on the traffic. Standard library only.
+Traffic is steady. Prices are list prices of us-east-1, without free tier and savings plans. The load balancer, data transfer and logs are not included:
+they cost about the same in all cases, or depend on the traffic. Uses only the standard library.
 """
 import argparse
 import math
@@ -26,7 +26,7 @@ FEWEST_TASKS = 2  # minimum of a plain service, one task in each of two zones
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices in dollars. Sources and date: docs/explanation/cost.md."""
+    """Dollars. docs/explanation/cost.md has the sources."""
 
     lambda_gb_second: float = 0.0000166667  # x86, first tier; arm64: 0.0000133334
     million_requests: float = 0.20
@@ -49,16 +49,13 @@ class Deployment:
     most_streams: int = 100
 
     def busy_share(self):
-        """The average CPU utilisation with head room."""
+        """Returns the share of its CPU that an instance of this size uses."""
         return self.cpu_target / (1 + self.head_room)
 
 
 @dataclass(frozen=True)
 class Work:
-    """
-    `cpu_ms` on a whole vCPU is part of `service_ms`. With less memory, the CPU part takes longer. `service_ms` becomes longer only if it
-    would be shorter than the CPU part.
-    """
+    """A kind of request. `cpu_ms` is its CPU time on a whole vCPU, and part of `service_ms`. With less memory, the CPU part takes longer."""
 
     name: str
     rate: float
@@ -73,7 +70,7 @@ class Work:
         return self.memory / VCPU_MEGABYTES
 
     def cpu_seconds(self):
-        """The CPU time of one thread in an environment with this memory."""
+        """Returns the CPU seconds of one thread in an environment of this memory."""
         return self.cpu_ms / 1000 / min(1, self.vcpus())
 
     def service_seconds(self):
@@ -89,13 +86,13 @@ def direct(work, prices):
 
 
 def streams(work, deployment):
-    """The streams of a worker: as many as use its CPU up to the target."""
+    """Returns how many streams use the CPU of a worker up to the target."""
     share_of_one = work.cpu_ms / 1000 / work.vcpus() / work.service_seconds()
     return max(1, min(deployment.most_streams, math.floor(deployment.cpu_target / share_of_one)))
 
 
 def service_beside_others(work, deployment):
-    """Seconds on a worker whose CPU is shared: the CPU part is multiplied by 1 / (1 - utilisation), as in a queue."""
+    """Returns the seconds of a request on a worker. The CPU is shared, so the CPU part grows by 1 / (1 - utilisation), as in a queue."""
     if streams(work, deployment) == 1:
         return work.service_seconds()
     waiting = work.service_seconds() - work.cpu_seconds()
@@ -103,7 +100,7 @@ def service_beside_others(work, deployment):
 
 
 def workers(work, deployment):
-    """The average number of workers of all dispatchers, each of which has its own. With little traffic, a dispatcher has less than one."""
+    """Returns the workers of all dispatchers. It is less than one for each dispatcher if there is not always a worker."""
     rate = work.rate / deployment.dispatchers
     load = rate * service_beside_others(work, deployment)
     needed = math.ceil(load * (1 + deployment.head_room) / streams(work, deployment))
@@ -112,7 +109,7 @@ def workers(work, deployment):
 
 
 def fixed(deployment, prices):
-    """The cost of the dispatchers, and of the endpoint through which they reach Lambda."""
+    """Returns the cost of the dispatchers, and of the endpoint by which they reach Lambda."""
     task = deployment.task_vcpus * prices.fargate_vcpu_hour + deployment.task_gb * prices.fargate_gb_hour
     return MONTH_HOURS * (deployment.dispatchers * task + deployment.endpoint_zones * prices.endpoint_hour)
 
@@ -133,14 +130,14 @@ def managed_instances(work, deployment, prices):
 
 
 def tasks(work, deployment, prices):
-    """The cost of a separate service that serves all requests without Lambda."""
+    """Returns the cost of the handler as a Fargate service that serves all requests itself."""
     busy_vcpus = work.rate * work.cpu_ms / 1000 / deployment.busy_share()
     count = max(FEWEST_TASKS, math.ceil(busy_vcpus))
     return count * MONTH_HOURS * (prices.fargate_vcpu_hour + 2 * prices.fargate_gb_hour)
 
 
 def break_even(work, deployment, prices):
-    """The lowest rate above which dispatching costs less, in steps of 1 %; None = there is none below 100,000/s."""
+    """Returns the lowest rate from which on dispatching costs less, in steps of 1 %. None: there is none below 100,000/s."""
     found, rate = None, 100_000.0
     while rate > 0.001:
         at = replace(work, rate=rate)
@@ -188,8 +185,8 @@ def table(rows, deployment, prices):
     for work in dict.fromkeys(replace(each, rate=0) for each in rows):
         for count in sorted({1, deployment.dispatchers}):
             at = break_even(work, replace(deployment, dispatchers=count), prices)
-            where = "nowhere" if at is None else f"from {at:,.2g} requests/s on"
-            print(f"{work.name}, {work.memory} MB, {count} dispatcher(s): dispatch is cheaper {where}")
+            result = "never costs less than direct" if at is None else f"costs less than direct from {at:,.2g} requests/s on"
+            print(f"{work.name}, {work.memory:,} MB, {count} dispatcher(s): dispatch {result}")
 
 
 def check():
@@ -210,34 +207,34 @@ def check():
     # a request that only needs CPU gets a worker stream of its own
     assert streams(CPU, deployment) == 1 and service_beside_others(CPU, deployment) == 0.05
     assert break_even(CPU, deployment, prices) is None
-    print("the arithmetic is as worked out by hand")
+    print("The results are those that were calculated by hand.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--rate", type=float, help="prints one row for this number of requests/s, instead of the table")
-    parser.add_argument("--service-ms", type=float, default=200, help="duration of a request that is alone in an environment")
-    parser.add_argument("--cpu-ms", type=float, default=5, help="part of --service-ms that is CPU time, measured on a whole vCPU")
-    parser.add_argument("--memory", type=int, default=512, help="memory of an environment in MB")
+    parser.add_argument("--check", action="store_true", help="checks the formulas, and prints no table")
+    parser.add_argument("--rate", type=float, help="calculates one row, for this number of requests/s, instead of the table")
+    parser.add_argument("--service-ms", type=float, default=200, help="time that a request takes alone in an environment, in ms (default: %(default)g)")
+    parser.add_argument("--cpu-ms", type=float, default=5, help="CPU time of a request on a whole vCPU, in ms; part of --service-ms (default: %(default)g)")
+    parser.add_argument("--memory", type=int, default=512, help="memory of an environment in MB (default: %(default)s)")
     for group in (Prices, Deployment):
         for field, default in group.__dataclass_fields__.items():
-            parser.add_argument("--" + field.replace("_", "-"), type=default.type, default=default.default)
+            parser.add_argument("--" + field.replace("_", "-"), type=default.type, default=default.default, help="default: %(default)s")
     options = parser.parse_args()
     if options.check:
         check()
         return
     for name in ("service_ms", "cpu_ms", "memory", "dispatchers"):
         if getattr(options, name) <= 0:
-            parser.error(f"--{name.replace('_', '-')}: {getattr(options, name)}, expected more than 0")
+            parser.error(f"--{name.replace('_', '-')}: expected more than 0, got {getattr(options, name)}")
     prices, deployment = (
         group(**{field: getattr(options, field) for field in group.__dataclass_fields__}) for group in (Prices, Deployment))
     if options.rate is None:
         table(ROWS, deployment, prices)
         return
     if options.rate <= 0:
-        parser.error(f"--rate: {options.rate}, expected more than 0")
-    table([Work("yours", options.rate, options.service_ms, options.cpu_ms, options.memory)], deployment, prices)
+        parser.error(f"--rate: expected more than 0, got {options.rate}")
+    table([Work("your case", options.rate, options.service_ms, options.cpu_ms, options.memory)], deployment, prices)
 
 
 if __name__ == "__main__":
