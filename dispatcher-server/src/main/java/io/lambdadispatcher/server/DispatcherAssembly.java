@@ -54,7 +54,8 @@ final class DispatcherAssembly {
 
     /**
      * @param ownAddress finds this machine's address; used if the Lambda launcher is configured but
-     *     {@code workers.advertised-addresses} is not; throws {@link IllegalStateException} if there is none
+     *     {@code workers.advertised-addresses} is not; throws {@link IllegalStateException} if
+     *     there is none
      */
     DispatcherAssembly(Configuration configuration, Supplier<AdvertisedAddress.Found> ownAddress) {
         this.configuration = configuration;
