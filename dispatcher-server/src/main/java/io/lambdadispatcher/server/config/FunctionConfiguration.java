@@ -112,7 +112,7 @@ public record FunctionConfiguration(
     private static LaunchLimits launching(SettingValues values) {
         return LaunchLimits.builder()
                 .launchesPerMinute(values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE))
-                .gbSecondsPerHour(values.get(Settings.FUNCTION_SQUEUE_LIMIT))
+                .gbSecondsPerHour(values.get(Settings.FUNCTION_SPENDING_LIMIT))
                 .workerMegabytes(values.get(Settings.FUNCTION_WORKER_MEMORY))
                 .launchTimeout(values.get(Settings.FUNCTION_LAUNCH_TIMEOUT))
                 .build();

@@ -192,7 +192,7 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = LAUNCHING
             .setting("function.launches-per-minute", number(1, 1_000_000), "300")
             .doc("Maximum number of launches in any 60 seconds, including failed ones.");
-    public static final Setting<Integer> FUNCTION_SQUEUE_LIMIT = LAUNCHING
+    public static final Setting<Integer> FUNCTION_SPENDING_LIMIT = LAUNCHING
             .setting("function.spending-limit", number(0, 2_000_000_000), "0")
             .doc(
                     "Maximum GB-seconds of workers in any hour. Workers are retired before it is reached. 0 means no limit.");
@@ -374,7 +374,7 @@ public final class Settings {
             .doc("Number of event loops, which are the threads that serve sockets. auto means one for each processor.");
     public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
             .doc(
-                    "File that keeps the launch rate, the spending and the launch switch of each function across restarts. Each"
+                    "File that keeps the launch rate, the spending and the kill switch of each function across restarts. Each"
                             + " dispatcher needs its own file. If it is not set, a restart resets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
             .doc(
