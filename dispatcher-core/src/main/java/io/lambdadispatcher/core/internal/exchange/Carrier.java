@@ -4,20 +4,20 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worker stream as an exchange sees it: takes one request at a time. Called on the client's event
- * loop.
+ * A worker stream as an exchange sees it. It carries one request at a time. Called on the client's
+ * event loop.
  */
 public interface Carrier {
     /**
-     * Starts the request. {@code attempt} may be called before this returns.
+     * Starts the request. {@code attempt} can be called before this returns.
      *
-     * @param timeoutMillis what is left of the request's time; 0 = no limit
-     * @return where the rest of the request goes; calls after the exchange has ended are harmless,
-     *     except {@code data} to one of the same event loop, which the exchange itself prevents
+     * @param timeoutMillis remaining time of the request; 0 means no limit
+     * @return the sink for the rest of the request. Calls after the end of the exchange have no
+     *     effect, except {@code data} on the same event loop, which the exchange prevents
      */
     RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt);
 
-    /** For the observer; {@code null} if it is not known yet. */
+    /** Returns the worker's id for the observer; {@code null} if it is not known yet. */
     @Nullable
     String workerId();
 }

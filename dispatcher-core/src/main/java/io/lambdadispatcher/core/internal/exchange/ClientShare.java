@@ -4,19 +4,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one client has of one function now, over all event loops. It exists only while a request of
- * the client needs it. Any thread.
+ * What one client currently has of one function, over all event loops. It exists only while a
+ * request of the client needs it. Any thread.
  */
 public final class ClientShare {
     final Object key;
 
-    /**
-     * Exchanges that refer to it; changed by {@link ClientShares} only, which makes each change
-     * atomic.
-     */
+    /** Number of exchanges that refer to it. Only {@link ClientShares} changes it, atomically. */
     int references;
 
-    /** No limit holds for it: it is the embedding program's. */
+    /** Whether no limit applies, because it is the share of the embedding program. */
     private final boolean trusted;
 
     private final AtomicLong lastTag = new AtomicLong();
@@ -31,15 +28,14 @@ public final class ClientShare {
         this.trusted = key == ResponseSink.EMBEDDER;
     }
 
-    /** Returns a share of nobody in particular. */
+    /** Returns a share that belongs to no client. */
     public static ClientShare ofAnyone() {
         return new ClientShare(new Object());
     }
 
     /**
-     * Returns the tag of the client's next request in the fair queue, which puts it behind the
-     * client's others, and among other clients where a client begins that has had no request so
-     * far.
+     * Returns the tag of the client's next request in the fair queue. It is behind the client's
+     * other requests. The first request of a client is beside the first requests of other clients.
      *
      * @param virtualTime the tag that was served last
      */
@@ -50,7 +46,7 @@ public final class ClientShare {
     /**
      * Counts one more request whose body has not ended.
      *
-     * @return false if there are {@code limit}
+     * @return false if {@code limit} is reached
      */
     boolean tryHold(int limit) {
         return tryAdd(held, limit);
@@ -60,12 +56,16 @@ public final class ClientShare {
         held.decrementAndGet();
     }
 
-    /** Counts one more queued request. @return false if there are {@code limit} */
+    /**
+     * Counts one more queued request.
+     *
+     * @return false if {@code limit} is reached
+     */
     public boolean tryQueue(int limit) {
         return tryAdd(queued, limit);
     }
 
-    /** A request that was served before is queued again, which no limit forbids. */
+    /** Counts a request that was served before and is queued again. No limit applies. */
     public void onQueued() {
         queued.incrementAndGet();
     }
@@ -74,27 +74,27 @@ public final class ClientShare {
         queued.decrementAndGet();
     }
 
-    /** Returns how many of its requests are queued, for whatever reason. */
+    /** Returns how many of its requests wait, whatever they wait for. */
     public int queued() {
         return queued.get();
     }
 
-    /** Returns whether no limit holds for the client. */
+    /** Returns whether no limit applies to the client. */
     public boolean isTrusted() {
         return trusted;
     }
 
     /**
-     * The client does not take its responses.
+     * Marks the client as a slow reader.
      *
-     * @param untilNanos when that is forgotten, by the event loops' clock
+     * @param untilNanos time at which the mark ends, by the event loops' clock
      */
     public void markSlow(long untilNanos) {
         slowUntilNanos = untilNanos;
         slow = true;
     }
 
-    /** Returns whether the client was found not to take its responses. */
+    /** Returns whether the client is marked as a slow reader. */
     public boolean isSlow(long nowNanos) {
         return slow && slowUntilNanos - nowNanos > 0;
     }

@@ -3,11 +3,11 @@ package io.lambdadispatcher.core.internal.exchange;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The clients of one function of which something is to be known. Any thread. */
+/** The shares of one function's clients. Only clients that need one have a share. Any thread. */
 public final class ClientShares {
     private final ConcurrentHashMap<Object, ClientShare> shares = new ConcurrentHashMap<>();
 
-    /** Returns the share of a client. {@link #release} is due once for each call. */
+    /** Returns the share of a client. {@link #release} must follow once for each call. */
     ClientShare acquire(Object client) {
         return shares.compute(client, ClientShares::acquire);
     }

@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Where the rest of a request goes that nobody reads: it has been answered already. Holds nothing,
- * so any thread may use it.
+ * Discards the rest of a request that has already been answered. It has no state, so any thread can
+ * use it.
  */
 public class DiscardingSink implements RequestSink {
     @Override

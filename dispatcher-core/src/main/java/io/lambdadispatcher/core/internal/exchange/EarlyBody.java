@@ -5,13 +5,13 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What arrives of a request's body before there is a worker stream for it, in order. Owns its
- * buffers: the parts that were added, and copies of the small ones. Event loop only.
+ * The part of a request's body that arrives before a worker stream is found, in order. Owns its
+ * buffers: the parts that were added, and copies of small parts. Event loop only.
  */
 final class EarlyBody {
     private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(4);
 
-    /** The last one, if it is of small parts and can take more. */
+    /** The last part, if it consists of small parts and has room for more. */
     private @Nullable ByteBuf together;
 
     void add(ByteBuf part) {
@@ -39,7 +39,7 @@ final class EarlyBody {
         return parts.isEmpty();
     }
 
-    /** Returns how much more memory the parts keep from use than they have bytes. */
+    /** Returns by how many bytes the memory of the parts exceeds their content. */
     long overheadBytes() {
         long bytes = 0;
         ByteBuf before = null;
@@ -59,7 +59,7 @@ final class EarlyBody {
         return whole;
     }
 
-    /** @return the next one, the caller's; {@code null} if there is none */
+    /** @return the next part, owned by the caller; {@code null} if there is none */
     @Nullable
     ByteBuf poll() {
         together = null;

@@ -20,37 +20,40 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on its way to a worker stream, and its response on the way back. It waits for a
- * stream, holds what of the body arrives until then (the client's window bounds it), and decides
- * whether a failed attempt is made again. Confined to the client's event loop.
+ * A request on its way to a worker stream, and its response on the way back. It waits for a stream,
+ * holds the part of the body that arrives until then (bounded by the client's window), and decides
+ * whether a failed attempt is repeated. Confined to the client's event loop.
  */
 public final class Exchange extends DeadlineQueue.Entry implements RequestSink, Attempt, ExchangeStart {
 
     private enum State {
-        /** No worker stream has it. */
+        /** Has no worker stream. */
         WAITING,
         /**
-         * It is on its way to a worker stream of another event loop, which may be gone when it
-         * arrives; the body stays here.
+         * On its way to a worker stream of another event loop, which may be closed on arrival. The
+         * body stays here.
          */
         CROSSING,
-        /** A worker stream carries it; nothing of the final response has been passed on. */
+        /** A worker stream carries it. Nothing of the final response has been passed on. */
         CARRIED,
-        /** The client has the response head: there is no way back. */
+        /** The client has the response headers, so the request cannot be repeated. */
         RESPONDING,
-        /** A tunnel is open: no timeout applies any more, and its two directions end apart. */
+        /** A tunnel is open. No timeout applies, and its two directions end separately. */
         TUNNEL,
-        /** The client has ended its direction of a tunnel, the worker has not. */
+        /** The client has ended its direction of a tunnel. The worker has not. */
         CLIENT_ENDED,
-        /** The worker has ended its direction of a tunnel, the client has not. */
+        /** The worker has ended its direction of a tunnel. The client has not. */
         WORKER_ENDED,
         ENDED
     }
 
-    /** Sent once, and once more: to another worker, or to the same one if no other is free. */
+    /**
+     * A failed request is sent once more, to another worker or, if no other is free, to the same
+     * one.
+     */
     private static final int MAX_ATTEMPTS = 2;
 
-    /** The objects of a header, besides its characters. */
+    /** Memory of the objects of a header, without its characters. */
     private static final int FIELD_BYTES = 96;
 
     private final ExchangeOwner owner;
@@ -65,22 +68,22 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private int attempts;
     private boolean bodyForwarded;
 
-    // Stays after the end, for what the client takes then still counts in the worker's window.
+    // Stays after the end, because what the client reads then still counts in the worker's window.
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
     private @Nullable String failedWorker;
     private long carriedNanos;
     private long lastAttemptNanos;
 
-    /** {@code null} if it has never had to wait. */
+    /** {@code null} if the request was never queued. */
     private FairQueue.@Nullable Ticket<Exchange> ticket;
 
     private @Nullable ClientShare share;
 
-    /** From which the request holds a place until its body ends. */
+    /** The share in which the request holds a place until its body ends. */
     private @Nullable ClientShare heldFrom;
 
-    // What came before a worker stream was there.
+    // The part of the body that arrived before a worker stream was found.
     private @Nullable EarlyBody earlyData;
     private @Nullable Http2Headers earlyTrailers;
 
@@ -92,7 +95,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private long untakenBytes;
     private int status;
 
-    /** What the head takes of the heap; 0 if nobody has asked yet. */
+    /** Memory of the headers, in bytes; 0 if not calculated yet. */
     private int headBytes;
 
     public Exchange(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
@@ -115,7 +118,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * Sends the head to a worker stream of another event loop; {@link #onArrived} or {@link
+     * Sends the headers to a worker stream of another event loop. {@link #onArrived} or {@link
      * #onStranded} follows.
      */
     public void crossOver(Carrier crossing) {
@@ -124,7 +127,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         crossing.carry(head, bodyless, timeoutMillis(), this);
     }
 
-    /** A worker stream has the head. */
+    /** A worker stream of another event loop has taken the headers. */
     public void onArrived(RequestSink sink) {
         carrier = sink;
         if (state == State.ENDED) {
@@ -136,9 +139,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * There was no worker stream after all.
+     * No worker stream was found on the other event loop.
      *
-     * @return false if it has ended meanwhile, else it waits as if nothing had been
+     * @return false if the exchange has ended meanwhile; otherwise it waits as before
      */
     public boolean onStranded() {
         if (state == State.ENDED) {
@@ -150,10 +153,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * The next attempt begins: {@link #carryOn} or {@link #crossOver} follows.
+     * Starts the next attempt. {@link #carryOn} or {@link #crossOver} follows.
      *
-     * @return when the first attempt began, by the event loop's clock, which is asked as rarely as
-     *     can be
+     * @return time at which the first attempt started, by the event loop's clock, which is read as
+     *     rarely as possible
      */
     public long onCarrierFound(Carrier found) {
         assert state == State.WAITING : state;
@@ -167,32 +170,32 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * The worker of an attempt that failed, which the next attempt avoids if there is another;
-     * {@code null} before the first.
+     * Returns the worker of the failed attempt, which the next attempt avoids if possible; {@code
+     * null} before the first attempt.
      */
     public @Nullable String failedWorker() {
         return failedWorker;
     }
 
-    /** There is no other. */
+    /** Allows the worker of the failed attempt again, because there is no other. */
     public void avoidNoWorker() {
         failedWorker = null;
     }
 
     /**
-     * The place in the queue that it has, or had the last time it waited; {@code null} if it has
-     * never had to wait.
+     * Returns the current or the last place in the queue; {@code null} if the request was never
+     * queued.
      */
     public FairQueue.@Nullable Ticket<Exchange> ticket() {
         return ticket;
     }
 
-    /** It waits with this ticket. */
+    /** Notes that the exchange is queued with this ticket. */
     public void onWaiting(FairQueue.Ticket<Exchange> place) {
         ticket = place;
     }
 
-    /** Returns what its client has of the function. {@link #releaseShare} is due at the end. */
+    /** Returns its client's share of the function. {@link #releaseShare} must follow at the end. */
     public ClientShare share(ClientShares shares) {
         ClientShare own = share;
         if (own == null) {
@@ -203,9 +206,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * Holds a place until {@link #release}.
+     * Holds a place in a share until {@link #release}.
      *
-     * @return false if {@code limit} places are held from the share
+     * @return false if {@code limit} places of the share are held
      */
     public boolean hold(ClientShare from, int limit) {
         boolean held = from.tryHold(limit);
@@ -218,8 +221,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * Its request has ended, or may stay open: a slow reader's holds its place until the response
-     * ends.
+     * Releases the place, because the request has ended or may stay open. The request of a slow
+     * reader keeps its place until the response ends.
      */
     public void releaseUnlessSlow() {
         if (heldFrom != null && (share == null || !share.isSlow(owner.nanoTime()))) {
@@ -227,7 +230,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** Returns true once: it has arrived, as far as the demand for workers goes. */
+    /** Returns true once, when the request counts as arrived in the demand for workers. */
     public boolean countsAsArrived() {
         boolean first = !arrived;
         arrived = true;
@@ -245,7 +248,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return true;
     }
 
-    /** At the end. Harmless if {@link #share} was not called. */
+    /** Releases the share at the end. Has no effect if {@link #share} was not called. */
     public void releaseShare(ClientShares shares) {
         if (share != null) {
             shares.release(share);
@@ -253,7 +256,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** When it came, by the event loop's clock. */
+    /** Returns when the request arrived, by the event loop's clock. */
     public long startNanos() {
         return startNanos;
     }
@@ -339,7 +342,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         owner.onRequestEnded(this);
     }
 
-    /** Of an open tunnel; what the worker does of it is another matter. */
+    /** The client ends its direction of an open tunnel. The worker's direction stays open. */
     private void onClientEnded() {
         if (state == State.TUNNEL) {
             state = State.CLIENT_ENDED;
@@ -351,7 +354,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void cancel(ErrorCode code) {
         if (state != State.ENDED) {
-            // A worker that has ended its direction of a tunnel has said all it had to say.
+            // A worker that has ended its direction of a tunnel sends nothing more.
             Outcome outcome = state == State.WORKER_ENDED ? Outcome.COMPLETED : Outcome.CANCELLED;
             cancelCarrier(code);
             end(outcome, null);
@@ -375,8 +378,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * Returns what the request takes while it waits, in bytes: its head, and what has arrived of
-     * its body and trailers.
+     * Returns the memory of the queued request in bytes: its headers, and the part of its body and
+     * trailers that has arrived.
      */
     public long waitingBytes() {
         return headBytes() + requestBytes + earlyTrailersBytes();
@@ -403,7 +406,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     // From the dispatcher.
 
-    /** Answers the client ourselves, or cuts the response off. Harmless after the end. */
+    /** Answers the client with an error, or cuts the response off. Has no effect after the end. */
     public void fail(Failure failure) {
         if (state != State.ENDED) {
             cancelCarrier(failure.kind() == Failure.Kind.TIMEOUT ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
@@ -411,7 +414,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** The carrier has forgotten the exchange, or been told to. */
+    /** Ends the exchange. The carrier no longer refers to it, or has been told to cancel it. */
     private void endFailed(Failure failure) {
         if (state != State.ENDED) {
             end(Outcome.FAILED, failure);
@@ -446,8 +449,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * The two directions of such an exchange end apart if the response's status is 2xx (RFC 9110
-     * section 9.3.6, RFC 8441 section 4).
+     * Returns whether the two directions of the exchange end separately if the response's status is
+     * 2xx (RFC 9110 section 9.3.6, RFC 8441 section 4).
      */
     public static boolean isTunnel(Http2Headers requestHead) {
         return Methods.isConnect(requestHead.method());
@@ -511,32 +514,38 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         endFailed(failure);
     }
 
-    /** Its client has sent all of it. */
+    /** Returns whether the client has sent the complete request. */
     public boolean isRequestEnded() {
         return requestEnded;
     }
 
-    /** Its client has yet to end the request, or to take what there is of the response. */
+    /**
+     * Returns whether the next step is the client's: to end the request, or to read what has
+     * arrived of the response.
+     */
     public boolean isWaitingForClient() {
         return !requestEnded || untakenBytes > 0;
     }
 
-    /** Bytes of the response that have come from the worker, and that the client has not taken. */
+    /**
+     * Returns the bytes of the response that have arrived from the worker and that the client has
+     * not read.
+     */
     public long untakenBytes() {
         return untakenBytes;
     }
 
-    /** Bytes of the response that the client has taken. */
+    /** Returns the bytes of the response that the client has read. */
     public long takenBytes() {
         return responseBytes - untakenBytes;
     }
 
-    /** The request is here to its end, and no larger than that. */
+    /** Returns whether the complete request has arrived and its body has at most this size. */
     public boolean isHeldWhole(int maxBodyBytes) {
         return requestBytes <= maxBodyBytes && requestEnded;
     }
 
-    /** RFC 9110 section 9.2.2: doing it twice is no worse than doing it once. */
+    /** Returns whether the method is idempotent (RFC 9110 section 9.2.2). */
     public boolean isIdempotent() {
         return Methods.isIdempotent(head.method());
     }
@@ -555,7 +564,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     private void endIf(boolean whole) {
-        // The sink may have cancelled from within its call.
+        // The sink may have cancelled during its call.
         if (!whole || state == State.ENDED) {
             return;
         }
@@ -575,7 +584,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         owner.onEnded(this, outcome, failure);
     }
 
-    /** At the end: for how long it has had a worker stream, the last one if there were several. */
+    /**
+     * Returns the time for which the exchange has had its worker stream, at the end. After a retry,
+     * only the last stream counts.
+     */
     public long serviceNanos() {
         return owner.nanoTime() - lastAttemptNanos;
     }
@@ -602,12 +614,14 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return response.protocol();
     }
 
-    /** Tells the observer that the exchange has started. {@link #report} is due at the end. */
+    /** Tells the observer that the exchange has started. {@link #report} must follow at the end. */
     public void announceTo(DispatcherObserver observer) {
         endListener = observer.onExchangeStart(this);
     }
 
-    /** Harmless if no observer wants to know. */
+    /**
+     * Tells the observer that the exchange has ended. Has no effect if no observer wants to know.
+     */
     public void report(Outcome outcome, @Nullable Failure failure) {
         if (endListener != null) {
             describe(outcome, failure).reportTo(endListener);

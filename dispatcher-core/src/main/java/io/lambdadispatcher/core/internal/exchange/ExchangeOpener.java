@@ -2,17 +2,17 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** Takes requests from the public side. One per event loop, called on that loop only. */
+/** Takes requests from the clients' side. There is one for each event loop, called only there. */
 @FunctionalInterface
 public interface ExchangeOpener {
     /**
-     * Starts an exchange. {@code response} may be called before this returns, {@link
-     * ResponseSink#onFailure} included.
+     * Starts an exchange. {@code response} can be called before this returns, including {@link
+     * ResponseSink#onFailure}.
      *
-     * @param head of the request with its four pseudo-header fields, hop-by-hop fields removed,
-     *     forwarding fields added; not to be changed afterwards, for the request may be sent a
-     *     second time
-     * @param end the request has no body and no trailers
+     * @param head request headers with the four pseudo-headers, without hop-by-hop headers, with
+     *     forwarding headers. They must not be changed afterwards, because the request can be sent
+     *     a second time
+     * @param end whether the request has no body and no trailers
      */
     RequestSink open(Http2Headers head, boolean end, ResponseSink response);
 

@@ -3,44 +3,38 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.lambdadispatcher.core.observe.Outcome;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The part of a pool that shares the exchange's event loop, and that the exchange tells how it
- * fares.
- */
+/** The part of a pool on the exchange's event loop, which the exchange notifies. */
 public interface ExchangeOwner {
     /**
-     * Takes an exchange that has failed on one worker to try another.
+     * Tries another worker for an exchange that has failed on one.
      *
      * @return false if the retry budget is used up
      */
     boolean retry(Exchange exchange);
 
     /**
-     * Its client has sent the end of a request that did not end with its head. The exchange may
-     * have ended before.
+     * The client has ended a request that did not end with its headers. The exchange may have ended
+     * before.
      */
     void onRequestEnded(Exchange exchange);
 
     /**
-     * A part of the body has come while the exchange waits, and is held. The owner may fail the
+     * A part of the body has arrived while the exchange waits, and is held. The owner may fail the
      * exchange.
      */
     default void onHeld(Exchange exchange, int bytes) {}
 
     /**
-     * Once: the response has been passed on whole, or nobody waits for it any more.
+     * Called once, when the complete response has been passed on, or nobody wants it any more.
      *
-     * @param failure null unless FAILED
+     * @param failure {@code null} unless the outcome is FAILED
      */
     void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure);
 
-    /**
-     * It is a tunnel from now on, for as long as its ends like: the request's timeout has been
-     * kept.
-     */
+    /** The exchange has become a tunnel, which has no timeout. */
     void onTunnelOpened(Exchange exchange);
 
-    /** No exchange waits or is in flight, except for tunnels. Event loop only. */
+    /** Returns whether no exchange waits or is in flight, except for tunnels. Event loop only. */
     boolean isQuiet();
 
     /** Fails every exchange that has not ended. Event loop only. */
@@ -49,11 +43,12 @@ public interface ExchangeOwner {
     /** Returns the name of the function. */
     String function();
 
-    /** The event loop's clock. */
+    /** Returns the time of the event loop's clock. */
     long nanoTime();
 
     /**
-     * From the first attempt until the response's end, of a tunnel until its head; 0 = no limit.
+     * Returns the time limit from the first attempt to the end of the response, or to the response
+     * headers of a tunnel; 0 means no limit.
      */
     long requestTimeoutNanos();
 }

@@ -3,43 +3,43 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
 /**
- * Why there is no (whole) response.
+ * Why there is no response, or only an incomplete one.
  *
- * @param detail for the client and for logs: what happened, in one line, nothing secret
+ * @param detail what happened, in one line, for the client and for logs; contains no secrets
  */
 public record Failure(Kind kind, String detail) {
 
-    /** The failure table: what a client sees where no head has been sent yet. */
+    /** The table of failures: what a client receives if it has no response headers yet. */
     public enum Kind {
         NO_FUNCTION(HttpResponseStatus.NOT_FOUND, false),
         BAD_REQUEST(HttpResponseStatus.BAD_REQUEST, false),
-        /** The direct path: an event has no place for a tunnel. */
+        /** Direct requests only: an event cannot describe a tunnel. */
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false),
-        /** The program's own router threw. */
+        /** The embedding program's router threw an exception. */
         ROUTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         HANDLER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         /**
-         * The handler broke its response off as one that nobody wants, e.g. because the server that
-         * it relays to did.
+         * The handler cancelled its response, for example because the server that it relays to did.
          */
         HANDLER_CANCELLED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false),
         WORKER_LOST(HttpResponseStatus.BAD_GATEWAY, false),
         BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
         QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         QUEUE_TIMEOUT(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
-        /**
-         * The direct path: the body, or the event made of it, is larger than a function can take.
-         */
+        /** Direct requests only: the body, or its event, is larger than the function accepts. */
         TOO_LARGE(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, false),
-        /** The direct path: the function has not begun, for too many run at once. */
+        /**
+         * Direct requests only: the function has not started, because too many invocations are in
+         * flight.
+         */
         THROTTLED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
-        /** The direct path: the function ended with an error, its own timeout included. */
+        /** Direct requests only: the function ended with an error, including its own timeout. */
         FUNCTION_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
-        /** The direct path: the function could not be invoked. */
+        /** Direct requests only: the function could not be invoked. */
         INVOKE_FAILED(HttpResponseStatus.BAD_GATEWAY, false),
         /**
-         * The dispatcher has no memory for the request, or its client keeps a worker stream from
-         * others.
+         * The dispatcher has no memory for the request, or the client occupies worker streams that
+         * others need.
          */
         OVERLOADED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
@@ -57,10 +57,7 @@ public record Failure(Kind kind, String detail) {
             return status;
         }
 
-        /**
-         * The request was not tried: the client may come again, and is told when with {@code
-         * retry-after}.
-         */
+        /** Returns whether the request was not tried. The response then has {@code retry-after}. */
         public boolean hasRetryAfter() {
             return retryAfter;
         }

@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
-/** What an observer is told about an exchange at its end. */
+/** What an observer learns about an exchange at its end. */
 record FinishedExchange(
         @Nullable String function,
         @Nullable String workerId,
@@ -27,7 +27,7 @@ record FinishedExchange(
     private static final SeldomLog failures =
             new SeldomLog(LoggerFactory.getLogger(ExchangeEnd.class), Ticker.systemTicker());
 
-    /** What the listener throws is logged, and does not reach the exchange. */
+    /** Calls the listener. An exception is logged and does not affect the exchange. */
     void reportTo(Consumer<ExchangeEnd> listener) {
         try {
             listener.accept(this);

@@ -10,7 +10,7 @@ import java.net.SocketAddress;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A request that reaches no function. It ends as soon as it has started. */
+/** A request that reaches no function. It ends immediately after it has started. */
 public record RefusedExchange(@Nullable String function, Http2Headers headers, ResponseSink response)
         implements ExchangeStart {
     @Override

@@ -5,35 +5,38 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Where the public side puts a request after its head. Called on the client's event loop only.
- * Calls after the response or the request has ended are harmless: buffers are released and nothing
- * is sent.
+ * Receives a request after its headers. Called only on the client's event loop. Calls after the end
+ * of the request or the response send nothing and release their buffers.
  */
 public interface RequestSink {
     /**
-     * @param data owned by the sink from here on, whatever happens. Its bytes stay charged to the
-     *     client's flow-control window until {@link ResponseSink#onRequestTaken}
-     * @param end the request ends here
+     * @param data owned by the sink in all cases. Its bytes count in the client's flow-control
+     *     window until {@link ResponseSink#onRequestTaken}
+     * @param end whether the request ends here
      */
     void data(ByteBuf data, boolean end);
 
-    /** Ends the request. @param trailers not to be changed afterwards */
+    /**
+     * Ends the request.
+     *
+     * @param trailers must not be changed afterwards
+     */
     void trailers(Http2Headers trailers);
 
     /**
-     * The client no longer wants the response, or has broken its request off. No call on {@link
+     * The client no longer wants the response, or has reset its request. No call of {@link
      * ResponseSink} follows.
      */
     void cancel(ErrorCode code);
 
     /**
-     * The client has taken this many bytes of response bodies; the worker may send as many more.
+     * The client has read this many bytes of the response body. The worker may send as many more.
      */
     void responseTaken(int bytes);
 
     /**
-     * Returns what is held of the request, in bytes, besides body bytes that have not been taken:
-     * its head, and a body that is gathered.
+     * Returns the memory that is held for the request in bytes, without body bytes that still count
+     * in the client's window: its headers, and a body that is gathered.
      */
     default long heldBytes() {
         return 0;

@@ -7,20 +7,20 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the public side implements for each request: the response arrives here, on the client's
- * event loop, as {@code onInterim* onHead onData* onTrailers?} or is cut off by {@link #onFailure}.
- * The last call is the one with {@code end}, {@code onTrailers} or {@code onFailure}; writes are
- * flushed by the implementation, once per turn of the event loop.
+ * Receives the response of a request on the client's event loop: {@code onInterim* onHead onData*
+ * onTrailers?}, or {@link #onFailure} at any point. The last call is the one with {@code end},
+ * {@code onTrailers} or {@code onFailure}. The implementation flushes its writes once per turn of
+ * the event loop.
  */
 public interface ResponseSink {
-    /** The key of all requests of the embedding program that name no client. */
+    /** Key of all requests of the embedding program that name no client. */
     Object EMBEDDER = new Object();
 
     /**
-     * Returns a key that is equal for all requests of one client, and only for those. Asked for
-     * only if the request has to wait, or if its body does not arrive together with its head.
+     * Returns a key that is equal for all requests of one client, and only for those. Called only
+     * if the request is queued, or if its body does not arrive together with its headers.
      *
-     * @param head of the request, as it was given to {@link ExchangeOpener#open}
+     * @param head request headers, as in {@link ExchangeOpener#open}
      */
     default Object client(Http2Headers head) {
         return EMBEDDER;
@@ -38,15 +38,15 @@ public interface ResponseSink {
         return ClientProtocol.EMBEDDED;
     }
 
-    /** A 1xx head with {@code :status}; 101 never arrives. */
+    /** Receives an interim response (1xx) with {@code :status}. There is no 101. */
     void onInterim(Http2Headers head);
 
-    /** The final head with {@code :status}. The sink may change it. */
+    /** Receives the final response headers with {@code :status}. The sink may change them. */
     void onHead(Http2Headers head, boolean end);
 
     /**
-     * @param data owned by the sink from here on. Its bytes are charged to the worker's window
-     *     until the sink has called {@link RequestSink#responseTaken} for them
+     * @param data owned by the sink. Its bytes count in the worker's window until the sink calls
+     *     {@link RequestSink#responseTaken} for them
      */
     void onData(ByteBuf data, boolean end);
 
@@ -54,14 +54,15 @@ public interface ResponseSink {
     void onTrailers(Http2Headers trailers);
 
     /**
-     * The response will not come, or not come whole: an error response where no head has been sent,
-     * else the stream is reset (HTTP/2) or the connection cut (HTTP/1.1), never ended cleanly.
+     * There is no response, or no complete one. Without response headers, the client gets an error
+     * response. Otherwise, the stream is reset (HTTP/2) or the connection closed (HTTP/1.1), so
+     * that the response never looks complete.
      */
     void onFailure(Failure failure);
 
     /**
-     * The worker stream has taken this many bytes of request body: the client's window gets them
-     * back.
+     * The worker stream has taken this many bytes of the request body, which return to the client's
+     * window.
      */
     void onRequestTaken(int bytes);
 }

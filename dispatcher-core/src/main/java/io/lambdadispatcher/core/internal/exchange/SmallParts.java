@@ -4,15 +4,15 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Joins parts of a body that wait, by copying them. A part that is kept as it came keeps the whole
- * buffer that it was read into, of up to 64 KiB, so a window of bytes would not bound the memory
- * that a client can make us hold. Event loop only.
+ * Joins small parts of a waiting body by copying them. A part that is not copied keeps the complete
+ * buffer that it was read into, up to 64 KiB, so a window in bytes would not limit the memory of a
+ * client. Event loop only.
  */
 public final class SmallParts {
-    /** The largest part that is copied. */
+    /** Maximum size of a part that is copied. */
     static final int MAX_PART_BYTES = 8 * 1024;
 
-    /** Of parts put together. */
+    /** Maximum size of a joined buffer. */
     static final int MAX_BYTES = 16 * 1024;
 
     private static final int FIRST_BYTES = 256;
@@ -20,12 +20,13 @@ public final class SmallParts {
     private SmallParts() {}
 
     /**
-     * Puts a part behind others.
+     * Adds a part behind others.
      *
-     * @param together made here, the caller's; {@code null} = none yet
-     * @param part the caller's if the answer is {@code null}, else released
-     * @return {@code together} or a new buffer, the caller's; {@code null} if the part is too
-     *     large, or {@code together} too full
+     * @param together buffer that an earlier call returned, owned by the caller; {@code null} if
+     *     there is none
+     * @param part remains the caller's if the result is {@code null}; otherwise it is released
+     * @return {@code together} or a new buffer, owned by the caller; {@code null} if the part is
+     *     too large, or {@code together} too full
      */
     public static @Nullable ByteBuf add(@Nullable ByteBuf together, ByteBuf part) {
         int bytes = part.readableBytes();

@@ -13,19 +13,19 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands between an exchange and a worker stream of another event loop, and passes every call on to
- * the other loop.
+ * Connects an exchange with a worker stream of another event loop. Each call is passed on to the
+ * other event loop.
  *
- * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop,
- * {@link Attempt} on the stream's. All mutable state belongs to the stream's loop, except the
- * worker's id, which is volatile.
+ * <p><b>Threading.</b> {@link Carrier} and {@link RequestSink} are called on the exchange's event
+ * loop, {@link Attempt} on the stream's. All mutable state belongs to the stream's event loop,
+ * except the worker's id, which is volatile.
  *
- * <p><i>Buffers:</i> a buffer belongs to its call until that has run. A call that the other loop
- * refuses releases it.
+ * <p><b>Buffers.</b> A buffer belongs to its call until the call has run. A call that the other
+ * event loop refuses releases it.
  *
- * <p><i>Errors:</i> an event loop refuses calls after its end, which an embedding program may bring
- * about before it closes the dispatcher. Then the exchange fails if the stream's loop has ended,
- * and the stream is cancelled if the exchange's loop has ended.
+ * <p><b>Errors.</b> An event loop refuses calls after it has ended. An embedding program can end it
+ * before it closes the dispatcher. If the stream's event loop has ended, the exchange fails. If the
+ * exchange's event loop has ended, the stream is cancelled.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
     private final Exchange exchange;
@@ -34,15 +34,17 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private final @Nullable String avoidedWorker;
     private volatile @Nullable String workerId;
 
-    // On the stream's loop.
+    // Used on the stream's event loop.
     private @Nullable RequestSink stream;
     private boolean tunnel;
     private boolean requestEnded;
     private boolean responseEnded;
-    /** The stream may carry another request by now. */
+    /** Whether the exchange has ended. The stream can already carry another request. */
     private boolean over;
 
-    /** @param avoidedWorker whose streams it must not take; {@code null} = any will do */
+    /**
+     * @param avoidedWorker the worker whose streams it must not take; {@code null} if any will do
+     */
     Crossing(Exchange exchange, PoolShard home, PoolShard away, @Nullable String avoidedWorker) {
         this.exchange = exchange;
         this.home = home;
@@ -55,7 +57,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         return workerId;
     }
 
-    /** @return false if the loop that is called has ended */
+    /** @return false if the called event loop has ended */
     private static boolean pass(EventLoop from, EventLoop to, Runnable call) {
         assert from.inEventLoop();
         try {
@@ -66,7 +68,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         }
     }
 
-    // Towards the worker, from the exchange's loop.
+    // Calls towards the worker, on the exchange's event loop.
 
     private boolean toWorker(Runnable call) {
         boolean passed = pass(home.loop(), away.loop(), call);
@@ -130,7 +132,8 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     /**
-     * If the stream's loop has ended, nothing is left to cancel, and the exchange ends by itself.
+     * If the stream's event loop has ended, there is nothing to cancel, and the exchange ends by
+     * itself.
      */
     @Override
     public void cancel(ErrorCode code) {
@@ -153,7 +156,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         });
     }
 
-    // Towards the client, from the stream's loop.
+    // Calls towards the client, on the stream's event loop.
 
     private boolean toClient(Runnable call) {
         boolean passed = pass(away.loop(), home.loop(), call);
@@ -200,8 +203,8 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     /**
-     * Cancels nothing if the exchange's loop has ended, because the stream's outlet must not be
-     * written to from here.
+     * Cancels nothing if the exchange's event loop has ended, because only the stream's event loop
+     * may write to the outlet.
      */
     @Override
     public void onRequestTaken(int bytes) {

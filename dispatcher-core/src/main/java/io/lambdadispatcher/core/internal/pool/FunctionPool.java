@@ -15,11 +15,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One function's worker streams and waiting requests. Any thread: here is only what event loops
- * share, everything else belongs to the shard of one event loop.
+ * The worker streams and the queued requests of one function. This class has what event loops
+ * share, so any thread can use it. Everything else belongs to the shard of one event loop.
  */
 public final class FunctionPool {
-    /** What a client may have however busy the function is. */
+    /** Number of open requests that a client can always have, even if the function is busy. */
     private static final int MIN_SHARE = 8;
 
     private static final int MIN_QUEUE_SHARE = 16;
@@ -33,17 +33,17 @@ public final class FunctionPool {
     private final List<PoolShard> shards;
 
     /**
-     * Requests that wait, over all shards: the other half of the permits' protocol, see {@link
-     * PoolShard}.
+     * Number of queued requests over all shards. It is the other half of the protocol of permits,
+     * see {@link PoolShard}.
      */
     final AtomicInteger pending = new AtomicInteger();
 
-    /** Requests that wait because their client has its share, over all shards. */
+    /** Number of requests over all shards that wait because their client has used up its share. */
     final AtomicInteger overShare = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
 
-    /** Since when requests have waited without a pause and workers have served. */
+    /** Time since which the queue has not been empty while workers served. */
     private volatile long standsSinceNanos;
 
     private final long queueTimeoutNanos;
@@ -52,15 +52,18 @@ public final class FunctionPool {
     final ClientShares shares = new ClientShares();
 
     /**
-     * The tag that was served last on any event loop. Loops may overwrite each other's, which moves
-     * it back by a few tags.
+     * The tag that was served last on any event loop. One event loop can overwrite the tag of
+     * another, which moves it back by a few tags.
      */
     private volatile long virtualTime;
 
-    /** All shards look for slow readers. */
+    /** Whether all shards look for slow readers. */
     private volatile boolean slowReadersWatched;
 
-    /** A client may be a slow reader until {@link #slowReadersUntilNanos}. */
+    /**
+     * Whether a client can be marked as a slow reader, at most until {@link
+     * #slowReadersUntilNanos}.
+     */
     private volatile boolean slowReaders;
 
     private volatile long slowReadersUntilNanos;
@@ -80,7 +83,7 @@ public final class FunctionPool {
         return options;
     }
 
-    /** In the order of the event loops. */
+    /** Returns the shards, in the order of the event loops. */
     public List<PoolShard> shards() {
         return shards;
     }
@@ -89,12 +92,12 @@ public final class FunctionPool {
         return pending.get();
     }
 
-    /** Worker streams that are open, busy or not, ready or not. */
+    /** Returns the number of open worker streams. */
     public int streams() {
         return streams.get();
     }
 
-    /** Worker streams that could take a request now. */
+    /** Returns the number of worker streams that could take a request now. */
     public int free() {
         int sum = 0;
         for (PoolShard shard : shards) {
@@ -104,27 +107,27 @@ public final class FunctionPool {
     }
 
     /**
-     * Returns how many requests of one client may be open whose bodies have not ended. They hold
-     * worker streams at the client's mercy. This is the dynamic threshold of Choudhury and Hahne:
-     * four times what is free, so that one client takes at most four fifths of the streams, and
-     * leaves some however many such clients there are. It is also what the default head room keeps
-     * free, so that no worker is launched because of one client's open bodies.
+     * Returns how many requests of one client may be open whose bodies have not ended. Such a
+     * request holds a worker stream for as long as its client likes. The limit is the dynamic
+     * threshold of Choudhury and Hahne: four times the number of free streams. One client takes at
+     * most four fifths of the streams, and some are left however many such clients there are. The
+     * default headroom keeps the same share free, so open bodies of one client launch no worker.
      */
     int openBodiesLimit() {
         return (int) Math.max(MIN_SHARE, Math.min(Integer.MAX_VALUE, 4L * free()));
     }
 
     /**
-     * Returns how many requests of one client may be queued, by the same kind of rule: one client
-     * fills at most half of the queue.
+     * Returns how many requests of one client may be queued. The rule is of the same kind: one
+     * client fills at most half of the queue.
      */
     int queueShare() {
         return Math.max(MIN_QUEUE_SHARE, options.queueLimit() - queued());
     }
 
     /**
-     * Logs that a request has waited in vain. The reason why no worker is launched is logged by the
-     * launch supervisor.
+     * Logs that a request timed out in the queue. The launch supervisor logs why no worker is
+     * launched.
      */
     void warnOfNoWorker() {
         withoutWorker.warn(
@@ -146,29 +149,33 @@ public final class FunctionPool {
     }
 
     /**
-     * Says whether a request has waited for too long to be served although its turn has come. That
-     * is so once the queue has not been empty for the queue timeout while workers served: then it
-     * will not empty soon, and whoever is served in the order of arrival has waited nearly until
-     * its timeout. Shedding those that are stale serves fresh requests in time instead. A queue
-     * that is younger, as after a cold start, is left alone. {@code SheddingSimulationTest}
-     * compares this with CoDel and adaptive LIFO.
+     * Returns whether a request has been queued for too long to be served, even if its turn has
+     * come. It is stale if the queue has not been empty for the queue timeout while workers served,
+     * because such a queue will not be empty soon. In the order of arrival, each request would be
+     * served just before its timeout. Without the stale requests, fresh requests are served in
+     * time. A younger queue, for example after a cold start, has no stale requests. {@code
+     * SheddingSimulationTest} compares this rule with CoDel and adaptive LIFO.
      */
     boolean isStale(long sinceNanos, long nowNanos) {
         return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= queueTimeoutNanos;
     }
 
-    /** Returns {@link #MIN_SHARE} of one event loop. */
+    /** Returns the part of {@link #MIN_SHARE} that belongs to one event loop. */
     int minShareOfLoop() {
         return Math.max(1, MIN_SHARE / shards.size());
     }
 
-    /** A client does not take its responses. @param untilNanos when that is forgotten */
+    /**
+     * Marks a client that does not read its responses.
+     *
+     * @param untilNanos time at which the mark ends
+     */
     void onSlowReader(long untilNanos) {
         slowReadersUntilNanos = untilNanos;
         slowReaders = true;
     }
 
-    /** Returns whether some client may be a slow reader. */
+    /** Returns whether any client may be marked as a slow reader. */
     boolean hasSlowReaders(long nowNanos) {
         if (slowReaders && slowReadersUntilNanos - nowNanos <= 0) {
             slowReaders = false;
@@ -176,7 +183,7 @@ public final class FunctionPool {
         return slowReaders;
     }
 
-    /** Requests wait: slow readers are looked for on all event loops. */
+    /** Lets all event loops look for slow readers, because requests are queued. */
     void watchSlowReaders(PoolShard here) {
         if (slowReadersWatched) {
             return;
@@ -189,24 +196,25 @@ public final class FunctionPool {
                 try {
                     shard.loop().execute(shard::watchSlowReaders);
                 } catch (RejectedExecutionException e) {
-                    // The embedding program has ended that event loop, and what was in flight on
-                    // it.
+                    // The embedding program has ended that event loop and everything on it.
                 }
             }
         }
     }
 
-    /** No request waits, and a shard does not look any longer. */
+    /** Notes that no request is queued, and that a shard has stopped looking for slow readers. */
     void onSlowReadersUnwatched() {
         slowReadersWatched = false;
     }
 
-    /** All requests that wait, for whatever reason. */
+    /** Returns the number of all requests that wait, whatever they wait for. */
     int queued() {
         return pending.get() + overShare.get();
     }
 
-    /** Clients of which requests wait, or have waited and are in flight. */
+    /**
+     * Returns the number of clients with requests that wait, or that have waited and are in flight.
+     */
     int clients() {
         return shares.size();
     }
@@ -215,14 +223,17 @@ public final class FunctionPool {
         return virtualTime;
     }
 
-    /** A request with this tag has been given a worker stream. */
+    /** Notes that the request with this tag got a worker stream. */
     void onServed(long tag) {
         if (tag > virtualTime) {
             virtualTime = tag;
         }
     }
 
-    /** Is told, on event loops and often, that requests wait. It must return quickly. */
+    /**
+     * Sets a listener that is called when requests are queued. It is called often and on event
+     * loops, so it must return quickly.
+     */
     public void onShortage(Runnable listener) {
         shortage = listener;
     }
@@ -232,15 +243,15 @@ public final class FunctionPool {
     }
 
     /**
-     * Asks all event loops; completes on the last one that answers.
+     * Asks all event loops. The result completes on the event loop that answers last.
      *
-     * @param withWorkers else the demand names none
+     * @param withWorkers whether the demand lists the workers
      */
     public CompletionStage<Demand> sample(boolean withWorkers) {
         return new Sampling(shards, withWorkers).start();
     }
 
-    /** A worker takes so many exchanges at once from now on, shared by its connections. */
+    /** Limits the exchanges in flight of one worker, over all of its connections. */
     public void limit(String workerId, int exchanges) {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
         shards.forEach(shard -> shard.loop().execute(() -> shard.limit(workerId, each)));

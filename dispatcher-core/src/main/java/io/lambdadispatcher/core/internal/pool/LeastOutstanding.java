@@ -4,14 +4,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Picks the one with the lowest rank among those that can take one more, in O(1): entries hang in
- * lists by their rank, and a bitmap says which lists have any. A rank is the number of exchanges in
- * flight, and more for those that refuse requests. Within a list the one that came first goes
- * first. Confined to one event loop.
+ * Finds the entry with the lowest rank in O(1). Entries are in lists by rank, and a bitmap says
+ * which lists are not empty. The rank is the number of exchanges in flight, increased for workers
+ * that refuse requests. Within a list, the oldest entry comes first. Confined to one event loop.
  */
 final class LeastOutstanding<E extends LeastOutstanding.Entry> {
 
-    /** Something with a rank. */
+    /** An object with a rank. */
     abstract static class Entry {
         private @Nullable Entry previous;
         private @Nullable Entry next;
@@ -25,7 +24,8 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
     private long[] occupied = new long[1];
 
     /**
-     * Returns the one with the lowest rank, or {@code null} if there is none. It stays where it is.
+     * Returns the entry with the lowest rank, or {@code null} if there is none. The entry stays in
+     * its list.
      */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
@@ -39,8 +39,8 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
     }
 
     /**
-     * Returns the one with the lowest rank among those that are wanted, or {@code null}. Takes a
-     * step for each entry before it.
+     * Returns the entry with the lowest rank that satisfies the condition, or {@code null}. It
+     * looks at each entry before that one.
      */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
@@ -58,7 +58,7 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         return null;
     }
 
-    /** Adds the entry, or moves it, to the end of those with its rank. */
+    /** Adds or moves the entry to the end of the list of its rank. */
     void put(E entry, int rank) {
         Entry node = entry;
         remove(entry);
@@ -75,7 +75,7 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         lasts[rank] = node;
     }
 
-    /** Harmless if the entry is not in. */
+    /** Removes the entry. Has no effect if the entry is in no list. */
     void remove(E entry) {
         Entry node = entry;
         int list = node.list;

@@ -16,13 +16,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that wait because their client has its share: their bodies have not ended, and so
- * many of the client's have not. They wait neither in the queue nor for a worker, so nobody is
- * behind them and no worker is launched for them.
+ * The requests that wait because their client has used up its share of open bodies. They are not in
+ * the queue and do not wait for a worker. Therefore, they delay no other request, and no worker is
+ * launched for them.
  *
- * <p>They look again every 10 ms instead of being told of room, which may come about on any event
- * loop. With 5,000 of them that takes less than 1 % of the loop's time. Confined to the shard's
- * event loop.
+ * <p>They check every 10 ms whether there is room, because any event loop can make room. With 5,000
+ * such requests, this takes less than 1 % of the event loop's time. Confined to the shard's event
+ * loop.
  */
 final class OverShare {
     private static final long LOOK_MILLIS = 10;
@@ -34,13 +34,11 @@ final class OverShare {
     private final DeadlineQueue<Ticket<Exchange>> waiting;
     private boolean timerSet;
 
-    // Of the current look.
+    // The shares without room in the current check.
     private final Set<ClientShare> full = new HashSet<>();
     private final List<Ticket<Exchange>> all = new ArrayList<>();
 
-    /**
-     * @param onRoom is given each ticket that is no longer here because {@code hasRoom} was true
-     */
+    /** @param onRoom receives each ticket that was removed because {@code hasRoom} was true */
     OverShare(
             EventLoop loop,
             long timeoutNanos,
@@ -64,12 +62,12 @@ final class OverShare {
         return waiting.size();
     }
 
-    /** @return false if the ticket is not here, or {@code null} */
+    /** @return false if the ticket is {@code null} or not here */
     boolean contains(@Nullable Ticket<Exchange> ticket) {
         return ticket != null && waiting.contains(ticket);
     }
 
-    /** @return false if the ticket is not here, or {@code null} */
+    /** @return false if the ticket is {@code null} or not here */
     boolean remove(@Nullable Ticket<Exchange> ticket) {
         return ticket != null && waiting.remove(ticket);
     }
@@ -88,7 +86,7 @@ final class OverShare {
 
     private void look() {
         timerSet = false;
-        // A copy, because others may end when one is served.
+        // A copy, because serving one request can end others.
         waiting.forEach(all::add);
         try {
             for (Ticket<Exchange> ticket : all) {
@@ -105,7 +103,7 @@ final class OverShare {
         }
     }
 
-    /** Where one request of a client has no room, its later ones have none. */
+    /** If one request of a client has no room, its later requests have none either. */
     private void lookAt(Ticket<Exchange> ticket) {
         ClientShare client = ticket.entry.share(shares);
         if (full.contains(client)) {

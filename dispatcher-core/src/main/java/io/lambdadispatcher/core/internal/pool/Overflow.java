@@ -10,15 +10,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the shard which of its waiting requests have waited so long that they may go another way
- * than to a worker. A ticket outlives its request's wait by no more than the time it runs. Confined
- * to the shard's event loop.
+ * Finds the queued requests that have waited long enough to be sent directly instead of to a
+ * worker. A ticket stays here for at most the configured time after its request stopped waiting.
+ * Confined to the shard's event loop.
  */
 final class Overflow {
-    /**
-     * What an exchange holds until it is carried stays charged to the client's window; more than
-     * this would seldom be whole.
-     */
+    /** A queued body counts in the client's window. A larger body would seldom be complete. */
     static final int MAX_BODY_BYTES = 64 * 1024;
 
     private final EventLoop loop;
@@ -34,8 +31,8 @@ final class Overflow {
     }
 
     /**
-     * @param way gives a new carrier, or {@code null} if it is full as well
-     * @param onDue is given an exchange that has waited for {@code after}, whether or not it still
+     * @param way returns a new carrier, or {@code null} if no more direct requests are allowed
+     * @param onDue receives each exchange that has waited for {@code after}, even if it no longer
      *     waits
      */
     Overflow(EventLoop loop, Duration after, Supplier<@Nullable Carrier> way, Consumer<Exchange> onDue) {
@@ -50,7 +47,7 @@ final class Overflow {
         }
     }
 
-    /** @return {@code null}: it must go on waiting */
+    /** @return {@code null} if the exchange must keep waiting */
     @Nullable
     Carrier carrierFor(Exchange exchange) {
         return exchange.isHeldWhole(MAX_BODY_BYTES) ? way.get() : null;

@@ -32,41 +32,43 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function's worker streams and waiting requests on one event loop. A request takes a stream of
- * its own loop if one is free. Otherwise it takes a permit for a stream of another loop and crosses
- * over. If there is none either, it waits here.
+ * The worker streams and queued requests of a function on one event loop. A request takes a stream
+ * of its own event loop if one is free. Otherwise, it takes a permit for a stream of another event
+ * loop and crosses over. If there is no permit, it is queued here.
  *
- * <p>The permit is the answer to "is there room?" and is atomic, so that any loop can take one;
- * which stream it becomes is decided on the stream's loop. {@code permits} = free streams − permits
- * taken by others that have not arrived yet. It can fall below zero for a moment when streams close
- * under permits already given; such a permit finds no stream and its request waits again.
+ * <p>A permit says that there is a free stream. It is atomic, so any event loop can take it. The
+ * stream's event loop decides which stream it becomes. {@code permits} is the number of free
+ * streams minus the permits that others have taken and not yet used. It can be negative for a
+ * moment, if streams close after their permits were taken. Such a permit finds no stream, and its
+ * request is queued again.
  *
- * <p>No wake-up is lost: a request counts itself as pending, and shows itself as the head of its
- * queue, before it looks for permits a last time. A stream gives its permit back before it looks
- * for pending requests and for the heads of queues. A shard that leaves permits to another one
- * wakes that, which does the same in turn. {@code WakeUpStress} and {@code PermitStress} (profile
- * {@code jcstress}) try all interleavings.
+ * <p>No wake-up is lost. A request increases {@code pending} and becomes visible as the head of its
+ * queue before it looks for permits once more. A stream returns its permit before it looks at
+ * {@code pending} and at the heads of queues. A shard that leaves permits to another shard wakes
+ * that shard, which does the same. {@code WakeUpStress} and {@code PermitStress} (profile {@code
+ * jcstress}) try all interleavings.
  *
- * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may
- * be called on any thread, everything else on the shard's event loop, which every entry asserts.
+ * <p><b>Threading.</b> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} can
+ * be called on any thread. Everything else is called on the shard's event loop, which each entry
+ * asserts.
  */
 public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
     private static final double MAX_RETRY_BALANCE = 100;
 
-    /** Of a function, over all event loops. */
+    /** Number of open bodies of a function that count for no client, over all event loops. */
     private static final int ANYONES_BODIES = 8;
 
     /**
-     * A request that has waited for less does not take precedence over one of the stream's own
-     * event loop, because crossing over costs two wake-ups. This, and the time that a wake-up
-     * takes, is how far the order between loops can be off.
+     * A request that has been queued for less time has no priority over a request of the stream's
+     * own event loop, because crossing over costs two wake-ups. The order between event loops can
+     * be wrong by this time and the time of a wake-up.
      */
     private static final long YIELD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     /**
-     * An event loop that does not look for permits within this time after a wake-up is stalled, and
-     * others do not wait for it any longer.
+     * An event loop that does not look for permits within this time after a wake-up is stalled.
+     * Others no longer wait for it.
      */
     private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -78,8 +80,8 @@ public final class PoolShard implements ExchangeOwner {
     private final AtomicInteger permits = new AtomicInteger();
 
     /**
-     * Since when its event loop has been asked to look for permits, by the loops' ticker; 0 if it
-     * has looked since.
+     * Time since which the event loop has been asked to look for permits, by the ticker of the
+     * event loops. 0 if it has looked since.
      */
     private final AtomicLong wokenNanos = new AtomicLong();
 
@@ -90,14 +92,14 @@ public final class PoolShard implements ExchangeOwner {
     private final WaitingMemory memory = new WaitingMemory();
 
     /**
-     * Most bodies come with their heads and end in the same turn. So that these cost no look at a
-     * share, the first few belong to nobody.
+     * Share for the first few open bodies of any client. Most bodies arrive together with their
+     * headers and end in the same turn, so they need no look at their client's share.
      */
     private final ClientShare anyone = ClientShare.ofAnyone();
 
     private final int anyonesBodies;
     private final DeadlineQueue<Exchange> underWay;
-    /** Those that have become tunnels, which have no deadline. */
+    /** Exchanges that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
 
     private final SlowReaders slowReaders;
@@ -105,7 +107,7 @@ public final class PoolShard implements ExchangeOwner {
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
 
-    // Worker connections of this loop by worker, and what the capacity controller wants to know.
+    // The connections of this event loop by worker, and what the capacity controller asks for.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
     private boolean serving;
     private boolean lookScheduled;
@@ -139,19 +141,22 @@ public final class PoolShard implements ExchangeOwner {
         return loop;
     }
 
-    /** Any thread. */
+    /** Returns the number of permits. Any thread. */
     int permits() {
         return permits.get();
     }
 
-    /** Limits the memory of waiting requests by what clients leave. Before the first request. */
+    /**
+     * Limits the memory of queued requests by the memory that clients leave free. Called before the
+     * first request.
+     */
     public void limitMemoryBy(LongSupplier freeBytes) {
         memory.limitBy(freeBytes);
     }
 
     // Requests.
 
-    /** Starts an exchange: carried at once, waiting, or failed when this returns. */
+    /** Starts an exchange. When this returns, it is carried, queued or failed. */
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
@@ -166,7 +171,7 @@ public final class PoolShard implements ExchangeOwner {
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
         arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
-        // Whoever waits on another loop may be next.
+        // A request that is queued on another event loop may be next.
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
@@ -203,8 +208,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Its client does not hold too many worker streams with bodies that it has not ended, or with
-     * responses that it does not take.
+     * Returns whether its client is within its share of worker streams with open bodies and unread
+     * responses.
      */
     private boolean mayBegin(Exchange exchange) {
         if (exchange.holds()) {
@@ -233,7 +238,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void enqueue(FairQueue.Ticket<Exchange> ticket) {
-        // In this order: see the comment of this class.
+        // The order matters, see the comment of this class.
         pool.onPending(nanoTime());
         waiting.add(ticket);
         serveWaiting();
@@ -243,7 +248,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** A request is no longer over its client's share. */
+    /** Queues a request whose client has room in its share again. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
         arrived += ticket.entry.countsAsArrived() ? 1 : 0;
@@ -324,9 +329,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Prefers all other workers, wherever they are. What workers another loop has is known there
-     * only, so that an exchange may cross over in vain, and goes on with the next loop when it is
-     * back.
+     * Prefers all other workers, on any event loop. Only another event loop knows its workers, so
+     * an exchange can cross over in vain. It then tries the next event loop.
      *
      * @param from index of the first shard to ask
      */
@@ -341,8 +345,8 @@ public final class PoolShard implements ExchangeOwner {
         if (crossOver(exchange, from, failedWorker)) {
             return true;
         }
-        // Once: two exchanges that avoid the same worker could take turns in looking for another
-        // one forever.
+        // Only once. Otherwise, two exchanges that avoid the same worker could look for another one
+        // in turns, forever.
         exchange.avoidNoWorker();
         return dispatchToAny(exchange);
     }
@@ -371,8 +375,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Requests that have waited for {@code after} may go {@code way} from now on, if they are
-     * idempotent. Before the first request.
+     * Sends idempotent requests directly if they have been queued for {@code after}. Called before
+     * the first request.
      */
     public void overflow(Duration after, Supplier<@Nullable Carrier> way) {
         overflow = new Overflow(loop, after, way, this::onOverflowDue);
@@ -391,13 +395,13 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Gives waiting requests what there are permits for, in the order of their tags, and leaves the
-     * rest to other loops.
+     * Serves queued requests in the order of their tags while there are permits, and leaves the
+     * rest to other event loops.
      */
     private void serveWaiting() {
         assert loop.inEventLoop();
         if (serving) {
-            // A request that fails or is served may make another, and the loop below looks again.
+            // A request that fails or is served can start another one, which the loop below sees.
             return;
         }
         serving = true;
@@ -417,7 +421,10 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Another event loop has precedence. It may be stalled, and nothing else happen here. */
+    /**
+     * Looks again later, because the event loop that has priority may be stalled, and nothing else
+     * may happen here.
+     */
     private void lookAgain() {
         if (!lookScheduled) {
             lookScheduled = true;
@@ -431,15 +438,16 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** @return false if nothing waits */
+    /** @return false if no request is queued */
     private boolean serveHead() {
         FairQueue.Ticket<Exchange> head = waiting.poll();
         if (head == null) {
             return false;
         }
-        // Counted off first, because the carrier may end the exchange at once.
+        // Counted before the carrier starts, because the carrier can end the exchange immediately.
         onLeft(head.entry);
-        // The last one is served even so, because shedding must leave no stream idle.
+        // The last one is served even if it is stale, because shedding must not leave a stream
+        // idle.
         if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
             observer.onProtection(Protection.QUEUE_SHED);
             failQueued(
@@ -460,14 +468,14 @@ public final class PoolShard implements ExchangeOwner {
         return true;
     }
 
-    /** The shard that should be served before this one's head. */
+    /** Returns the shard whose head has priority over the head of this one, or {@code null}. */
     private @Nullable PoolShard elder() {
         return best(waiting.headTag(), YIELD_NANOS);
     }
 
     /**
-     * @return the other shard whose head has the lowest tag of those below {@code tag} that have
-     *     waited for so long, or {@code null}
+     * @return the other shard whose head has the lowest tag below {@code tag} and has been queued
+     *     for at least {@code waitNanos}, or {@code null}
      */
     private @Nullable PoolShard best(long tag, long waitNanos) {
         PoolShard best = null;
@@ -492,16 +500,16 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Any thread: the shard looks for permits on its event loop, and wakes another one if it leaves
-     * any.
+     * Lets the shard look for permits on its event loop. It wakes another shard if it leaves any.
+     * Any thread.
      *
-     * @return false if its event loop has been ended by the embedding program, so that nobody
-     *     should wait for its requests
+     * @return false if the embedding program has ended the event loop, so that no other shard may
+     *     wait for its requests
      */
     private boolean wake() {
         if (!loop.isShutdown()) {
-            // Never 0, which means no wake-up. Not by the clock of a turn, which may have begun
-            // long ago.
+            // Never 0, which means that there was no wake-up. Not the clock of the turn, which may
+            // have started long ago.
             if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
                 return true;
             }
@@ -509,7 +517,7 @@ public final class PoolShard implements ExchangeOwner {
                 loop.execute(onWoken);
                 return true;
             } catch (RejectedExecutionException e) {
-                // It has ended just now.
+                // The event loop has just ended.
             }
         }
         waiting.hide();
@@ -543,8 +551,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * A permit for a stream of {@code away} turned out to be worth nothing, or only the avoided
-     * worker had one.
+     * Handles a permit of {@code away} that found no stream, or only streams of the avoided worker.
      */
     void onStranded(Exchange exchange, PoolShard away) {
         assert loop.inEventLoop();
@@ -573,7 +580,9 @@ public final class PoolShard implements ExchangeOwner {
         waiting.add(ticket);
     }
 
-    /** For a request that has been served before: its client's turn is not over yet. */
+    /**
+     * Returns a ticket for a request that has been served before. Its client's turn is not over.
+     */
     private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange, long sinceNanos) {
         return waiting.newTicket(exchange, pool.virtualTime(), sinceNanos);
     }
@@ -582,8 +591,8 @@ public final class PoolShard implements ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            // The time of a client that was too slow, or that left, says nothing about workers:
-            // more of them would not help.
+            // If the client was too slow or disconnected, the time says nothing about the workers.
+            // More workers would not help.
             if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
                 countService(exchange);
             }
@@ -603,8 +612,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * For the capacity controller its service ends here, as far as times go: hours among
-     * milliseconds would make a mean of nothing.
+     * Counts the service time until here. The life of the tunnel would distort the mean that the
+     * capacity controller uses.
      */
     @Override
     public void onTunnelOpened(Exchange exchange) {
@@ -628,7 +637,7 @@ public final class PoolShard implements ExchangeOwner {
     @Override
     public void failAll(Failure failure) {
         assert loop.inEventLoop();
-        // First those that wait, or they would be given the streams that become free.
+        // Queued requests first, otherwise they would get the streams that become free.
         for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
             left.entry.fail(failure);
         }
@@ -692,8 +701,8 @@ public final class PoolShard implements ExchangeOwner {
     // Worker streams.
 
     /**
-     * Any thread: takes the right to one free stream of this shard, to be used on its loop or given
-     * back.
+     * Takes the right to one free stream of this shard. The caller uses it on the shard's event
+     * loop, or gives it back. Any thread.
      */
     boolean tryAcquire() {
         int seen = permits.get();
@@ -707,10 +716,10 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * For whoever holds a permit.
+     * Takes a stream for a permit that the caller holds.
      *
-     * @param avoidedWorker whose streams are not wanted; {@code null} = any will do
-     * @return {@code null} if there is none, or none any more
+     * @param avoidedWorker the worker whose streams must not be taken; {@code null} if any will do
+     * @return {@code null} if there is no such stream, or no longer
      */
     @Nullable
     Carrier takeStream(@Nullable String avoidedWorker) {
@@ -722,7 +731,7 @@ public final class PoolShard implements ExchangeOwner {
         Carrier stream = member.free.pop();
         member.busy++;
         member.peakBusy = Math.max(member.peakBusy, member.busy);
-        // The permit that is used up here has been taken from the shard's already.
+        // The permit was already subtracted from the shard's permits.
         member.offered--;
         settle(member);
         return stream;
@@ -732,21 +741,23 @@ public final class PoolShard implements ExchangeOwner {
         return members.least(member -> !member.workerId().equals(workerId));
     }
 
-    /** {@link #takeStream} found none, or none that was wanted: others may want it. */
+    /**
+     * Returns a permit for which {@link #takeStream} found no stream. Another request may want it.
+     */
     void onPermitUnused() {
         assert loop.inEventLoop();
         permits.incrementAndGet();
         offerIf(true);
     }
 
-    /** A worker stream has opened. */
+    /** Adds a worker stream that has opened. */
     public void onStreamOpened(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         pool.onStreamOpened(nanoTime());
         addFree(member, stream);
     }
 
-    /** Its exchange is over in both directions. */
+    /** Frees a worker stream whose exchange has ended in both directions. */
     public void onStreamFree(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         member.busy--;
@@ -754,24 +765,28 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Its exchange is over in both directions, but it can take no other yet; {@link
-     * #onStreamCaughtUp} or {@link #onStreamClosed} follows.
+     * Notes that the exchange of a worker stream has ended in both directions, but that the stream
+     * cannot take another yet. {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows.
      */
     public void onStreamLags(PooledConnection member) {
         assert loop.inEventLoop();
         member.busy--;
         settle(member);
-        // A worker at its limit may take one more on another stream now.
+        // A worker at its limit can now take one more request on another stream.
         offerIf(member.offered > 0);
     }
 
-    /** After {@link #onStreamLags}: it is free. */
+    /** Frees a worker stream after {@link #onStreamLags}. */
     public void onStreamCaughtUp(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         addFree(member, stream);
     }
 
-    /** A worker stream has closed. @param wasFree it carried nothing */
+    /**
+     * Removes a worker stream that has closed.
+     *
+     * @param wasFree whether it carried no exchange
+     */
     public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
         assert loop.inEventLoop();
         pool.streams.decrementAndGet();
@@ -781,23 +796,23 @@ public final class PoolShard implements ExchangeOwner {
             member.busy--;
         }
         settle(member);
-        // A worker at its limit may take one more on a free stream now.
+        // A worker at its limit can now take one more request on a free stream.
         offerIf(member.offered > 0);
     }
 
-    /** The first sign of a worker connection. */
+    /** Adds a worker connection. */
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
-    /** And the last. */
+    /** Removes a worker connection. */
     public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
 
-    /** Requests may be sent to the member's streams from now on, or no more. */
+    /** Allows or forbids new requests on the streams of a worker connection. */
     public void setOpen(PooledConnection member, boolean open) {
         assert loop.inEventLoop();
         if (member.open != open) {
@@ -807,9 +822,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /**
-     * The worker's connections on this event loop take so many exchanges at once from now on, each.
-     */
+    /** Limits the exchanges in flight of each connection that the worker has on this event loop. */
     void limit(String workerId, int exchanges) {
         assert loop.inEventLoop();
         for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
@@ -826,8 +839,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Brings the shard's permits and the member's place among the others in line with what the
-     * member can take.
+     * Updates the shard's permits and the rank of a connection after a change of what the
+     * connection can take.
      */
     private void settle(PooledConnection member) {
         int offers = member.offers();
@@ -842,7 +855,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Free streams look for waiting requests. */
+    /** Offers free streams to queued requests. */
     private void offerIf(boolean open) {
         if (open && pool.pending() > 0) {
             serveWaiting();
@@ -852,8 +865,8 @@ public final class PoolShard implements ExchangeOwner {
     // For the capacity controller.
 
     /**
-     * What has been on this event loop so far; {@code recent} service times are its own from here
-     * on.
+     * Returns the demand on this event loop so far. The {@code recent} service times are those
+     * since the previous call.
      */
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();

@@ -5,31 +5,36 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import java.util.ArrayDeque;
 
 /**
- * A worker connection as its pool shard sees it: its free worker streams, and how many are busy.
- * Confined to the connection's event loop; changed through {@link PoolShard} only.
+ * A worker connection as its pool shard sees it: its free worker streams, and the number of busy
+ * ones. Confined to the connection's event loop. Only {@link PoolShard} changes it.
  */
 public final class PooledConnection extends LeastOutstanding.Entry {
-    /** The penalty is larger than the number of streams of a connection can be. */
+    /**
+     * With this exponent, the penalty is larger than the number of streams of a connection can be.
+     */
     private static final int MAX_PENALTY_BITS = 10;
 
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
-    /** Worker streams that carry an exchange, or whose last one has not been answered for yet. */
+    /**
+     * Number of worker streams that carry an exchange, or whose worker has not ended the previous
+     * one.
+     */
     int busy;
 
     int peakBusy;
     boolean open;
 
-    /** Exchanges it may be given at once. */
+    /** Maximum number of exchanges in flight. */
     int limit = Integer.MAX_VALUE;
 
-    /** What it contributes to the shard's permits. */
+    /** What the connection adds to the shard's permits. */
     int offered;
 
-    /** In a row, since an exchange ended in another way. */
+    /** Number of refused requests in a row. */
     private int refusals;
 
-    // How its exchanges went, from its start.
+    // Counts of exchanges since the connection started.
     private long completed;
     private long failed;
     private long timed;
@@ -40,8 +45,8 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     }
 
     /**
-     * A request was refused, which counts as a failure unless the worker takes no requests and the
-     * two have crossed on the way.
+     * Counts a refused request. It is a failure, unless the worker is draining and the request was
+     * sent before the dispatcher knew.
      */
     public void onRefused() {
         int before = refusals;
@@ -50,9 +55,10 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     }
 
     /**
-     * An exchange has ended, and was not refused.
+     * Counts an exchange that has ended and was not refused.
      *
-     * @param failure no response, one that was cut short, or one with a status of 500 and above
+     * @param failure whether there was no response, an incomplete one, or one with a status of at
+     *     least 500
      */
     public void onExchangeEnd(boolean failure) {
         completed++;
@@ -60,16 +66,16 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         refusals = 0;
     }
 
-    /** An exchange whose time was taken has ended. */
+    /** Counts the time of an exchange that was measured. */
     public void onTimed(long nanos) {
         timed++;
         timedNanos += nanos;
     }
 
     /**
-     * Its place among the others: the fewer exchanges in flight, the sooner it is chosen. Whoever
-     * refuses is done with a request immediately, and would be the least busy of all. So each
-     * refusal in a row doubles a penalty, until an exchange ends in another way.
+     * Returns the connection's rank: the fewer exchanges in flight, the sooner it is chosen. A
+     * worker that refuses requests is always the least busy. Therefore, each refusal in a row
+     * doubles a penalty, until an exchange ends in another way.
      */
     int rank() {
         return refusals == 0 ? busy : busy + (1 << Math.min(refusals, MAX_PENALTY_BITS));
@@ -79,7 +85,7 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         return open ? Math.max(0, Math.min(free.size(), limit - busy)) : 0;
     }
 
-    /** Since the last call, and from its start. */
+    /** Returns the counts since the start, and the peak since the previous call. */
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);
         peakBusy = busy;

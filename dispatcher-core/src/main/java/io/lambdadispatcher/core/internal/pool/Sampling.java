@@ -11,7 +11,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** One look at all shards of a pool: each answers on its event loop, the last one adds it up. */
+/**
+ * Collects the demand of all shards of a pool. Each shard answers on its event loop, and the last
+ * one adds up.
+ */
 final class Sampling {
     private final List<PoolShard> shards;
     private final boolean withWorkers;

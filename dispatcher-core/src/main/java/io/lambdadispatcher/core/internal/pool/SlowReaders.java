@@ -15,17 +15,19 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Takes worker streams back from clients that occupy many of them with responses that they do not
- * take, while others wait. Usually a client has {@code http.write-timeout} to take something. But
- * with a thousand requests one client could occupy all streams of a function during this time.
+ * Cuts off responses of clients that occupy many worker streams and do not read, while requests of
+ * other clients are queued. Otherwise, {@code http.write-timeout} limits slow clients, and one
+ * client with a thousand requests could occupy all streams of a function during that time.
  *
- * <p>While requests wait, responses in flight are looked at once a second. If no stream is free, a
- * client that has taken less than 240 bytes/s of each of its responses, on average, over two looks,
- * loses a fifth of them, those that began first. For the next ten seconds it is a slow reader: each
- * of its requests holds a place of its share until its response ends, as one whose body does not
- * end does. A client is judged by all its responses, because over a slow connection one of many may
- * stand still for seconds. What is taken counts in lumps of 256 KiB, so a client of 1 Mbit/s is not
- * cut off. <b>Threading:</b> one event loop.
+ * <p>While requests are queued, the responses in flight are checked once a second. If no stream is
+ * free, a client is a slow reader if it has read less than 240 bytes/s of each of its responses, on
+ * average, over two checks. It loses a fifth of them, the oldest first. For the next ten seconds,
+ * each of its requests holds a place in its share until the response ends, like a request whose
+ * body does not end. A client is judged by all its responses together, because over a slow
+ * connection a single response can stand still for seconds. Reading is counted in steps of 256 KiB,
+ * so a client of 1 Mbit/s is not cut off.
+ *
+ * <p><b>Threading.</b> One event loop.
  */
 final class SlowReaders {
     static final long LOOK_MILLIS = 1000;
@@ -38,8 +40,8 @@ final class SlowReaders {
     private final DispatcherObserver observer;
     private boolean looking;
 
-    // Bytes taken until the last look, and until the one before it, of responses of which more
-    // could be taken.
+    // Bytes read until the last check and until the one before, of responses that have more to
+    // read.
     private Map<Exchange, Long> taken = new IdentityHashMap<>();
     private Map<Exchange, Long> takenBefore = new IdentityHashMap<>();
 
@@ -50,7 +52,10 @@ final class SlowReaders {
         this.observer = observer;
     }
 
-    /** Requests wait, on whatever event loop. Harmless when repeated. */
+    /**
+     * Starts to check, because requests are queued on some event loop. Further calls have no
+     * effect.
+     */
     void watch() {
         if (!looking) {
             looking = true;
@@ -104,7 +109,7 @@ final class SlowReaders {
         pool.onSlowReader(until);
         int cut = (responses + 4) / 5;
         for (Exchange kept : untaken.exchanges.subList(cut, responses)) {
-            // Another client's may have ended with those that were cut off.
+            // A response of another client may have ended with those that were cut off.
             if (!kept.holds() && inFlight.contains(kept)) {
                 kept.hold(client, Integer.MAX_VALUE);
             }
@@ -117,7 +122,7 @@ final class SlowReaders {
         }
     }
 
-    /** What one client has yet to take, the oldest response first. */
+    /** The unread responses of one client, the oldest first. */
     private static final class Untaken {
         final List<Exchange> exchanges = new ArrayList<>();
         long takenBytes;

@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.pool;
 import java.util.function.LongSupplier;
 
 /**
- * Memory of one function's waiting requests on one event loop: their heads, and what has arrived of
- * their bodies. A function may have twice what all clients leave of their memory, which is the
- * dynamic threshold of Choudhury and Hahne: one function takes at most two thirds of the memory,
- * and always leaves some for the others. Event loop only.
+ * The memory of one function's queued requests on one event loop: their headers, and the parts of
+ * their bodies that have arrived. A function can use twice the memory that all clients leave free,
+ * which is the dynamic threshold of Choudhury and Hahne. One function takes at most two thirds of
+ * the memory and always leaves some for others. Event loop only.
  */
 final class WaitingMemory {
     private static final int TIMES_FREE = 2;
@@ -14,7 +14,7 @@ final class WaitingMemory {
     private LongSupplier freeBytes = () -> Long.MAX_VALUE / TIMES_FREE;
     private long bytes;
 
-    /** @param free memory that the clients of this event loop leave, in bytes */
+    /** @param free returns the memory that the clients of this event loop leave free, in bytes */
     void limitBy(LongSupplier free) {
         freeBytes = free;
     }
@@ -32,12 +32,13 @@ final class WaitingMemory {
     }
 
     /**
-     * Returns whether a request may wait. Those that take less than half of the average may even if
-     * there is no room: otherwise, one client that holds much would keep out all others.
+     * Returns whether a request may be queued. A request that takes less than half of the average
+     * may be queued even if there is no room. Otherwise, one client that holds much memory would
+     * keep out all others.
      *
      * @param own bytes of the request
-     * @param more those of them that {@link #add} has not counted yet
-     * @param requests that wait
+     * @param more the part of them that {@link #add} has not counted yet
+     * @param requests number of queued requests
      */
     boolean admits(long own, long more, int requests) {
         return bytes + more <= TIMES_FREE * freeBytes.getAsLong() || own * 2 * requests < bytes;
