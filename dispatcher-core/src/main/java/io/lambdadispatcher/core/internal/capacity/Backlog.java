@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How many worker streams the requests that wait are worth. Those that came together, within a
- * moment of the first, want to be served together: one stream each. Those that have piled up since,
- * while workers were starting, are worth what serves them within a second of the workers' coming,
- * for most streams will have served many by then.
+ * Calculates how many worker streams the queued requests need. Requests that arrived together with
+ * the first one, within a moment, should be served together, so each counts as one stream. Requests
+ * that were queued later, while workers were starting, count as the streams that serve them within
+ * a second, because each stream serves several of them in turn.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -33,7 +33,7 @@ final class Backlog {
         }
     }
 
-    /** @param meanServiceNanos 0 = not known: every request is worth a stream */
+    /** @param meanServiceNanos 0 if unknown; then each request counts as one stream */
     double streams(double meanServiceNanos) {
         int first = Math.min(pending, together);
         double worth = meanServiceNanos == 0 ? 1 : Math.min(1, meanServiceNanos / CLEARED_WITHIN_NANOS);

@@ -15,41 +15,47 @@ import java.util.random.RandomGenerator;
 
 /**
  * Decides for one function which workers are launched, limited, ejected, drained and killed. {@link
- * WorkerTarget} says how many there should be, {@link LaunchGuard} how many may be launched now,
- * {@link Retirement} who must go.
+ * WorkerTarget} says how many workers there should be, {@link LaunchGuard} how many may be launched
+ * now, and {@link Retirement} which ones must drain.
  *
- * <p><i>Threading:</i> confined to one thread. Times are {@link System#nanoTime()}-like: only
- * differences count. What the controller decides it does through {@link Actions}, which must not
- * call back.
+ * <p><b>Threading.</b> Confined to one thread. Times are like {@link System#nanoTime()}: only
+ * differences count. The controller acts through {@link Actions}, which must not call back.
  */
 public final class CapacityController {
 
-    /** What it can do to workers. */
+    /** What the controller can do to workers. */
     public interface Actions {
-        /** Starts a worker, whose exit is reported later in any case. @return its id */
+        /**
+         * Launches a worker. Its exit is always reported later.
+         *
+         * @return the worker's id
+         */
         String launch();
 
         /**
-         * It takes no more requests, and ends when it has answered those it has, at the latest
-         * after {@code graceNanos}.
+         * Drains a worker. It takes no more requests, and exits when it has answered those in
+         * flight, after {@code graceNanos} at the latest.
          */
         void drain(String workerId, DrainCode reason, long graceNanos);
 
-        /** Ends it by force. */
+        /** Kills a worker. */
         void kill(String workerId, String reason);
 
-        /** At most so many exchanges at once; 0 = none for now. */
+        /** Limits a worker's exchanges in flight; 0 means none for now. */
         void limit(String workerId, int exchanges);
     }
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    /** Samples come a little early or late. */
+    /** Samples can arrive slightly early or late. */
     private static final long NEARLY_A_SECOND = SECOND * 9 / 10;
-    /** Ready for so long, a worker counts as having worked. */
+    /** A worker that has been ready for this time counts as proven. */
     private static final long SETTLED_NANOS = 10 * SECOND;
 
     private static final int MOST_EJECTIONS = 3;
-    /** A handler may take its time to start; one that hangs is not to count as capacity forever. */
+    /**
+     * A handler may take longer to start than a connection. But a handler that hangs must not count
+     * as capacity forever.
+     */
     private static final int TIMES_LONGER_TO_BE_READY = 4;
 
     private final CapacityPolicy policy;
@@ -73,24 +79,24 @@ public final class CapacityController {
         this.fleet = new Fleet(function.streamsPerWorker());
     }
 
-    // What happens.
+    // Events.
 
-    /** Launches nothing from now on. */
+    /** Stops launching for good. */
     public void close() {
         closed = true;
     }
 
     /**
-     * The kill switch: {@code false} = no launch until it is set again. Workers that are there go
-     * on.
+     * Sets the kill switch. With {@code false}, nothing is launched until it is set again.
+     * Connected workers keep serving.
      */
     public void setLaunching(boolean value) {
         guard.setStopped(!value);
     }
 
     /**
-     * Continues where a dispatcher that has ended left off {@code agoNanos} ago. Its launches count
-     * as if all had been made then.
+     * Continues the history of a dispatcher that ended {@code agoNanos} ago. Its launches count as
+     * if all of them had happened then.
      */
     public void restore(long nowNanos, LaunchHistory history, long agoNanos) {
         setLaunching(history.launching());
@@ -110,12 +116,15 @@ public final class CapacityController {
         fleet.onDialled(nowNanos, workerId);
     }
 
-    /** @param deadlineNanos when it must be gone; {@link Long#MAX_VALUE} = it need not */
+    /**
+     * @param deadlineNanos time at which the worker must have exited; {@link Long#MAX_VALUE} if
+     *     there is none
+     */
     public void onReady(long nowNanos, String workerId, long deadlineNanos) {
         WorkerLife worker = fleet.onDialled(nowNanos, workerId);
         if (worker.is(State.DRAINING)) {
             worker.onBack();
-            // It lost its connections before it heard so.
+            // It lost its connections before it was told to drain.
             tellToDrain(nowNanos, worker, DrainCode.REQUESTED);
             return;
         }
@@ -125,12 +134,12 @@ public final class CapacityController {
             guard.onReady(worker.launchedNanos);
         }
         if (worker.allowed() < function.streamsPerWorker()) {
-            // The connections that were told have gone.
+            // The connections that knew the limit are closed.
             actions.limit(worker.id, worker.allowed());
         }
     }
 
-    /** It is connected, but takes no requests for now. */
+    /** The worker is connected, but takes no requests for now. */
     public void onUnready(long nowNanos, String workerId) {
         WorkerLife worker = fleet.get(workerId);
         if (worker != null) {
@@ -146,7 +155,7 @@ public final class CapacityController {
         return deadlineNanos == WorkerLife.NEVER || own - deadlineNanos < 0 ? own : deadlineNanos;
     }
 
-    /** It drains by itself or because somebody else told it to. */
+    /** The worker drains, by itself or because another dispatcher told it to. */
     public void onDraining(long nowNanos, String workerId) {
         WorkerLife worker = fleet.get(workerId);
         if (worker != null) {
@@ -154,7 +163,11 @@ public final class CapacityController {
         }
     }
 
-    /** Its last connection has gone. @param clean after a goodbye */
+    /**
+     * The worker has lost its last connection.
+     *
+     * @param clean whether it said goodbye
+     */
     public void onDisconnected(long nowNanos, String workerId, boolean clean) {
         WorkerLife worker = fleet.get(workerId);
         if (worker == null) {
@@ -169,7 +182,7 @@ public final class CapacityController {
         }
     }
 
-    /** A launched worker is no more. */
+    /** A launched worker has exited. */
     public void onExit(long nowNanos, String workerId, WorkerExit exit) {
         WorkerLife worker = fleet.get(workerId);
         if (worker == null) {
@@ -177,8 +190,8 @@ public final class CapacityController {
         }
         State before = worker.state();
         if (before == State.DIALLED || before == State.READY) {
-            // A process that has ended loses its connections presently. If it does not, it lives,
-            // and only what held its invoke has gone.
+            // If the process has ended, its connections close soon. If they do not, the worker is
+            // alive, and only its invocation was lost.
             worker.onExit();
         } else {
             fleet.onGone(nowNanos, worker);
@@ -196,7 +209,7 @@ public final class CapacityController {
 
     public void onLoad(long nowNanos, String workerId, int memoryPermille, int loopLagMicros) {
         WorkerLife worker = fleet.get(workerId);
-        // A JVM that has just started is late, however little is asked of it.
+        // The event loop of a JVM that has just started is late even without load.
         if (worker != null && worker.is(State.READY) && worker.inStateNanos(nowNanos) >= SETTLED_NANOS) {
             int before = worker.allowed();
             worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
@@ -205,18 +218,17 @@ public final class CapacityController {
     }
 
     /**
-     * Requests that overflowed have kept the function busy for this time, in sum, since the last
-     * call.
+     * Adds the time for which overflowing requests were in service since the previous call, in sum.
      */
     public void onOverflow(long nanos) {
         target.spend().addInvocations(nanos);
     }
 
-    // What follows from it.
+    // Decisions.
 
     /**
-     * Looks at everything and acts. To be called every second with a demand that names workers, and
-     * soon after requests have begun to wait.
+     * Checks everything and acts. Called every second with a demand that lists workers, and soon
+     * after requests have been queued.
      */
     public void evaluate(long nowNanos, Demand demand) {
         retirement.onServiceTimes(demand.serviceTimes());
@@ -298,8 +310,8 @@ public final class CapacityController {
         int capacity = fleet.count(worker -> worker.isCapacity(nowNanos));
         int starting = fleet.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
         int there = fleet.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
-        // Workers that expire, are ejected or have lost their connections are replaced, but not
-        // again and again.
+        // Workers that expire, are ejected or have lost their connections are replaced, but only
+        // once.
         int missing = Math.min(target.wanted() - capacity, 2 * policy.maxWorkers() - there);
         int count = guard.permitted(nowNanos, missing, starting);
         for (int i = 0; i < count; i++) {
@@ -319,8 +331,8 @@ public final class CapacityController {
     }
 
     /**
-     * Returns whether requests may overflow: the kill switch and the spending limit hold for them,
-     * but not the pause after a failed launch.
+     * Returns whether requests may overflow. The kill switch and the spending limit apply to them,
+     * but the pause after a failed launch does not.
      */
     public boolean permitsOverflow() {
         return !guard.isStopped() && target.spend().isWithinCeiling();

@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How many exchanges one worker is given at once: its stream count, less where it cannot cope.
- * Additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989) on what the worker itself
- * reports: event loops that are late, a heap that is full. Latency is left out on purpose: requests
- * of one function differ, and slow ones are not too many ones.
+ * Limits the exchanges in flight of one worker: to its number of streams, or to fewer if it is
+ * overloaded. Additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989), based on the
+ * load that the worker reports: late event loops and a full heap. Latency is not used, because
+ * requests of one function differ, and a slow request does not mean that there are too many.
  */
 final class ConcurrencyLimit {
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -28,14 +28,18 @@ final class ConcurrencyLimit {
         return Math.max(1, (int) limit);
     }
 
-    /** A load report has come. */
+    /** Takes a load report. */
     void onReport(long nowNanos, int memoryPermille, int loopLagMicros) {
         if (loopLagMicros >= LATE_MICROS || memoryPermille >= FULL_PERMILLE) {
             decrease(nowNanos);
         }
     }
 
-    /** Once a second. @param peakBusy the most exchanges at once since the last call */
+    /**
+     * Called once a second.
+     *
+     * @param peakBusy maximum number of exchanges in flight since the previous call
+     */
     void onSecond(long nowNanos, int peakBusy) {
         boolean resting = decreased && nowNanos - decreasedNanos < PAUSE_NANOS;
         if (!resting && limit < most && peakBusy >= value()) {

@@ -4,15 +4,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a pool looked like at a moment. Totals count from its start.
+ * The state of a pool at a moment. Totals count from the pool's start.
  *
  * @param arrived requests so far
  * @param completed exchanges so far that had a worker stream
- * @param serviceNanos how long they had one, in all
+ * @param serviceNanos sum of the times for which they had one
  * @param busy exchanges in flight
- * @param pending requests that wait for a worker stream
- * @param serviceTimes of the exchanges since the last sample; the taker's own
- * @param workers those that have dialled in; {@code null} where nobody looked
+ * @param pending queued requests
+ * @param serviceTimes of the exchanges since the previous sample; owned by the caller
+ * @param workers the connected workers; {@code null} if not asked for
  */
 public record Demand(
         long arrived,
@@ -24,19 +24,20 @@ public record Demand(
         @Nullable List<WorkerDemand> workers) {
 
     /**
-     * One worker's part. Totals count from its first connection.
+     * The demand on one worker. Totals count from its first connection.
      *
      * @param busy exchanges in flight
-     * @param peakBusy the most there were since the last sample
-     * @param completed exchanges that ended
-     * @param failed of these: without a response, cut short, or with a status of 500 and above
-     * @param timed exchanges whose time was taken (not all are)
-     * @param timedNanos their time in all
+     * @param peakBusy maximum number of exchanges in flight since the previous sample
+     * @param completed exchanges that have ended
+     * @param failed ended exchanges without a response, with an incomplete one, or with a status of
+     *     at least 500
+     * @param timed exchanges whose time was measured, which are not all
+     * @param timedNanos sum of their times
      */
     public record WorkerDemand(
             String workerId, int busy, int peakBusy, long completed, long failed, long timed, long timedNanos) {
 
-        /** Two connections of one worker. */
+        /** Adds the demand of another connection of the same worker. */
         public WorkerDemand plus(WorkerDemand other) {
             return new WorkerDemand(
                     workerId,

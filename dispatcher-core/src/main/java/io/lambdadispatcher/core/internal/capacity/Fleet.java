@@ -9,7 +9,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers of one function, from launch to end, oldest first. Confined to the controller's
+ * The workers of one function from launch to exit, the oldest first. Confined to the controller's
  * thread.
  */
 final class Fleet {
@@ -24,7 +24,7 @@ final class Fleet {
         workers.put(id, WorkerLife.launched(id, nowNanos, streamsPerWorker));
     }
 
-    /** A worker that nobody has launched here is added as a self-launched one. */
+    /** Returns the worker. A worker that was not launched here is added as self-launched. */
     WorkerLife onDialled(long nowNanos, String id) {
         WorkerLife worker =
                 workers.computeIfAbsent(id, unknown -> WorkerLife.selfLaunched(id, nowNanos, streamsPerWorker));
@@ -42,12 +42,12 @@ final class Fleet {
         return workers.get(id);
     }
 
-    /** Returns a copy: workers may be added and removed while it is walked through. */
+    /** Returns a copy of all workers, so that the fleet can change during an iteration. */
     List<WorkerLife> all() {
         return List.copyOf(workers.values());
     }
 
-    /** Returns a copy of those that take requests, ejected ones included. */
+    /** Returns a copy of the workers that take requests, including ejected ones. */
     List<WorkerLife> ready() {
         List<WorkerLife> ready = new ArrayList<>();
         for (WorkerLife worker : workers.values()) {
@@ -67,8 +67,8 @@ final class Fleet {
     }
 
     /**
-     * Returns how many exchanges a worker takes concurrently: its streams, or fewer if workers have
-     * shown that they cannot cope with as many.
+     * Returns how many exchanges a worker can have in flight: its number of streams, or fewer if
+     * workers were overloaded with fewer.
      */
     double exchangesPerWorker() {
         return ready().stream()

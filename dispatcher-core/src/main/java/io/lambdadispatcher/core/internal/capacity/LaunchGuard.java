@@ -8,21 +8,25 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says how many workers may be launched now. It holds back for four reasons, each told apart: so
- * many launches in any minute; after a failure, exponential back-off with full jitter (M. Brooker,
- * "Exponential Backoff And Jitter", AWS Architecture Blog) and, after several, a circuit that lets
- * through one probe at a time; after a throttle, a back-off of its own, for that is no fault; and
- * the switch.
+ * Says how many workers may be launched now. Four rules limit launches:
+ * <ul>
+ *   <li>a maximum number of launches in any 60 seconds
+ *   <li>exponential back-off with full jitter after a failure (M. Brooker, "Exponential Backoff And
+ *       Jitter", AWS Architecture Blog), and after several failures a circuit breaker that allows
+ *       one probe at a time
+ *   <li>a separate back-off after throttling, which is not a failure
+ *   <li>the kill switch
+ * </ul>
  */
 final class LaunchGuard {
 
-    /** The circuit; {@link #onReady} and {@link #onFailed} move it. */
+    /** The states of the circuit breaker. {@link #onReady} and {@link #onFailed} change it. */
     enum Circuit {
-        /** Launches go out. */
+        /** Launches are allowed. */
         CLOSED,
-        /** None goes out until the hold is over. */
+        /** No launch is allowed until the pause is over. */
         OPEN,
-        /** One is out; what becomes of it decides. */
+        /** One launch is in progress. Its result decides. */
         PROBING
     }
 
@@ -31,7 +35,7 @@ final class LaunchGuard {
     private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final int OPENS_AFTER = 5;
 
-    /** An open circuit rests at least so long, jitter or not. */
+    /** Minimum pause of an open circuit breaker, whatever the jitter. */
     private static final long MIN_OPEN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final LaunchLimits limits;
@@ -55,12 +59,12 @@ final class LaunchGuard {
         this.random = random;
     }
 
-    /** The kill switch. */
+    /** Sets the kill switch. */
     void setStopped(boolean value) {
         stopped = value;
     }
 
-    /** So many workers were launched at that time, by a dispatcher that has ended. */
+    /** Adds workers that a previous dispatcher launched at that time. */
     void restore(int count, long launchedNanos) {
         for (int i = 0; i < count; i++) {
             launches.addLast(launchedNanos);
@@ -72,9 +76,9 @@ final class LaunchGuard {
     }
 
     /**
-     * @param starting launched before and not ready yet
-     * @return how many of {@code wanted} launches may go out now; those that do are told by {@link
-     *     #onLaunched}
+     * @param starting number of workers that were launched before and are not ready
+     * @return how many of the {@code wanted} launches are allowed now. {@link #onLaunched} must
+     *     follow for each launch
      */
     int permitted(long nowNanos, int wanted, int starting) {
         if (wanted <= 0 || stopped || isHeld(nowNanos) || circuit == Circuit.PROBING) {
@@ -85,8 +89,8 @@ final class LaunchGuard {
     }
 
     /**
-     * Until a launch has been seen to work again, each failure and each throttle halves what may be
-     * out at once.
+     * Halves the number of launches in progress with each failure and each throttled launch, until
+     * a launch works again.
      */
     private int cautious(int wanted, int starting) {
         if (circuit == Circuit.OPEN) {
@@ -110,8 +114,8 @@ final class LaunchGuard {
     }
 
     /**
-     * A launched worker has become ready: it works, and if it was launched after the last throttle,
-     * there is room again.
+     * A launched worker is ready, so launches work. If it was launched after the last throttled
+     * launch, there is room again.
      */
     void onReady(long launchedNanos) {
         circuit = Circuit.CLOSED;
@@ -123,12 +127,12 @@ final class LaunchGuard {
         }
     }
 
-    /** One has been ready for a while. */
+    /** A worker has been ready for some time. */
     void onSettled() {
         failures = 0;
     }
 
-    /** A probe has ended in a way that says nothing about the next one. */
+    /** A probe ended in a way that says nothing about the next one. */
     void onInconclusive() {
         if (circuit == Circuit.PROBING) {
             circuit = Circuit.OPEN;
@@ -136,8 +140,10 @@ final class LaunchGuard {
     }
 
     /**
-     * @param launchedNanos when the worker was launched: of those that were launched before the
-     *     last failure, one has been counted for all, for they had the same cause
+     * Counts a failed launch.
+     *
+     * @param launchedNanos time of the launch. Launches before the last counted failure have the
+     *     same cause, so they do not count again
      */
     void onFailed(long nowNanos, long launchedNanos, Cause cause, String detail) {
         lastFailure = detail;
@@ -177,8 +183,8 @@ final class LaunchGuard {
     }
 
     /**
-     * @return why fewer launches go out than are wanted, in one line; {@code null} = nothing holds
-     *     them back
+     * @return why fewer workers are launched than are wanted, in one line; {@code null} if nothing
+     *     blocks launches
      */
     @Nullable
     String obstacle(long nowNanos) {

@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961): the worker
- * streams that the traffic keeps busy are its arrival rate times its time in service. Rates are
- * exponentially weighted means; of a fast one and a slow one the larger counts, so that a rise is
- * seen at once and a dip is not.
+ * Estimates how many worker streams the traffic keeps busy: arrival rate times time in service,
+ * which is Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961). Rates
+ * are exponentially weighted means. The larger of a fast and a slow mean counts, so that the
+ * estimate follows a rise immediately and a dip slowly.
  */
 final class OfferedLoad {
     private static final double FAST_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -19,7 +19,8 @@ final class OfferedLoad {
     private long serviceNanos;
     private double fastPerNano;
     private double slowPerNano;
-    // Decaying sums: a few long requests that end last do not outweigh the many that ended before.
+    // Decaying sums, so that a few long requests that end last do not outweigh many that ended
+    // before.
     private double recentServiceNanos;
     private double recentCompleted;
 
@@ -53,12 +54,12 @@ final class OfferedLoad {
         return mean + (value - mean) * -Math.expm1(-elapsedNanos / constantNanos);
     }
 
-    /** Worker streams that are busy on average, if there are enough. */
+    /** Returns how many worker streams are busy on average if there are enough. */
     double streams() {
         return Math.max(fastPerNano, slowPerNano) * meanServiceNanos();
     }
 
-    /** Of the requests of late; 0 as long as none has ended. */
+    /** Returns the mean time in service of recent requests; 0 if none has ended yet. */
     double meanServiceNanos() {
         return recentCompleted == 0 ? 0 : recentServiceNanos / recentCompleted;
     }

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Finds workers that fail or are slow where the others are not. Compared are the workers of one
- * function with each other: what is wrong with all of them is not the fault of one. At most a third
- * is ejected, so that a mistake cannot take the function down.
+ * Finds workers that fail, or are slow, more than the others. It compares the workers of one
+ * function with each other, because what affects all of them is not one worker's fault. It ejects
+ * at most a third of them, so that a wrong decision cannot stop the function.
  */
 final class OutlierDetector {
     private static final int FEWEST_WORKERS = 3;
@@ -20,9 +20,8 @@ final class OutlierDetector {
     private OutlierDetector() {}
 
     /**
-     * @param ready workers that take requests, those ejected included;
-     *
-     * @return those to ejected now, the worst of them first
+     * @param ready workers that take requests, including ejected ones
+     * @return the workers to eject now, the worst first
      */
     static List<WorkerLife> find(Collection<WorkerLife> ready) {
         long aside = ready.stream().filter(WorkerLife::isEjected).count();

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Which workers must go, and when: those whose deadline comes near are replaced first, and the
- * least busy leave when there are too many.
+ * Decides which workers must drain, and when. Workers near their deadline are replaced first. If
+ * there are too many workers, the least busy drain.
  */
 final class Retirement {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -16,20 +16,24 @@ final class Retirement {
     private static final int SERVICE_TIMES_KEPT = 20_000;
 
     /**
-     * Time before its deadline at which a worker drains by itself, or a tenth of its life if that
-     * is shorter.
+     * Time before its deadline at which a worker drains by itself, unless a tenth of its life is
+     * shorter.
      */
     private static final long WORKERS_OWN_MARGIN_NANOS = 10 * SECOND;
 
-    /** At most this share of the workers leaves in one second, even if far fewer are needed. */
+    /** Maximum share of the workers that drain in one second for scale-in. */
     private static final double SCALE_IN_SHARE = 0.1;
 
     private final ServiceTimes serviceTimes = new ServiceTimes();
     private long meanStartNanos = DEFAULT_START_NANOS;
-    /** All but one response in a thousand take less. */
+    /** The 99.9th percentile of the time in service. */
     private long slowNanos;
 
-    /** A launched worker has become ready for the first time. @param startNanos since its launch */
+    /**
+     * A launched worker has become ready for the first time.
+     *
+     * @param startNanos time since its launch
+     */
     void onStarted(long startNanos) {
         meanStartNanos += (startNanos - meanStartNanos) / 4;
     }
@@ -45,7 +49,7 @@ final class Retirement {
         slowNanos = serviceTimes.quantileNanos(0.999);
     }
 
-    /** Marks those that need a replacement by now. */
+    /** Marks the workers that need a replacement now. */
     void markExpiring(long nowNanos, List<WorkerLife> ready) {
         for (WorkerLife worker : ready) {
             if (worker.ours && worker.hasDeadline() && needsReplacement(nowNanos, worker)) {
@@ -62,8 +66,8 @@ final class Retirement {
     }
 
     /**
-     * Returns the time before the deadline that lets nearly every response end, and is earlier than
-     * the worker drains by itself.
+     * Returns how long before its deadline a worker is drained. It is enough for nearly every
+     * response to end, and earlier than the worker drains by itself.
      */
     private long partingNanos(WorkerLife worker) {
         long own = Math.min(WORKERS_OWN_MARGIN_NANOS, worker.lifeNanos() / 10);
@@ -71,8 +75,8 @@ final class Retirement {
     }
 
     /**
-     * Returns those that expire and must drain now: oldest first, as soon as others stand in for
-     * them, and in any case in time.
+     * Returns the expiring workers that must drain now, the oldest first: as soon as others can
+     * replace them, and in any case before their deadlines.
      */
     List<WorkerLife> replaced(long nowNanos, List<WorkerLife> ready, int wanted) {
         List<WorkerLife> expiring = new ArrayList<>();
@@ -97,12 +101,12 @@ final class Retirement {
     }
 
     /**
-     * Returns those that are too many and must drain now, the least busy first. Starting workers do
-     * not count: they stand in for nobody.
+     * Returns the surplus workers that must drain now, the least busy first. Starting workers do
+     * not count, because they replace nobody yet.
      *
-     * <p>A worker that drains with requests in flight costs as much as before, up to the drain's
-     * grace. So a busy one leaves only if fewer drain than are ready, or if none is to be kept:
-     * otherwise, slow clients and a load that comes and goes would make a function have any number
+     * <p>A worker that drains with requests in flight costs as much as before, until the grace
+     * period ends. Therefore, a busy worker drains only if fewer workers drain than are ready, or
+     * if none is kept. Otherwise, slow clients and a changing load could give a function any number
      * of workers.
      */
     static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining) {

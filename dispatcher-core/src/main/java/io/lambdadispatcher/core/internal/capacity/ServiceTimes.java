@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 /**
- * A histogram of durations with four buckets to the octave, 1 µs to 18 minutes: a quantile is right
- * within 19 %. Counting costs a few instructions and no allocation. Not thread-safe.
+ * A histogram of durations from 1 µs to 18 minutes, with four buckets per octave, so a quantile is
+ * correct within 19 %. Recording takes a few instructions and allocates nothing. Not thread-safe.
  */
 public final class ServiceTimes {
     private static final int SUB_BITS = 2;
@@ -29,7 +29,7 @@ public final class ServiceTimes {
         count += other.count;
     }
 
-    /** Half of what is remembered is forgotten, so that the past weighs less and less. */
+    /** Halves all counts, so that older values weigh less. */
     public void halve() {
         count = 0;
         for (int i = 0; i < BUCKETS; i++) {
@@ -39,7 +39,7 @@ public final class ServiceTimes {
     }
 
     /**
-     * @return the upper bound of the bucket that holds the quantile, in nanoseconds; 0 if nothing
+     * @return upper bound of the bucket that contains the quantile, in nanoseconds; 0 if nothing
      *     was recorded
      */
     public long quantileNanos(double quantile) {

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * GB-seconds of the last hour, by the minute, against a ceiling: those of workers and those of
- * overflowing requests. Each worker must find a minute's worth left, so that their number falls
- * smoothly as the ceiling comes near and it is not passed.
+ * Counts the GB-seconds of the last hour by minute, of workers and of overflowing requests, and
+ * compares them with a limit. Each worker needs enough GB-seconds for one more minute. Therefore,
+ * the number of workers falls smoothly near the limit, and the limit is not exceeded.
  */
 final class SpendMeter {
     private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -29,7 +29,7 @@ final class SpendMeter {
         this.workerGb = workerMegabytes / 1024.0;
     }
 
-    /** {@code workers} have been alive since the last call. */
+    /** Counts {@code workers} that have been alive since the previous call. */
     void advance(long nowNanos, int workers) {
         if (!started) {
             started = true;
@@ -55,7 +55,7 @@ final class SpendMeter {
         }
     }
 
-    /** Returns what each minute of the last hour has cost, the current one first. */
+    /** Returns what each minute of the last hour has used, the current minute first. */
     List<Double> byMinute() {
         List<Double> all = new ArrayList<>(minutes.length);
         for (int age = 0; age < minutes.length; age++) {
@@ -64,7 +64,7 @@ final class SpendMeter {
         return all;
     }
 
-    /** Adds what {@link #byMinute} has returned {@code minutesAgo}. */
+    /** Adds what {@link #byMinute} returned {@code minutesAgo}. */
     void restore(List<Double> byMinute, long minutesAgo) {
         long age = minutesAgo;
         for (double gbSeconds : byMinute) {
@@ -81,8 +81,8 @@ final class SpendMeter {
     }
 
     /**
-     * A direct invocation has run for this time. It counts in the current minute, because it is
-     * known only when it ends.
+     * Adds the time of a direct invocation. It counts in the current minute, because it is known
+     * only at the end.
      */
     void addInvocations(long nanos) {
         double spent = workerGb * (nanos / NANOS_PER_SECOND);
@@ -91,12 +91,12 @@ final class SpendMeter {
         lastHour += spent;
     }
 
-    /** Returns whether anything of the ceiling is left. */
+    /** Returns whether anything is left of the limit. */
     boolean isWithinCeiling() {
         return ceilingGbSeconds == 0 || lastHour < ceilingGbSeconds;
     }
 
-    /** Workers that the ceiling allows now. */
+    /** Returns how many workers the limit allows now. */
     int affordableWorkers() {
         if (ceilingGbSeconds == 0) {
             return Integer.MAX_VALUE;

@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import java.util.ArrayDeque;
 
-/** The largest value of the last so many nanoseconds, in amortised O(1). */
+/** The maximum of the values of a recent window of time, in amortised O(1). */
 final class WindowMax {
     private record Entry(long nanos, int value) {}
 
@@ -13,13 +13,13 @@ final class WindowMax {
         this.windowNanos = windowNanos;
     }
 
-    /** @return the largest, this one included */
+    /** @return the maximum, including this value */
     int add(long nowNanos, int value) {
         while (!falling.isEmpty() && falling.peekLast().value <= value) {
             falling.pollLast();
         }
         falling.addLast(new Entry(nowNanos, value));
-        // Values between two samples are taken to last until the second one.
+        // A value counts until the sample after it.
         while (nowNanos - falling.getFirst().nanos > windowNanos) {
             falling.pollFirst();
         }

@@ -5,25 +5,25 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One worker from its launch to its end, and what is remembered of how it fares.
+ * One worker from its launch to its end, and its recent behaviour.
  *
  * <pre>
  * launched → dialled → ready → draining → gone
- *     ↑          ↑________|  it says that it is not ready for now
- *     |___________________|  it has lost its connections, and may dial in again
+ *     ↑          ↑________|  it reports that it is not ready for now
+ *     |___________________|  it has lost its connections, and may connect again
  * </pre>
  *
- * From every state a worker may go.
+ * A worker can end in each state.
  */
 final class WorkerLife {
     enum State {
-        /** Asked for; not heard of yet. */
+        /** Launched, and not connected yet. */
         LAUNCHED,
-        /** It has a connection, and takes no requests yet, or not for now. */
+        /** Connected. It takes no requests yet, or none for now. */
         DIALLED,
-        /** It takes requests. */
+        /** Takes requests. */
         READY,
-        /** It takes no more. */
+        /** Takes no more requests. */
         DRAINING,
         GONE
     }
@@ -31,13 +31,13 @@ final class WorkerLife {
     static final long NEVER = Long.MAX_VALUE;
 
     /**
-     * Time for which a worker that has lost its connections, or is not ready any more, still counts
-     * as capacity.
+     * A worker that has lost its connections, or is no longer ready, still counts as capacity for
+     * this time.
      */
     private static final long BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;
-    /** We have launched it, and may let it go. */
+    /** Whether this dispatcher launched it, and may drain it. */
     final boolean ours;
 
     final long launchedNanos;
@@ -53,13 +53,13 @@ final class WorkerLife {
     private boolean parted;
     private boolean expiring;
 
-    // How it fares: a second's share of the totals, blended.
+    // Recent behaviour: exponentially weighted means of the totals' changes per second.
     private @Nullable WorkerDemand last;
     private double completed;
     private double failed;
     private double meanNanos;
 
-    // Ejected by the outlier detector.
+    // Ejection by the outlier detector.
     int ejections;
     private boolean ejected;
     private long ejectedUntilNanos;
@@ -77,7 +77,7 @@ final class WorkerLife {
         return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams);
     }
 
-    /** It came by itself. */
+    /** Returns a self-launched worker. */
     static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
         return new WorkerLife(id, false, State.DIALLED, nowNanos, streams);
     }
@@ -96,7 +96,7 @@ final class WorkerLife {
         return state == State.LAUNCHED && enter(State.DIALLED, nowNanos);
     }
 
-    /** @param deadline when it must be gone; {@link #NEVER} = it need not */
+    /** @param deadline time at which it must have exited; {@link #NEVER} if there is none */
     boolean onReady(long nowNanos, long deadline) {
         if (state != State.LAUNCHED && state != State.DIALLED) {
             return false;
@@ -117,18 +117,18 @@ final class WorkerLife {
         return state != State.DRAINING && state != State.GONE && enter(State.DRAINING, nowNanos);
     }
 
-    /** Its last connection has gone, but nobody has said that the worker has. */
+    /** It has lost its last connection, but its exit was not reported. */
     boolean onDisconnected(long nowNanos) {
         return (state == State.DIALLED || state == State.READY) && enter(State.LAUNCHED, nowNanos);
     }
 
-    /** It drains, and its last connection has gone: its end should follow soon. */
+    /** It drains and has lost its last connection. Its exit should follow soon. */
     void onParted(long nowNanos) {
         parted = true;
         enter(State.DRAINING, nowNanos);
     }
 
-    /** It has dialled in once more, and drains still. */
+    /** It has connected again, and still drains. */
     void onBack() {
         parted = false;
     }
@@ -147,7 +147,7 @@ final class WorkerLife {
         return true;
     }
 
-    /** Returns whether it serves requests, or can be expected to do so soon and for some time. */
+    /** Returns whether it serves requests, or is expected to do so soon and for some time. */
     boolean isCapacity(long nowNanos) {
         return switch (state) {
             case LAUNCHED -> isExpected(nowNanos);
@@ -157,19 +157,17 @@ final class WorkerLife {
         };
     }
 
-    /** It is on its first way up, or was ready a moment ago. */
+    /** Returns whether it is starting, or was ready a moment ago. */
     private boolean isExpected(long nowNanos) {
         return !everReady || inStateNanos(nowNanos) < BACK_NANOS;
     }
 
-    /** It has been in its state for so long. */
+    /** Returns how long it has been in its state. */
     long inStateNanos(long nowNanos) {
         return nowNanos - enteredNanos;
     }
 
-    /**
-     * @return true once, when it has been in its state for that long and is to be ended by force
-     */
+    /** @return true once, when it has been in its state for that time and must be killed */
     boolean endsAfter(long nowNanos, long limitNanos) {
         if (killed || inStateNanos(nowNanos) < limitNanos) {
             return false;
@@ -178,7 +176,7 @@ final class WorkerLife {
         return true;
     }
 
-    /** Its launcher has said that it is no more, but it is still connected. */
+    /** Its launcher has reported its exit, but it is still connected. */
     void onExit() {
         exited = true;
     }
@@ -195,7 +193,7 @@ final class WorkerLife {
         return firstReadyNanos - launchedNanos;
     }
 
-    /** @return true once, when it has been ready for that long */
+    /** @return true once, when it has been ready for that time */
     boolean settles(long nowNanos, long afterNanos) {
         if (settled || state != State.READY || inStateNanos(nowNanos) < afterNanos) {
             return false;
@@ -210,10 +208,7 @@ final class WorkerLife {
 
     // Its end.
 
-    /**
-     * It is being replaced, and there is no way back: what it was judged by may change, but its
-     * replacement is on its way.
-     */
+    /** Marks it as being replaced. This is final, because the replacement has been launched. */
     void expire() {
         expiring = true;
     }
@@ -230,14 +225,14 @@ final class WorkerLife {
         return deadlineNanos == NEVER ? NEVER : deadlineNanos - nowNanos;
     }
 
-    /** From launch to deadline. */
+    /** Returns the time from launch to deadline. */
     long lifeNanos() {
         return deadlineNanos == NEVER ? NEVER : deadlineNanos - launchedNanos;
     }
 
     /**
-     * A share of 0 to 1 that differs from worker to worker, so that those launched together are not
-     * replaced together.
+     * Returns a number from 0 to 1 that differs between workers, so that workers that were launched
+     * together are not replaced together.
      */
     double lot() {
         return (id.hashCode() * 0x9E3779B97F4A7C15L >>> 11) * 0x1p-53;
@@ -267,7 +262,7 @@ final class WorkerLife {
         return last == null ? 0 : last.busy();
     }
 
-    /** Exchanges that ended, about the last ten seconds'. */
+    /** Returns the exchanges that ended in about the last ten seconds. */
     double completed() {
         return completed;
     }
@@ -290,7 +285,7 @@ final class WorkerLife {
         ejectedUntilNanos = nowNanos + ejections * TimeUnit.SECONDS.toNanos(10);
     }
 
-    /** @return true when it comes back now */
+    /** @return true when its ejection ends */
     boolean returns(long nowNanos) {
         if (!ejected || nowNanos - ejectedUntilNanos < 0) {
             return false;
@@ -302,7 +297,7 @@ final class WorkerLife {
         return true;
     }
 
-    /** Exchanges it may be given at once. */
+    /** Returns the maximum number of exchanges in flight. */
     int allowed() {
         return ejected ? 0 : limit.value();
     }

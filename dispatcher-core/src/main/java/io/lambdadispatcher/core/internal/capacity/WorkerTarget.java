@@ -5,8 +5,8 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many workers one function should have, within its capacity policy and its spending limit.
- * Little's law says how many the traffic keeps busy; requests that wait now add to it immediately.
+ * Calculates how many workers a function should have, within its capacity policy and its spending
+ * limit. Little's law says how many the traffic keeps busy. Queued requests are added immediately.
  */
 final class WorkerTarget {
     private final CapacityPolicy policy;
@@ -31,8 +31,8 @@ final class WorkerTarget {
     /**
      * Takes a new sample of the pool.
      *
-     * @param alive workers that have been paid for since the previous sample
-     * @param exchangesPerWorker how many a worker takes concurrently
+     * @param alive workers that have cost money since the previous sample
+     * @param exchangesPerWorker how many exchanges a worker can have in flight
      */
     void onSample(long nowNanos, Demand demand, int alive, double exchangesPerWorker) {
         load.onSample(nowNanos, demand);
@@ -72,7 +72,7 @@ final class WorkerTarget {
         return wanted;
     }
 
-    /** Returns how many workers scale-in keeps: the most that were wanted lately. */
+    /** Returns how many workers scale-in keeps: the maximum that was wanted recently. */
     int kept() {
         return kept;
     }

@@ -20,22 +20,22 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request as one invocation: gathers the body, invokes the function when it is whole, answers
- * with what came back. Confined to the client's event loop; only the response's JSON is read on the
- * thread that brought it.
+ * Serves one request with one invocation. It gathers the body, invokes the function, and answers
+ * with the result. Confined to the client's event loop, except that the JSON of the response is
+ * read on the thread that received it.
  */
 final class DirectCall implements Carrier, RequestSink {
 
     private enum State {
-        /** The body arrives; the call is not counted yet, unless it was from the start. */
+        /** The body is arriving. The call does not count yet, unless it counted from the start. */
         GATHERING,
-        /** The function has the event, or fails to get it. */
+        /** The function is being invoked. */
         INVOKED,
-        /** The client has yet to take some of the response, which is held for it in whole. */
+        /** The complete response is held until the client has read it. */
         ANSWERED,
         /**
-         * Failed, cancelled, or the response is taken; the body is released and the call counted
-         * off.
+         * Failed, cancelled, or the response has been read. The body is released, and the call no
+         * longer counts.
          */
         ENDED
     }
@@ -54,8 +54,8 @@ final class DirectCall implements Carrier, RequestSink {
     private int eventBytes;
 
     /**
-     * @param counted {@link DirectFunction#tryBeginCall} has said true, and {@link #carry} is
-     *     called next; otherwise the call is counted when the body is whole
+     * @param counted whether {@link DirectFunction#tryBeginCall} has returned true and {@link
+     *     #carry} is called next; otherwise the call counts when the body is complete
      */
     DirectCall(DirectFunction function, EventLoop home, boolean counted) {
         this.function = function;
@@ -63,7 +63,7 @@ final class DirectCall implements Carrier, RequestSink {
         this.counted = counted;
     }
 
-    /** There is none: the function's environments are AWS's. */
+    /** Returns {@code null}, because there is no worker. */
     @Override
     public @Nullable String workerId() {
         return null;
@@ -99,7 +99,7 @@ final class DirectCall implements Carrier, RequestSink {
         } else if (end) {
             invoke();
         }
-        // Last, for the next part may come from within this call.
+        // Last, because the next part can arrive during this call.
         to.onRequestTaken(bytes);
     }
 
@@ -110,7 +110,7 @@ final class DirectCall implements Carrier, RequestSink {
                         + function.name()));
     }
 
-    /** No event has a place for trailers. */
+    /** Drops the trailers, because an event has no place for them. */
     @Override
     public void trailers(Http2Headers trailers) {
         if (state == State.GATHERING && attempt != null) {
@@ -129,7 +129,9 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
-    /** There is no window to open. Comes also for what a client that has gone will never take. */
+    /**
+     * Has no window to open. It is also called for bytes that a disconnected client never reads.
+     */
     @Override
     public void responseTaken(int bytes) {
         untakenBytes -= bytes;
@@ -138,7 +140,10 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
-    /** The body while it is gathered, and then the event until the function has answered. */
+    /**
+     * Returns the size of the body while it is gathered, and then of the event until the function
+     * has answered.
+     */
     @Override
     public long heldBytes() {
         return switch (state) {
@@ -249,7 +254,8 @@ final class DirectCall implements Carrier, RequestSink {
         if (failure.kind() == Failure.Kind.THROTTLED) {
             Attempt to = attempt();
             end();
-            // Nobody has seen the request: one that has overflowed may still find a worker.
+            // The function has not seen the request, so a worker can still serve a request that has
+            // overflowed.
             to.onRefused(failure);
         } else {
             fail(failure);

@@ -22,9 +22,7 @@ import org.slf4j.LoggerFactory;
 public final class DirectFunction {
     private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
 
-    /**
-     * Bodies that a client may have open however many others there are, if there is room for them.
-     */
+    /** Number of open bodies that a client can always have if there is room for them. */
     private static final int MIN_BODIES = 8;
 
     private final String name;
@@ -78,11 +76,12 @@ public final class DirectFunction {
     }
 
     /**
-     * Counts a request whose body has yet to come. Such a request holds no call, but a place among
-     * as many bodies as there may be calls. One client has at most half of these places, so that it
-     * cannot keep others out with bodies that it does not end.
+     * Counts a request whose body has not arrived. Such a request is not yet a call. There are as
+     * many places for open bodies as for calls, and one client has at most half of them, so it
+     * cannot keep out others with bodies that it does not end.
      *
-     * @return false if there is no place for the client; otherwise {@link #onBodyEnded} is due once
+     * @return false if there is no place for the client; otherwise {@link #onBodyEnded} must follow
+     *     once
      */
     boolean tryBeginBody(Exchange exchange) {
         int others = openBodies.getAndIncrement();
@@ -94,7 +93,10 @@ public final class DirectFunction {
         return begun;
     }
 
-    /** The body is whole, or the exchange has ended. Harmless for an exchange that has no place. */
+    /**
+     * The body is complete, or the exchange has ended. Has no effect for an exchange without a
+     * place.
+     */
     void onBodyEnded(Exchange exchange) {
         if (exchange.release()) {
             openBodies.decrementAndGet();
@@ -106,7 +108,10 @@ public final class DirectFunction {
         exchange.releaseShare(shares);
     }
 
-    /** @return false: there are as many calls as may be; else {@link #onCallEnded} is due once */
+    /**
+     * @return false if the maximum number of calls is reached; otherwise {@link #onCallEnded} must
+     *     follow once
+     */
     boolean tryBeginCall() {
         int now = calls.incrementAndGet();
         if (now > options.maxConcurrent()) {
@@ -120,25 +125,22 @@ public final class DirectFunction {
         calls.decrementAndGet();
     }
 
-    /** Calls that hold a body, an event or a response now. */
+    /** Returns the number of calls that hold a body, an event or a response. */
     int calls() {
         return calls.get();
     }
 
-    /** An invocation has ended, or is not waited for any more. */
+    /** An invocation has ended, or its result is no longer wanted. */
     void onInvocationEnd(long nanos) {
         invokedNanos.add(nanos);
     }
 
-    /** Returns the time that all invocations have taken so far, in sum. */
+    /** Returns the sum of the times of all invocations so far. */
     public long invokedNanos() {
         return invokedNanos.sum();
     }
 
-    /**
-     * Whether requests that wait too long for a worker may be sent directly. They may unless this
-     * says otherwise.
-     */
+    /** Allows or forbids sending queued requests directly. Default: allowed. */
     public void permitOverflow(boolean value) {
         if (permitsOverflow != value) {
             permitsOverflow = value;
@@ -155,7 +157,7 @@ public final class DirectFunction {
         }
     }
 
-    /** What the client is told; operators are told of the first of a row of equal problems. */
+    /** Returns the failure for the client. The first of several equal errors in a row is logged. */
     Failure failure(Throwable error) {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
         InvokeException.Reason reason =

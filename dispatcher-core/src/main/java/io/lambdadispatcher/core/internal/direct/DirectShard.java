@@ -17,8 +17,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests of one event loop's clients that go directly to a function. Confined to that loop,
- * which every entry asserts.
+ * The direct requests of the clients of one event loop. Confined to that event loop, which each
+ * entry asserts.
  */
 public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     private final FunctionOptions options;
@@ -64,9 +64,8 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     }
 
     /**
-     * For a request that is whole and has waited for a worker long enough.
-     *
-     * @return {@code null} if it must continue to wait
+     * Returns a carrier for a complete request that has been queued for long enough, or {@code
+     * null} if the request must keep waiting.
      */
     public @Nullable Carrier newOverflow() {
         assert loop.inEventLoop();
@@ -80,7 +79,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         function.onBodyEnded(exchange);
     }
 
-    /** The function may have begun, or is throttled: trying once more would make either worse. */
+    /** Retries nothing, because the function may have started, or is throttled. */
     @Override
     public boolean retry(Exchange exchange) {
         return false;

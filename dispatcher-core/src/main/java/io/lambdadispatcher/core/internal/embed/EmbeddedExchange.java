@@ -36,8 +36,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The public side of an embedder's request. Publishers and subscribers may use any thread; all
- * state is confined to the event loop the exchange was given.
+ * A request of the embedding program. Publishers and subscribers can use any thread. All state is
+ * confined to the exchange's event loop.
  */
 public final class EmbeddedExchange implements ResponseSink {
     private static final Logger log = LoggerFactory.getLogger(EmbeddedExchange.class);
@@ -63,16 +63,18 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Any thread. The stage fails with {@link DispatchException}, or with the error of the
-     * request's body. Cancelling its future cancels the request.
+     * Starts a request. The stage fails with {@link DispatchException}, or with the error of the
+     * request's body. Cancelling its future cancels the request. Any thread.
      *
-     * @param unreadTimeout the response is cancelled if nobody has begun to read its body by then
-     * @throws IllegalArgumentException for a CONNECT, or for a head that no HTTP request can have
+     * @param unreadTimeout the response is cancelled if nobody starts to read its body within this
+     *     time
+     * @throws IllegalArgumentException for a CONNECT, or for headers that HTTP does not allow
      */
     public static CompletionStage<DispatchResponse> start(
             EventLoop loop, ExchangeOpener opener, DispatchRequest request, Duration unreadTimeout) {
         if (Exchange.isTunnel(request.headers())) {
-            // Its two directions would end apart, for which a response that completes has no word.
+            // The two directions of a tunnel end separately, which a response that completes cannot
+            // express.
             throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
         }
         boolean bodyless = request.body() == null;
@@ -113,8 +115,8 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Calls the program's code, which shares this event loop with others: what it throws fails this
-     * exchange only.
+     * Calls code of the program. This event loop serves other requests too, so an exception fails
+     * only this exchange.
      */
     static void guarded(Runnable call, Consumer<Throwable> onThrown) {
         try {
@@ -124,7 +126,7 @@ public final class EmbeddedExchange implements ResponseSink {
         }
     }
 
-    /** Any thread: nobody wants the response. */
+    /** Cancels the exchange, because nobody wants the response. Any thread. */
     void cancel() {
         onLoop(() -> {
             if (!ended) {
@@ -168,7 +170,7 @@ public final class EmbeddedExchange implements ResponseSink {
         }
     }
 
-    /** Somebody reads the response's body, or has said that nobody will. */
+    /** Somebody reads or has discarded the response's body. */
     void onBodyClaimed() {
         Future<?> timer = unreadTimer;
         if (timer != null) {
@@ -185,7 +187,7 @@ public final class EmbeddedExchange implements ResponseSink {
         responseBody.expire(exception(new Failure(Failure.Kind.TIMEOUT, detail)));
     }
 
-    /** Returns what tells an embedding program of a failure. Any thread. */
+    /** Returns the exception that tells the embedding program of a failure. Any thread. */
     public static DispatchException exception(Failure failure) {
         return new DispatchException(
                 failure.kind().name(), failure.kind().status().code(), failure.detail());
@@ -236,15 +238,18 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Asks for the next buffer when the worker has taken the one before: bounded by one buffer and
-     * the worker stream's window.
+     * Requests the next buffer when the worker has taken the previous one, so that one buffer and
+     * the worker stream's window limit the memory.
      */
     private final class RequestBody implements Flow.Subscriber<ByteBuf> {
         private Flow.@Nullable Subscription subscription;
         private boolean stopped;
         private int untakenBytes;
 
-        /** The publisher has been asked for a buffer that has not come yet, or is about to be. */
+        /**
+         * Whether the publisher has been asked for a buffer that has not arrived, or is about to be
+         * asked.
+         */
         private boolean asked;
 
         @Override
@@ -339,8 +344,8 @@ public final class EmbeddedExchange implements ResponseSink {
         }
 
         /**
-         * In a task of its own: the publisher may call {@link #onNext} at once, and what was taken
-         * may be on its way out in this very call.
+         * Asks in a separate task, because the publisher can call {@link #onNext} immediately, and
+         * this call may be inside the one that sends the previous buffer.
          */
         private void askWhenTaken() {
             if (untakenBytes == 0 && !asked && !stopped && subscription != null) {

@@ -7,16 +7,16 @@ import io.netty.util.concurrent.Ticker;
 import org.slf4j.LoggerFactory;
 
 /**
- * One buffer of an embedding program, held once more than it was given: if the program releases it
- * too early, its memory stays until we have sent it, and neither this request nor another one is
- * harmed. Its indexes are our own. Released as any buffer.
+ * A buffer of the embedding program with one more reference. If the program releases the buffer too
+ * early, its memory stays until it is sent, so that neither this request nor another one is harmed.
+ * It has its own indexes, and is released like any buffer.
  */
 final class HeldBody extends CompositeByteBuf {
     private static final SeldomLog log = new SeldomLog(LoggerFactory.getLogger(HeldBody.class), Ticker.systemTicker());
 
     private final ByteBuf given;
 
-    /** Takes the buffer. */
+    /** Takes ownership of the buffer. */
     HeldBody(ByteBuf given) {
         super(given.alloc(), given.isDirect(), 1, given.retain());
         this.given = given;

@@ -12,13 +12,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes an embedder's headers and trailers what ingress makes of a client's: nothing that a worker
- * would read differently reaches it. The embedder's own object stays unchanged. Any thread.
+ * Applies the rules for clients' headers and trailers to those of the embedding program, so that a
+ * worker reads nothing differently. The program's own object is not changed. Any thread.
  */
 final class RequestHeaders {
     private RequestHeaders() {}
 
-    /** @throws IllegalArgumentException if no HTTP request can have this head */
+    /** @throws IllegalArgumentException if HTTP does not allow these request headers */
     static Http2Headers head(Http2Headers from, boolean bodyless) {
         FlatHeaders head = copy(from);
         HopByHop.removeFromRequest(head);

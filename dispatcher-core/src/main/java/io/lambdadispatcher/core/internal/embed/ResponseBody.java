@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A response body for one subscriber. What it has not asked for waits here, and is charged to the
- * worker's window. State is confined to the exchange's event loop, on which the subscriber is
+ * A response body for one subscriber. Bytes that it has not requested wait here and count in the
+ * worker's window. All state is confined to the exchange's event loop, on which the subscriber is
  * called.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
@@ -77,7 +77,7 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         });
     }
 
-    /** Nobody will read the body. Harmless when called again. Any thread. */
+    /** Discards the body. Further calls have no effect. Any thread. */
     void discard() {
         exchange.onLoop(() -> {
             if (!claimed) {
@@ -93,19 +93,22 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         exchange.onBodyClaimed();
     }
 
-    /** Nobody has read it in time: drops what waits. Whoever comes now is only told. */
+    /**
+     * Drops the waiting bytes, because nobody has started to read in time. A later subscriber gets
+     * the error.
+     */
     void expire(Throwable cause) {
         ended = true;
         error = cause;
         dropWaiting();
     }
 
-    /** Somebody reads the body, or has said that nobody will. */
+    /** Returns whether somebody reads or has discarded the body. */
     boolean isClaimed() {
         return claimed;
     }
 
-    /** Bytes wait for a reader, or may still come. */
+    /** Returns whether bytes wait for a reader, or can still arrive. */
     boolean isWaiting() {
         return !ended || !waiting.isEmpty();
     }
@@ -132,8 +135,8 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
             ended = true;
             error = cause;
             if (cause != null && subscriber == null) {
-                // Whoever comes now is only told; what has failed is not to be held for one who may
-                // never come.
+                // A later subscriber gets only the error. The bytes of a failed body must not wait
+                // for a subscriber that may never come.
                 dropWaiting();
             }
             deliver();
@@ -176,8 +179,8 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     }
 
     /**
-     * A subscriber that throws, which it must not, has cancelled (Reactive Streams 2.13); others
-     * are on this event loop, too.
+     * A subscriber must not throw. If it does, it has cancelled (Reactive Streams 2.13), and other
+     * requests on this event loop are not affected.
      */
     private void pass(ByteBuf next, Flow.Subscriber<? super ByteBuf> to) {
         EmbeddedExchange.guarded(() -> to.onNext(next), thrown -> {

@@ -10,9 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Channels that were accepted, each until all its handlers know that it has closed. That is later
- * than its {@code closeFuture}: only then have they handed over to other event loops what is to be
- * known there. The first handler of every pipeline. Any thread.
+ * The accepted channels. A channel stays here until all its handlers know that it is closed, which
+ * is later than its {@code closeFuture}: only then have they passed on everything to other event
+ * loops. This is the first handler of each pipeline. Any thread.
  */
 @ChannelHandler.Sharable
 final class AcceptedChannels extends ChannelHandlerAdapter {
@@ -29,8 +29,8 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
     }
 
     /**
-     * The pipeline of a closed channel is taken down from its end: the first handler is the last to
-     * go.
+     * The handlers of a closed channel are removed from the end of the pipeline, so the first
+     * handler is removed last.
      */
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
@@ -38,7 +38,11 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
         completeIfGone();
     }
 
-    /** Also those that come from now on. @return completes when none is left */
+    /**
+     * Closes all channels, including those that are accepted from now on.
+     *
+     * @return completes when no channel is left
+     */
     CompletableFuture<Void> closeAll() {
         closing = true;
         open.forEach(this::close);
@@ -48,10 +52,11 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
 
     private void close(Channel channel) {
         try {
-            // Past the pipeline: HTTP/2 would wait for its streams to end, which has been done.
+            // Bypasses the pipeline, because HTTP/2 would wait for its streams to end, which has
+            // been done.
             channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
         } catch (RejectedExecutionException e) {
-            // The embedding program has ended its event loop, and the channel with it.
+            // The embedding program has ended the event loop, and with it the channel.
             open.remove(channel);
         }
     }

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps file descriptors for workers and AWS: a process that has none left accepts and opens no
- * connection at all.
+ * Reserves file descriptors for workers and AWS. A process without free descriptors can neither
+ * accept nor open connections.
  */
 public final class Descriptors {
     private static final Logger log = LoggerFactory.getLogger(Descriptors.class);
@@ -22,8 +22,8 @@ public final class Descriptors {
     private static final int RESERVE = 256;
 
     /**
-     * Of a launched worker besides its connections: the invocation that runs it, or the pipes of
-     * its process.
+     * Descriptors of a launched worker besides its connections: the invocation that runs it, or the
+     * pipes of its process.
      */
     private static final int PER_WORKER = 3;
 
@@ -38,7 +38,8 @@ public final class Descriptors {
     }
 
     static int forClients(int wanted, long reserve, long max) {
-        // At least half for clients, because a small limit must not mean no client at all.
+        // At least half are for clients, because even with a small limit some clients must be
+        // served.
         long left = Math.max(max - reserve, max / 2);
         if (left >= wanted) {
             return wanted;

@@ -52,17 +52,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine {
     /**
-     * Up to 256 connections are accepted in one turn of the event loop. Netty's epoll channel
-     * accepts one, because it takes the new descriptor for a number of bytes, and stops when that
-     * is not what it asked for. So a client waited two seconds behind 300 others that connected and
-     * sent bodies at the same time.
+     * Accepts up to 256 connections in one turn of the event loop. Netty's epoll channel accepts
+     * only one, because it takes the new descriptor for a number of bytes, and stops if that is not
+     * the number that it asked for. Without this, a client waited two seconds behind 300 others
+     * that connected and sent bodies at the same time.
      */
     private static final RecvByteBufAllocator ACCEPTS =
             new ServerChannelRecvByteBufAllocator().respectMaybeMoreData(false).maxMessagesPerRead(256);
 
     /**
-     * Large enough that one flush takes a burst of large bodies to the socket, small enough to
-     * bound what waits there.
+     * Large enough that one flush writes a burst of large bodies, and small enough to limit the
+     * bytes that wait.
      */
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
@@ -75,8 +75,8 @@ public final class Engine {
     private final List<LoopDispatch> dispatches = new ArrayList<>();
 
     /**
-     * @param given event loops of the embedding program, all of them used and none shut down;
-     *     {@code null} = {@code eventLoops} of our own
+     * @param given event loops of the embedding program, which uses all of them and shuts down
+     *     none; {@code null} to create {@code eventLoops} event loops
      */
     public Engine(
             Transport transport,
@@ -108,7 +108,7 @@ public final class Engine {
         }
     }
 
-    /** @param owners is given those that the exchanges will belong to */
+    /** @param owners receives the owners of all exchanges */
     private Map<String, ExchangeOpener> openersOf(
             int loopIndex,
             Map<String, DirectFunction> direct,
@@ -140,9 +140,9 @@ public final class Engine {
     }
 
     /**
-     * Before the first request.
+     * Limits the memory of queued requests. Called before the first request.
      *
-     * @param freeBytes memory that clients of an event loop may still take, in bytes
+     * @param freeBytes returns the memory that the clients of an event loop leave free, in bytes
      */
     public void limitWaitingBy(ToLongFunction<EventLoop> freeBytes) {
         for (FunctionPool pool : pools.values()) {
@@ -158,7 +158,10 @@ public final class Engine {
         return loopIndexes;
     }
 
-    /** The event loop of the calling thread if it is one of ours, otherwise the next in turn. */
+    /**
+     * Returns the event loop of the calling thread if it belongs to this engine, otherwise the next
+     * in turn.
+     */
     public EventLoop anyLoop() {
         for (EventLoop loop : loopIndexes.keySet()) {
             if (loop.inEventLoop()) {
@@ -168,7 +171,7 @@ public final class Engine {
         return group.next();
     }
 
-    /** @throws IllegalStateException if the event loop is not one of ours */
+    /** @throws IllegalStateException if the event loop does not belong to this engine */
     public ExchangeOpener opener(EventLoop loop) {
         Integer index = loopIndexes.get(loop);
         if (index == null) {
@@ -209,17 +212,17 @@ public final class Engine {
     }
 
     /**
-     * Completes when no exchange waits or is in flight, except tunnels, on any event loop that
-     * still runs.
+     * Completes when no exchange except tunnels waits or is in flight, on any event loop that still
+     * runs.
      */
     public CompletionStage<Void> quiet() {
         return onAllLoops(LoopDispatch::quiet);
     }
 
     /**
-     * Closes every connection that is left, fails every exchange that is left, and ends our own
-     * event loops. In that order, because a connection that closes may still have to tell an
-     * exchange on another event loop, and that exchange whoever waits for it.
+     * Closes the remaining connections, then fails the remaining exchanges, then ends the event
+     * loops that this engine created. The order matters: a closing connection may have to notify an
+     * exchange on another event loop, and an exchange its caller.
      */
     public Future<?> shutdown(Duration timeout) {
         Promise<Void> done = GlobalEventExecutor.INSTANCE.newPromise();
@@ -241,7 +244,7 @@ public final class Engine {
         return CompletableFuture.allOf(dispatches.stream().map(action).toArray(CompletableFuture<?>[]::new));
     }
 
-    /** On a listening channel: keeps what it accepts. */
+    /** Handler of a listening channel: registers the channels that it accepts. */
     private final class Accepting extends ChannelInboundHandlerAdapter {
         @Override
         public void channelRead(ChannelHandlerContext ctx, Object message) {

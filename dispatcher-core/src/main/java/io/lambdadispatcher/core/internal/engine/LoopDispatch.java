@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the function for a request. One per event loop, and confined to it except {@link #quiet}
- * and {@link #close}.
+ * Finds the function for a request. There is one for each event loop. Confined to it, except {@link
+ * #quiet} and {@link #close}.
  */
 final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
@@ -39,7 +39,7 @@ final class LoopDispatch implements ExchangeOpener {
     private final DispatcherObserver observer;
     private @Nullable Failure closed;
 
-    /** @param owners of all exchanges that {@code functions} open */
+    /** @param owners owners of all exchanges that {@code functions} open */
     LoopDispatch(
             EventLoop loop,
             RequestRouter router,
@@ -68,8 +68,8 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Looks now and then, because that happens once in the dispatcher's life: exchanges need not
-     * tell.
+     * Checks from time to time. This happens once in the dispatcher's life, so exchanges need not
+     * notify it.
      */
     private void awaitQuiet(CompletableFuture<Void> quiet) {
         if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
@@ -80,8 +80,8 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Fails every exchange that is left after all calls that other event loops have made so far,
-     * and those that come later. Any thread.
+     * Fails every exchange that is left after all calls of other event loops so far, and all later
+     * ones. Any thread.
      */
     CompletableFuture<Void> close(Failure failure) {
         try {
@@ -92,7 +92,7 @@ final class LoopDispatch implements ExchangeOpener {
                     },
                     loop);
         } catch (RejectedExecutionException e) {
-            // The embedding program has ended its event loop.
+            // The embedding program has ended the event loop.
             return CompletableFuture.failedFuture(e);
         }
     }

@@ -14,9 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the program's observers of everything, in their order. What one of them throws is logged,
- * and reaches neither the other observers nor the exchange or worker stream that it was told about.
- * Any thread.
+ * Calls the program's observers in their order. An exception of an observer is logged. It affects
+ * neither the other observers nor the exchange or worker stream. Any thread.
  */
 public final class Observers implements DispatcherObserver {
     private static final Logger log = LoggerFactory.getLogger(Observers.class);
@@ -29,8 +28,8 @@ public final class Observers implements DispatcherObserver {
     }
 
     /**
-     * Returns {@link DispatcherObserver#NONE} if there are none, because exchanges then skip what
-     * only observers need.
+     * Returns {@link DispatcherObserver#NONE} if there are no observers, because exchanges then
+     * skip what only observers need.
      */
     public static DispatcherObserver of(List<DispatcherObserver> observers) {
         List<DispatcherObserver> all = observers.stream()
@@ -40,8 +39,8 @@ public final class Observers implements DispatcherObserver {
     }
 
     /**
-     * Without an iterator and the object that {@link #tell} takes, because this is called for each
-     * request.
+     * Uses neither an iterator nor the object that {@link #tell} takes, because it is called for
+     * each request.
      */
     @Override
     public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
@@ -64,7 +63,7 @@ public final class Observers implements DispatcherObserver {
         }
     }
 
-    /** What the last one throws is logged by its caller. */
+    /** The caller logs an exception of the last one. */
     private Consumer<ExchangeEnd> both(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
         return end -> {
             try {

@@ -19,23 +19,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * TLS of listeners: OpenSSL where netty-tcnative is there, else the JDK; TLS 1.3 and 1.2. Any
- * thread.
+ * TLS of listeners, with OpenSSL if netty-tcnative is on the class path, otherwise with the JDK.
+ * TLS 1.3 and 1.2. Any thread.
  */
 public final class TlsContexts {
     private TlsContexts() {}
 
     /**
-     * h2 or HTTP/1.1 by ALPN, HTTP/1.1 for clients without it.
+     * Returns the context for clients: h2 or HTTP/1.1 by ALPN, and HTTP/1.1 for clients without
+     * ALPN.
      *
      * @throws UncheckedIOException if a file cannot be read
-     * @throws IllegalArgumentException if a file does not hold what it should
+     * @throws IllegalArgumentException if a file does not contain what is expected
      */
     public static SslContext forClients(TlsOptions tls) {
         return build(tls, ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1);
     }
 
-    /** h2 only. Fails like {@link #forClients}. */
+    /**
+     * Returns the context for workers: h2 only. Throws the same exceptions as {@link #forClients}.
+     */
     public static SslContext forWorkers(TlsOptions tls) {
         return build(tls, ApplicationProtocolNames.HTTP_2);
     }

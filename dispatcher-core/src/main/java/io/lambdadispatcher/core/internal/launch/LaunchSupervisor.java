@@ -37,23 +37,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives one function's {@link CapacityController} its clock, its samples of the pool and its news
- * of workers, and does what it decides.
+ * Supplies one function's {@link CapacityController} with time, samples of the pool and events of
+ * workers, and carries out its decisions.
  *
- * <p><i>Threading:</i> any thread. Everything that changes is in {@link Confined}, which runs on
- * one executor, except what can be read from anywhere: the latest snapshot.
+ * <p><b>Threading.</b> Any thread. All mutable state is in {@link Confined}, which runs on one
+ * executor, except the latest snapshot.
  */
 public final class LaunchSupervisor {
-    /** A token that no worker has been let in with by then is void. */
+    /** A token that has not admitted a worker within this time expires. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
     private static final long TICK_MILLIS = 1000;
 
-    /** How long a burst may grow before it is answered, in one step. */
+    /** Time for which a burst is gathered, so that one decision covers it. */
     private static final long GATHER_MILLIS = 20;
 
-    /** AWS keeps an idle environment for some minutes. How many, it does not say. */
+    /** AWS keeps an idle environment for some minutes, but does not document how many. */
     private static final long WARM_UP_EVERY_MILLIS = TimeUnit.MINUTES.toMillis(4);
 
     private final FunctionOptions function;
@@ -72,7 +72,7 @@ public final class LaunchSupervisor {
 
     /**
      * @param key signs the launch tokens of this function
-     * @param direct takes the requests that overflow; {@code null} = none do
+     * @param direct serves the requests that overflow; {@code null} if none may
      */
     public LaunchSupervisor(
             FunctionPool pool,
@@ -97,25 +97,28 @@ public final class LaunchSupervisor {
         this.confined = new Confined();
     }
 
-    /** Before {@link #start}: continues where an earlier dispatcher left off at {@code taken}. */
+    /**
+     * Continues the history that an earlier dispatcher stored at {@code taken}. Called before
+     * {@link #start}.
+     */
     public void restore(LaunchHistory earlier, Instant taken) {
         history = earlier;
         long agoMillis = Math.max(0, Duration.between(taken, Instant.now()).toMillis());
         executor.execute(() -> confined.restore(earlier, agoMillis));
     }
 
-    /** @param advertisedAddresses where launched workers dial in */
+    /** @param advertisedAddresses addresses that launched workers connect to */
     public void start(List<InetSocketAddress> advertisedAddresses) {
         pool.onShortage(this::lookSoon);
         executor.execute(() -> confined.start(advertisedAddresses));
     }
 
-    /** Launches nothing from now on. */
+    /** Stops launching for good. */
     public void close() {
         executor.execute(confined::close);
     }
 
-    /** The kill switch. */
+    /** Sets the kill switch. */
     public void setLaunching(boolean value) {
         executor.execute(() -> confined.setLaunching(value));
     }
@@ -125,12 +128,12 @@ public final class LaunchSupervisor {
         return snapshot.ready() >= function.capacity().minWorkers();
     }
 
-    /** Returns what the last look found. */
+    /** Returns the state after the latest evaluation. */
     public CapacitySnapshot snapshot() {
         return snapshot;
     }
 
-    /** Returns what a dispatcher that replaces this one should know, as the last look found it. */
+    /** Returns the history for a dispatcher that replaces this one, as of the latest evaluation. */
     public LaunchHistory history() {
         return history;
     }
@@ -150,7 +153,7 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onReady(workerId, deadline));
     }
 
-    /** None of the worker's connections is ready any more, though it has some. */
+    /** The worker is connected, but none of its connections is ready any more. */
     void onWorkerUnready(String workerId) {
         executor.execute(() -> confined.onUnready(workerId));
     }
@@ -159,17 +162,21 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onLoad(workerId, load));
     }
 
-    /** The worker wants to end, or is told to. Called once. */
+    /** The worker drains, by itself or because it was told to. Called once. */
     void onWorkerDraining(String workerId) {
         executor.execute(() -> confined.onDraining(workerId));
     }
 
-    /** The worker's last connection is closed. @param clean after a goodbye */
+    /**
+     * The worker has lost its last connection.
+     *
+     * @param clean whether it said goodbye
+     */
     void onWorkerGone(String workerId, boolean clean) {
         executor.execute(() -> confined.onDisconnected(workerId, clean));
     }
 
-    /** Any thread, as often as one likes: many calls make one look. */
+    /** Evaluates soon. Several calls cause one evaluation. Any thread. */
     private void lookSoon() {
         if (!lookingSoon.get() && lookingSoon.compareAndSet(false, true) && !executor.isShuttingDown()) {
             executor.schedule(
@@ -190,7 +197,7 @@ public final class LaunchSupervisor {
         });
     }
 
-    /** The controller, and what it decides. Confined to the executor. */
+    /** The controller, and the actions that it decides on. Confined to the executor. */
     private final class Confined implements CapacityController.Actions {
         private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
         private final Map<String, LaunchedWorker> launched = new HashMap<>();
@@ -232,7 +239,7 @@ public final class LaunchSupervisor {
             endIfOver();
         }
 
-        /** The event loop may outlive the dispatcher. */
+        /** Ends the schedule, because the executor can outlive the dispatcher. */
         private void endIfOver() {
             if (closed && launched.isEmpty()) {
                 timers.forEach(timer -> timer.cancel(false));
@@ -305,8 +312,8 @@ public final class LaunchSupervisor {
         }
 
         /**
-         * Before the start nothing is launched: workers that dial in already are known, but nobody
-         * knows where others are to dial.
+         * Before the start, nothing is launched: workers that have already connected are known, but
+         * the advertised addresses are not.
          */
         void evaluate(Demand demand) {
             if (timers.isEmpty()) {
@@ -338,8 +345,8 @@ public final class LaunchSupervisor {
         }
 
         /**
-         * The switch and the spending limit are about money, which overflowing requests cost as
-         * well.
+         * The kill switch and the spending limit are about money, and overflowing requests cost
+         * money, too.
          */
         private void permitOverflow() {
             if (direct != null) {

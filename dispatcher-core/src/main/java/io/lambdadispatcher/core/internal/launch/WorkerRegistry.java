@@ -27,27 +27,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every worker that is connected, every launched worker that has not ended, and those that have
- * ended while their token was still valid.
+ * All connected workers, all launched workers that have not ended, and ended workers whose token
+ * has not expired.
  *
- * <p>A launch token lets one worker in, for as long as that worker lives. Its expiry limits only
- * the first dial-in: a launched worker that has lost its connections comes back with the same
- * token. Once it has said goodbye, or its launcher says that it has ended or is given up, the token
- * is void. A worker that comes later than that is rejected and ends, because nobody would count,
- * drain or replace it.
+ * <p>A launch token admits one worker for as long as that worker lives. Its expiry limits only the
+ * first connection: a launched worker that has lost its connections returns with the same token.
+ * The token becomes invalid when the worker says goodbye, or when its launcher reports that it has
+ * ended or is given up. A worker that connects later is rejected and exits, because nobody would
+ * count, drain or replace it.
  *
- * <p><i>Threading:</i> any thread. Events are rare (a few in a worker's life), so the registry's
- * own lock guards all its state. Supervisors and connections are called without the lock.
+ * <p><b>Threading.</b> Any thread. Events are rare, so one lock guards all state. Supervisors and
+ * connections are called without the lock.
  */
 public final class WorkerRegistry implements WorkerEvents {
 
-    /** Guarded by the registry's lock, like the map that holds it. */
+    /** One worker. Guarded by the registry's lock. */
     private static final class Worker {
         final String function;
-        /** With whether each has said that it is ready. */
+        /** The connections, and whether each is ready. */
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
 
-        /** At least one of them is ready. */
+        /** Whether at least one connection is ready. */
         boolean ready;
 
         boolean draining;
@@ -56,10 +56,7 @@ public final class WorkerRegistry implements WorkerEvents {
             this.function = function;
         }
 
-        /**
-         * Returns whether it has become ready, or is no longer, by what one of its connections has
-         * said.
-         */
+        /** Updates {@link #ready}, and returns whether it has changed. */
         boolean changesReadiness() {
             boolean before = ready;
             ready = connections.containsValue(true);
@@ -76,13 +73,13 @@ public final class WorkerRegistry implements WorkerEvents {
     private final Map<String, Worker> workers = new LinkedHashMap<>();
 
     /**
-     * The launched workers that have not ended, by id. {@code true}: it was let in before, so that
-     * its token's expiry no longer counts.
+     * The launched workers that have not ended, by id. The value is {@code true} if the worker was
+     * admitted before, so that the expiry of its token no longer counts.
      */
     @GuardedBy("this")
     private final Map<String, Boolean> launched = new HashMap<>();
 
-    /** The workers that have ended, with the time at which their token has certainly expired. */
+    /** The workers that have ended, each with a time at which its token has expired. */
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
@@ -93,8 +90,8 @@ public final class WorkerRegistry implements WorkerEvents {
     private boolean closing;
 
     /**
-     * @param supervisors by function, of those launched here; must not change any more when the
-     *     first worker dials in
+     * @param supervisors supervisors of the functions whose workers are launched here; must not
+     *     change after the first worker has connected
      */
     public WorkerRegistry(Map<String, LaunchSupervisor> supervisors) {
         this.supervisors = supervisors;
@@ -107,14 +104,14 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    /** The worker is about to be launched. */
+    /** Adds a worker that is about to be launched. */
     synchronized void onLaunched(String workerId) {
         launched.put(workerId, false);
     }
 
     /**
-     * Its launcher says that the worker has ended. It is not let in again, even if it is still
-     * connected.
+     * Notes that the launcher has reported the end of a worker. It is not admitted again, even if
+     * it is still connected.
      */
     synchronized void onEnded(String workerId) {
         if (launched.remove(workerId) != null) {
@@ -181,7 +178,8 @@ public final class WorkerRegistry implements WorkerEvents {
                     "launch token of worker " + token.workerId()
                             + " names another function than the first token of this worker");
         }
-        // It may try again: one of its connections may be lost without our having noticed yet.
+        // The worker may try again, because one of its connections may be lost without our
+        // knowledge.
         return worker.connections.size() >= limit
                 ? new Refusal(
                         TOO_MANY_REQUESTS,
@@ -199,7 +197,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    /** With the lock, because news of two connections must not overtake each other. */
+    /** Called with the lock, so that the supervisor learns of changes in their order. */
     private void tellReadiness(WorkerConnection connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
@@ -265,7 +263,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    // A lost worker may dial in again; one that has said goodbye may not.
+    // A lost worker may connect again. A worker that has said goodbye may not.
     @GuardedBy("this")
     private void forget(String workerId, boolean clean) {
         workers.remove(workerId);
@@ -275,14 +273,14 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    /** Tells a worker to end once it has answered what it has. */
+    /** Drains a worker. */
     public void drain(String workerId, DrainCode reason, Duration grace) {
         if (startDraining(workerId)) {
             connections(workerId).forEach(connection -> connection.drain(reason, grace));
         }
     }
 
-    /** Lets nobody in any more and tells everyone to end; completes when all have gone. */
+    /** Rejects new workers and drains all others. Completes when all connections are closed. */
     public CompletionStage<Void> drainAll(Duration grace) {
         List<WorkerConnection> all = new ArrayList<>();
         CompletableFuture<Void> done = new CompletableFuture<>();
@@ -301,7 +299,7 @@ public final class WorkerRegistry implements WorkerEvents {
         return done;
     }
 
-    /** Ends all that are left. */
+    /** Closes all remaining connections with a goodbye. */
     public void goodbyeAll(String text) {
         List<String> ids;
         synchronized (this) {

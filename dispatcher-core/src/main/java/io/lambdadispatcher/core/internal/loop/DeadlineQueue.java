@@ -6,13 +6,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue by age with the same timeout for every entry, so that the oldest is always the next to
- * expire. Adding a young entry, removing anywhere and expiring are O(1), and one timer of the event
+ * A queue by age in which all entries have the same timeout, so the oldest entry always expires
+ * next. Adding a young entry, removing any entry and expiring one are O(1). One timer of the event
  * loop serves all entries. Confined to that event loop.
  */
 public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
 
-    /** What can wait; in one queue at a time. */
+    /** An element, which can be in one queue at a time. */
     public abstract static class Entry {
         private @Nullable Entry previous;
         private @Nullable Entry next;
@@ -32,8 +32,8 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     private long timerNanos;
 
     /**
-     * @param timeoutNanos 0 = entries never expire
-     * @param onExpired is given each entry after its removal
+     * @param timeoutNanos 0 if entries never expire
+     * @param onExpired receives each expired entry after its removal
      */
     public DeadlineQueue(EventLoop loop, long timeoutNanos, Consumer<E> onExpired) {
         this.loop = loop;
@@ -46,11 +46,10 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     /**
-     * Adds an entry in the place, and with the deadline, that its age asks for. One that is not
-     * older than the youngest, as is usual, takes one step; any other takes a step for each entry
-     * that is older.
+     * Adds an entry at the place of its age. Usually it is the youngest, which takes one step.
+     * Otherwise, it takes one step for each younger entry.
      *
-     * @param startNanos when its timeout begins, by the event loop's clock
+     * @param startNanos start of its timeout, by the event loop's clock
      */
     public void add(E entry, long startNanos) {
         Entry node = entry;
@@ -75,7 +74,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         return younger;
     }
 
-    /** @param younger {@code null} = at the end */
+    /** @param younger {@code null} for the end of the queue */
     private void linkBefore(@Nullable Entry younger, Entry node) {
         Entry older = younger == null ? last : younger.previous;
         node.previous = older;
@@ -92,13 +91,15 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
-    /** Returns the oldest entry, or {@code null}. It stays. */
+    /** Returns the oldest entry without removing it, or {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E peek() {
         return (E) first;
     }
 
-    /** Gives each entry to {@code action}, which must not change the queue, the oldest first. */
+    /**
+     * Passes each entry to {@code action}, the oldest first. The action must not change the queue.
+     */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public void forEach(Consumer<? super E> action) {
         for (Entry entry = first; entry != null; entry = entry.next) {
@@ -106,7 +107,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
-    /** Removes the oldest entry, and returns it, or {@code null}. */
+    /** Removes and returns the oldest entry, or returns {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {
         Entry oldest = first;
@@ -148,8 +149,9 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         size--;
     }
 
-    // One timer as a rule. It is not cancelled when its entry goes, but looks at who is the oldest
-    // then; one that was overtaken by an earlier one does nothing, or they would multiply.
+    // Usually there is one timer. It is not cancelled when its entry is removed, but then checks
+    // the oldest entry. A timer that is later than another one does nothing, otherwise timers would
+    // multiply.
     private void setTimer(long dueNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;

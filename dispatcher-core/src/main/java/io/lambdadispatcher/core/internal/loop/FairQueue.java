@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A queue that serves the lowest tag first, and equal tags in the order in which their tickets were
- * made. All entries have the same timeout. Adding, removing anywhere and polling are O(log n).
+ * created. All entries have the same timeout. Adding, removing any entry and polling are O(log n).
  *
- * <p><i>Threading:</i> confined to one event loop, except {@link #headTag}, {@link #headSinceNanos}
+ * <p><b>Threading.</b> Confined to one event loop, except {@link #headTag}, {@link #headSinceNanos}
  * and {@link #hide}.
  */
 public final class FairQueue<E> {
@@ -18,10 +18,7 @@ public final class FairQueue<E> {
 
     private static final int NOT_QUEUED = -1;
 
-    /**
-     * The right of an entry to its place. It outlives its time in the queue, so that an entry can
-     * return to its place.
-     */
+    /** An entry's place in the queue. An entry that was removed can return to its place. */
     public static final class Ticket<E> extends DeadlineQueue.Entry {
         public final E entry;
         public final long tag;
@@ -36,7 +33,7 @@ public final class FairQueue<E> {
             this.sinceNanos = sinceNanos;
         }
 
-        /** When its timeout begins. */
+        /** Returns the start of its timeout. */
         public long sinceNanos() {
             return sinceNanos;
         }
@@ -53,14 +50,14 @@ public final class FairQueue<E> {
     private int size;
     private long orders;
 
-    // The head, for other event loops. The two are not read as one: whoever asks must be able to
-    // live with a mixture.
+    // The head, for other event loops. The two fields are not read atomically, so a reader must
+    // accept a mixture.
     private volatile long headTag = EMPTY;
     private volatile long headSinceNanos;
 
     /**
-     * @param timeoutNanos 0 = entries never expire
-     * @param onExpired is given each ticket after its removal
+     * @param timeoutNanos 0 if entries never expire
+     * @param onExpired receives each expired ticket after its removal
      */
     public FairQueue(EventLoop loop, long timeoutNanos, Consumer<Ticket<E>> onExpired) {
         byAge = new DeadlineQueue<>(loop, timeoutNanos, expired -> {
@@ -78,24 +75,28 @@ public final class FairQueue<E> {
         return size;
     }
 
-    /** Any thread: the tag of the head, or {@link #EMPTY}. */
+    /** Returns the tag of the head, or {@link #EMPTY}. Any thread. */
     public long headTag() {
         return headTag;
     }
 
-    /** Any thread: since when the head waits, if there is one. */
+    /** Returns since when the head has been queued, if there is one. Any thread. */
     public long headSinceNanos() {
         return headSinceNanos;
     }
 
     /**
-     * Any thread: makes the queue look empty to other threads, because its event loop has ended.
+     * Makes the queue look empty to other threads, because its event loop has ended. Any thread.
      */
     public void hide() {
         headTag = EMPTY;
     }
 
-    /** Makes a ticket, which is not queued yet. @param sinceNanos when its timeout begins */
+    /**
+     * Creates a ticket, which is not queued yet.
+     *
+     * @param sinceNanos start of its timeout
+     */
     public Ticket<E> newTicket(E entry, long tag, long sinceNanos) {
         return new Ticket<>(entry, tag, orders++, sinceNanos);
     }
@@ -111,12 +112,12 @@ public final class FairQueue<E> {
         publishHead();
     }
 
-    /** Returns the ticket with the lowest tag, or {@code null}. It stays queued. */
+    /** Returns the ticket with the lowest tag without removing it, or {@code null}. */
     public @Nullable Ticket<E> peek() {
         return heap[0];
     }
 
-    /** Removes the ticket with the lowest tag, and returns it, or {@code null}. */
+    /** Removes and returns the ticket with the lowest tag, or returns {@code null}. */
     public @Nullable Ticket<E> poll() {
         Ticket<E> head = heap[0];
         if (head != null) {
@@ -126,12 +127,12 @@ public final class FairQueue<E> {
         return head;
     }
 
-    /** @return false if the ticket is not queued, or {@code null} */
+    /** @return false if the ticket is {@code null} or not queued */
     public boolean contains(@Nullable Ticket<E> ticket) {
         return ticket != null && byAge.contains(ticket);
     }
 
-    /** @return false if the ticket is not queued, or {@code null} */
+    /** @return false if the ticket is {@code null} or not queued */
     public boolean remove(@Nullable Ticket<E> ticket) {
         if (ticket == null || !byAge.remove(ticket)) {
             return false;

@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.loop;
 import io.netty.channel.EventLoop;
 
 /**
- * The time at which a turn of the event loop began, for all that happens in it: read from the
- * loop's ticker by the first who asks, and forgotten when the turn's tasks run. A virtual machine
- * takes 40 ns for the time, which adds up at two questions a request; what is lost is the length of
- * one turn, less than a millisecond on a loop that is well. Event loop only.
+ * The time at which the current turn of the event loop began. The first caller of a turn reads it
+ * from the event loop's ticker, and it is forgotten when the turn's tasks run. On a virtual
+ * machine, reading the time takes 40 ns, and each request asks twice. The error is the length of a
+ * turn, which is less than a millisecond on a healthy event loop. Event loop only.
  */
 public final class LoopClock implements Runnable {
     private final EventLoop loop;
@@ -17,7 +17,7 @@ public final class LoopClock implements Runnable {
         this.loop = loop;
     }
 
-    /** As {@link System#nanoTime}: only differences count. */
+    /** Returns a time like {@link System#nanoTime}: only differences count. */
     public long nanoTime() {
         if (!known) {
             nanos = loop.ticker().nanoTime();

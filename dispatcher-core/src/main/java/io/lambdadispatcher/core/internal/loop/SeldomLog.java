@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Warnings that a peer can cause as fast as it likes: one of them now and then is logged, with the
- * number of those that were left out. A line of log costs an event loop more than most of what it
- * reports. Any thread.
+ * Logs warnings that a peer can cause at any rate. It logs one of them from time to time, with the
+ * number of those that it left out, because a log line costs an event loop more than most of the
+ * events that it reports. Any thread.
  */
 public final class SeldomLog {
     public static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);

@@ -17,8 +17,8 @@ import io.netty.handler.codec.http2.Http2Stream;
 import java.time.Instant;
 
 /**
- * A peer of which nothing is known. Its control stream brings a launch token: a good one makes it a
- * {@link WorkerConnection}, which takes this object's place. Anything else that it asks for ends
+ * A connection that is not authenticated yet. Its control stream brings a launch token. A valid
+ * token creates a {@link WorkerConnection}, which replaces this object. Any other request closes
  * the connection. Event loop only.
  */
 final class Admission extends DialIn {
@@ -30,7 +30,7 @@ final class Admission extends DialIn {
 
     @Override
     public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
-        // What was read together with a refused request is still to come.
+        // Bytes that were read together with a refused request can still arrive.
         if (!refused) {
             super.onHeadersRead(c, id, head, padding, end);
         }

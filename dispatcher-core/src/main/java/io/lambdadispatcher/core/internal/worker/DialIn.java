@@ -14,8 +14,9 @@ import io.netty.handler.codec.http2.Http2Stream;
 import java.net.SocketAddress;
 
 /**
- * What comes from a peer of the worker port: requests for a control stream and for worker streams,
- * and nothing else. First an {@link Admission}, then a {@link WorkerConnection}. Event loop only.
+ * Handles a connection to the worker port: requests for a control stream and for worker streams,
+ * and nothing else. It is first an {@link Admission}, then a {@link WorkerConnection}. Event loop
+ * only.
  */
 abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnection {
     final WorkerPort port;

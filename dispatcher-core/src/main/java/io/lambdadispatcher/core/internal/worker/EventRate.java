@@ -3,8 +3,7 @@ package io.lambdadispatcher.core.internal.worker;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts what a peer does in windows of ten seconds, to find one that does it without end. Confined
- * to one event loop.
+ * Counts events of a peer in windows of ten seconds, to detect a flood. Confined to one event loop.
  */
 final class EventRate {
     private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -13,7 +12,11 @@ final class EventRate {
     private long windowNanos;
     private int count;
 
-    /** Counts one event. @return true once in a window, for the first event beyond the limit */
+    /**
+     * Counts one event.
+     *
+     * @return true once per window, for the first event beyond the limit
+     */
     boolean exceeds(long nowNanos, int limit) {
         if (!started || nowNanos - windowNanos >= WINDOW_NANOS) {
             started = true;

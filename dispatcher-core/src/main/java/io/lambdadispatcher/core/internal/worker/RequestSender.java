@@ -13,14 +13,14 @@ import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests of a worker stream, written as frames: bodies by reference, except for small parts,
- * which are gathered while they wait for the worker. What may be sent when is {@link
- * WorkerStream}'s to know. Event loop only.
+ * Writes the requests of a worker stream as frames. Bodies are sent by reference, except small
+ * parts, which are joined while they wait for the worker. {@link WorkerStream} decides what may be
+ * sent when. Event loop only.
  */
 final class RequestSender implements DataOutlet.Listener {
     /**
-     * So many DATA frames may wait in the outlet before small ones are made into one: what comes in
-     * a turn leaves with that turn's flush as a rule.
+     * With more DATA frames than this in the outlet, small parts are joined. Usually, the parts of
+     * a turn are sent with the flush of that turn.
      */
     private static final int MAX_SINGLE_FRAMES = 16;
 
@@ -31,14 +31,14 @@ final class RequestSender implements DataOutlet.Listener {
     private final HeadEncoder encoder = new HeadEncoder();
 
     /**
-     * DATA frames with a payload put into the outlet since it was last without: while there are
-     * any, {@link #onTaken} is still to come.
+     * Number of DATA frames with a payload since the outlet was last empty. While it is positive,
+     * {@link #onTaken} is still to come.
      */
     private int queuedFrames;
 
     /**
-     * Small parts of the body that wait behind those frames, to be one frame: ours until the outlet
-     * has no more body bytes, or something else follows.
+     * Small parts of the body that wait behind those frames and become one frame. Owned by this
+     * object until the outlet has no more body bytes, or another frame follows.
      */
     private @Nullable ByteBuf gathered;
 
@@ -50,8 +50,8 @@ final class RequestSender implements DataOutlet.Listener {
     }
 
     /**
-     * @throws WireException if it cannot be encoded: the worker's HPACK state no longer matches
-     *     ours then
+     * @throws WireException if the headers cannot be encoded; the HPACK state of the worker then
+     *     differs from ours
      */
     void head(Http2Headers head, int timeoutMillis, boolean end) throws WireException {
         ByteBuf frame = outlet.newMeta();
@@ -64,7 +64,7 @@ final class RequestSender implements DataOutlet.Listener {
         send(frame);
     }
 
-    /** Takes the buffer. */
+    /** Takes ownership of the buffer. */
     void data(ByteBuf data, boolean end) {
         window.onRequestQueued(data.readableBytes());
         boolean waits = queuedFrames >= MAX_SINGLE_FRAMES || queuedFrames > 0 && outlet.isBlocked();
@@ -78,7 +78,7 @@ final class RequestSender implements DataOutlet.Listener {
         sendData(data, end);
     }
 
-    /** @throws WireException as {@link #head} */
+    /** @throws WireException see {@link #head} */
     void trailers(Http2Headers trailers) throws WireException {
         sendGathered();
         ByteBuf frame = outlet.newMeta();
@@ -98,21 +98,21 @@ final class RequestSender implements DataOutlet.Listener {
     }
 
     /**
-     * The exchange is over. What the outlet has of it is sent nevertheless, because frames cannot
-     * be taken back.
+     * The exchange has ended. Its frames in the outlet are still sent, because frames cannot be
+     * withdrawn.
      */
     void onExchangeEnd() {
         dropGathered();
         window.onExchangeEnd();
     }
 
-    /** Nothing can be sent any more. */
+    /** The stream is closed. Nothing more is sent. */
     void close() {
         dropGathered();
         outlet.close();
     }
 
-    /** @return false if it is too large for that, and still the caller's */
+    /** @return false if the buffer is too large to be joined; then it remains the caller's */
     private boolean gather(ByteBuf data) {
         ByteBuf together = SmallParts.add(gathered, data);
         if (together == null && gathered != null) {

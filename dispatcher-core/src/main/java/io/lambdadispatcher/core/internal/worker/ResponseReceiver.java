@@ -21,13 +21,14 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The responses of a worker stream: reads the worker's frames, checks them, and passes them on to
- * the attempt that waits for them. A frame that ends the response is passed on between two calls of
- * {@link WorkerStream}, which makes the transitions. Event loop only.
+ * Reads and checks the worker's frames of a worker stream, and passes responses on to the attempt
+ * that waits for them. Before and after a frame that ends the response, it calls {@link
+ * WorkerStream}, which changes the state. Event loop only.
  */
 final class ResponseReceiver implements FrameReader.Listener {
     /**
-     * Of one response; a handler that says "still there" once a second for 15 minutes sends less.
+     * Limit for one response. A handler that sends an interim response each second for 15 minutes
+     * stays below it.
      */
     private static final int MAX_INTERIMS = 1000;
 
@@ -39,7 +40,7 @@ final class ResponseReceiver implements FrameReader.Listener {
     private final HeadDecoder decoder = new HeadDecoder();
     private final ContentLength length = new ContentLength();
 
-    /** {@code null} if no response is expected, or if nobody wants what is left of it. */
+    /** {@code null} if no response is expected, or if nobody wants the rest. */
     private @Nullable Attempt attempt;
 
     private boolean tunnel;
@@ -48,7 +49,7 @@ final class ResponseReceiver implements FrameReader.Listener {
     private boolean headRequest;
     private int interims;
 
-    // Body bytes that nobody wants, within one call of read().
+    // Number of unwanted body bytes in the current call of {@link #read}.
     private int dropped;
 
     ResponseReceiver(WorkerStream stream, ByteBufAllocator allocator, WindowLedger window) {
@@ -57,7 +58,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         this.reader = FrameReader.ofWorkerStream(allocator, this);
     }
 
-    /** A request has been sent: its response goes to {@code forAttempt}. */
+    /** A request was sent. Its response goes to {@code forAttempt}. */
     void expect(Http2Headers request, Attempt forAttempt) {
         attempt = forAttempt;
         tunnel = Exchange.isTunnel(request);
@@ -77,17 +78,17 @@ final class ResponseReceiver implements FrameReader.Listener {
         reader.close();
     }
 
-    /** A tunnel was asked for and is open. */
+    /** Returns whether the request has opened a tunnel. */
     boolean isTunnel() {
         return tunnel && headSeen;
     }
 
-    /** The response so far is a server's error. */
+    /** Returns whether the status of the response is a server error. */
     boolean hasFailed() {
         return failed;
     }
 
-    /** @return the bytes to give back to the window now */
+    /** @return number of bytes to return to the window now */
     int read(ByteBuf in) throws WireException {
         dropped = 0;
         return reader.read(in) + dropped;
@@ -135,8 +136,8 @@ final class ResponseReceiver implements FrameReader.Listener {
                 interims++;
                 to.onInterim(head);
             } else {
-                // Nobody slows the worker down for them, so they could fill the queue of the
-                // client's event loop.
+                // No back-pressure limits them, so they could fill the queue of the client's event
+                // loop.
                 stream.onInterimDropped();
             }
         }
@@ -151,7 +152,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         int status = verifiedStatus(head);
         headSeen = true;
         failed = status >= 500;
-        // With any other status it is a response like others (RFC 9110 section 9.3.6).
+        // With any other status, it is an ordinary response (RFC 9110 section 9.3.6).
         tunnel &= StatusCode.isSuccess(status);
         if (!expectBody(head, status)) {
             String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
@@ -219,7 +220,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         }
     }
 
-    /** @return {@code null} if nobody wants the frame any more */
+    /** @return {@code null} if nobody wants the frame */
     private @Nullable Attempt receiver(FrameType type, boolean allowed) throws WireException {
         if (attempt == null ? !stream.isAbandoned() : !allowed) {
             throw notAllowed(type);
@@ -252,8 +253,8 @@ final class ResponseReceiver implements FrameReader.Listener {
     }
 
     /**
-     * @return false if it is not clear where the response ends (RFC 9112 section 6.3): the client
-     *     could see another end than we do
+     * @return false if the end of the response is ambiguous (RFC 9112 section 6.3), so that the
+     *     client could see another end than the dispatcher
      */
     private boolean expectBody(FlatHeaders head, int status) {
         if (tunnel) {

@@ -1,25 +1,25 @@
 package io.lambdadispatcher.core.internal.worker;
 
 /**
- * What is still charged to the windows of a worker stream. Bytes of an exchange outlive it: those
- * of its request may wait for the worker's window, those of its response for its client. Event loop
+ * Counts the bytes that occupy the windows of a worker stream. They can outlive their exchange:
+ * request bytes can wait for the worker's window, and response bytes for the client. Event loop
  * only.
  */
 final class WindowLedger {
     /**
-     * What clients may have yet to take when the next exchange begins. With more, the rest of the
-     * window could be used up before the half of it has been taken upon which HTTP/2's flow
-     * controller tells the worker of new room: the next exchange would wait for the client of this
-     * one.
+     * Maximum of response bytes that clients may have unread when the next exchange starts.
+     * HTTP/2's flow controller tells the worker of new room when half of the window has been read.
+     * With more unread bytes, the next exchange could use up the rest of the window and wait for
+     * the previous client.
      */
     private static final int MAX_LAG_BYTES = WorkerPort.STREAM_WINDOW_BYTES / 2;
 
-    // Request bytes on their way to the worker: those of the current exchange come after those of
+    // Request bytes on their way to the worker. Those of the current exchange are behind those of
     // earlier ones.
     private int ownRequestBytes;
     private int staleRequestBytes;
 
-    /** Response bytes, of all exchanges so far, that are with their clients' side. */
+    /** Unread response bytes of all exchanges. */
     private int responseBytes;
 
     void onRequestQueued(int bytes) {
@@ -33,7 +33,7 @@ final class WindowLedger {
     /**
      * The worker's window has taken the oldest {@code bytes}.
      *
-     * @return how many of them are the current exchange's
+     * @return how many of them belong to the current exchange
      */
     int onRequestTaken(int bytes) {
         int stale = Math.min(bytes, staleRequestBytes);
@@ -63,7 +63,7 @@ final class WindowLedger {
         responseBytes -= bytes;
     }
 
-    /** The next response could find too little room. */
+    /** Returns whether the next response could have too little room. */
     boolean isLagging() {
         return responseBytes > MAX_LAG_BYTES;
     }

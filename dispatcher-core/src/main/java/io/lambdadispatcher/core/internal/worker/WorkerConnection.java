@@ -30,14 +30,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection of a worker that has been let in: its control stream, which says how the worker
- * fares, and its worker streams. Confined to its event loop, except for {@link #drain} and {@link
- * #goodbye}, which hop onto it.
+ * A connection of an admitted worker: its control stream, which reports the worker's state and
+ * load, and its worker streams. Confined to its event loop, except for {@link #drain} and {@link
+ * #goodbye}, which pass their work to it.
  */
 public final class WorkerConnection extends DialIn implements ControlStream.Listener {
 
     private enum State {
-        /** The token is good; HELLO is awaited. */
+        /** The token is valid. HELLO is expected. */
         ADMITTED,
         /** Worker streams may open. */
         WELCOMED,
@@ -49,20 +49,20 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** Ours sends LOAD every 5 s, and little else. */
+    /** Our worker sends LOAD every 5 s, and few other messages. */
     private static final int MAX_CONTROL_MESSAGES = 100;
 
     /**
-     * Ours opens another worker stream a second after it has lost one, so that it loses each at
-     * most ten times in ten seconds.
+     * Our worker opens a lost worker stream again after a second, so it loses each at most ten
+     * times in ten seconds.
      */
     private static final int MAX_LOSSES_OF_EACH_STREAM = 10;
 
     private static final int MAX_OTHER_LOST_STREAMS = 100;
 
     /**
-     * A client with a usable connection takes what is left of a whole response, which is at most a
-     * window, in this time.
+     * A client with a usable connection reads the rest of a complete response, which is at most a
+     * window, within this time.
      */
     private static final long LAG_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -87,7 +87,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private @Nullable Instant deadline;
     private String goneReason = "connection closed";
 
-    /** @param token the launch token as it came */
+    /** @param token the launch token as it was sent */
     WorkerConnection(Admission admission, Http2Stream stream, String token, String workerId, PoolShard shard) {
         super(admission.port, admission.handler);
         this.workerId = workerId;
@@ -99,7 +99,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.lagging = new DeadlineQueue<>(loop(), LAG_LOOK_NANOS, this::onStillLagging);
     }
 
-    /** The worker is let in. */
+    /** Starts the connection of an admitted worker. */
     void start() {
         handler.onAdmitted(this);
         shard.onMember(pooled);
@@ -114,7 +114,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         return shard.pool();
     }
 
-    /** When the worker must be gone; {@code null} = never. Known from HELLO on. */
+    /**
+     * Returns when the worker must have exited; {@code null} if there is no deadline. Known after
+     * HELLO.
+     */
     public @Nullable Instant deadline() {
         return deadline;
     }
@@ -167,7 +170,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     /**
      * The worker has reset a stream, has broken the protocol on it, or has been refused it. A few
-     * are nothing, but a flood costs all other connections of the event loop.
+     * of these are harmless, but a flood costs all other connections of the event loop.
      */
     void onStreamLost() {
         int limit = MAX_OTHER_LOST_STREAMS + MAX_LOSSES_OF_EACH_STREAM * streamLimit;
@@ -193,8 +196,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (workerStream != null) {
             int done = workerStream.onBytes(data);
             if (end) {
-                // Normal for a worker that leaves; in the middle of an exchange it is a loss like
-                // any other.
+                // Normal for a worker that exits. During an exchange, it is a loss like any other.
                 workerStream.close("the worker ended its stream");
                 handler.reset(stream, Http2Error.NO_ERROR);
             }
@@ -285,8 +287,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
             deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
         }
-        // So large that streams whose clients do not read cannot hold up the others: twice, because
-        // the worker is told of what was taken when that is half of the window.
+        // Twice the sum of the streams' windows, so that streams whose clients do not read cannot
+        // block the others: the worker learns of bytes that were read when they are half of the
+        // window.
         long windowBytes = 2L * streamLimit * WorkerPort.STREAM_WINDOW_BYTES;
         handler.growConnectionWindow((int) Math.min(Integer.MAX_VALUE / 2, windowBytes));
         long intervalMillis = port.access.pingInterval().toMillis();
@@ -306,7 +309,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
     }
 
-    /** A worker that heeds SETTINGS opens no more; one that does not is refused. */
+    /** Announces the limit in SETTINGS. A worker that ignores it is refused the stream. */
     private void tellStreamLimit(int announced) {
         port.observer.onProtection(Protection.WORKER_LIMIT);
         log.info("worker {} announces {} streams, but at most {} are allowed", workerId, announced, streamLimit);
@@ -333,8 +336,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     // To the peer.
 
     /**
-     * Any thread: starts no new exchange. The worker ends when those in flight have, or when {@code
-     * grace} is over.
+     * Starts no new exchange. The worker ends when the exchanges in flight have ended, or when
+     * {@code grace} is over. Any thread.
      */
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
@@ -346,7 +349,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         });
     }
 
-    /** Any thread: ends the connection now, and cuts off the exchanges in flight. */
+    /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
     public void goodbye(String text) {
         loop().execute(() -> {
             if (state != State.CLOSED) {
@@ -363,8 +366,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /**
-     * Nothing is wrong with it: the worker opens another one. If no request waits for a stream, the
-     * client gets more time.
+     * Closes the stream, which is not an error: the worker opens another one. If no request is
+     * queued, the client gets more time.
      */
     private void onStillLagging(WorkerStream stream) {
         if (stream.lagsAgain() < MAX_LAG_LOOKS && shard.pool().pending() == 0) {
@@ -395,7 +398,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         shard.onStreamClosed(pooled, stream, wasFree);
     }
 
-    /** The stream waits for the worker, which must end a response or take bytes. */
+    /** The stream waits for the worker to end a response or to take bytes. */
     void expectFromWorker(WorkerStream stream) {
         expected.add(stream, nanoTime());
     }
@@ -404,7 +407,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         expected.remove(stream);
     }
 
-    /** The stream waits for the client of its last response. */
+    /** The stream waits for the client of its previous response. */
     void onLagging(WorkerStream stream) {
         lagging.add(stream, nanoTime());
         shard.onStreamLags(pooled);
@@ -437,7 +440,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /**
-     * The channel has closed. Streams hear of it later, from {@link #onStreamClosed(Http2Stream)}.
+     * The channel is closed. Streams learn of it later, from {@link #onStreamClosed(Http2Stream)}.
      */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;

@@ -7,36 +7,41 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may dial in, and who wants to know how workers fare. Called on event loops of worker
- * connections, thread-safe.
+ * Decides which workers are admitted, and receives their state and load. Called on event loops of
+ * worker connections. Implementations are thread-safe.
  */
 public interface WorkerEvents {
     /**
-     * Why a connection is not let in.
+     * The reason why a connection is rejected.
      *
      * @param status tells the worker whether it may try again: not after 401 and 403
-     * @param reason in one line, for the log
+     * @param reason one line for the log
      */
     record Refusal(HttpResponseStatus status, String reason) {}
 
     /**
-     * Decides whether a worker may open one more connection. Its token has a good signature.
+     * Decides whether a worker may open one more connection. The signature of its token is valid.
      *
-     * @param expired the token has expired, which counts only if no worker was let in with it yet
-     * @return {@code null} to let the connection in
+     * @param expired whether the token has expired, which counts only if no worker was admitted
+     *     with it before
+     * @return {@code null} to admit the connection
      */
     @Nullable
     Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
 
-    /** An admitted connection said that requests may come, or not for now. */
+    /** An admitted connection is ready for requests, or is not for now. */
     void onReadiness(WorkerConnection connection, boolean ready);
 
-    /** How the worker fares. */
+    /** An admitted connection has reported its load. */
     void onLoad(WorkerConnection connection, ControlMessage.Load load);
 
-    /** The worker wants to end. */
+    /** The worker drains. */
     void onDrain(WorkerConnection connection, DrainCode reason);
 
-    /** An admitted connection has gone. @param clean after GOODBYE */
+    /**
+     * An admitted connection is closed.
+     *
+     * @param clean whether it said GOODBYE
+     */
     void onGone(WorkerConnection connection, boolean clean, String reason);
 }

@@ -22,16 +22,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets up each connection that a worker opens, and holds what these connections share. Used by all
- * event loops; immutable except for the clocks of its logs.
+ * Sets up each connection of a worker, and holds what these connections share. All event loops use
+ * it. Immutable, except for the times of its logs.
  */
 public final class WorkerPort extends ChannelInitializer<Channel> {
-    /** The most of one response body that waits in the dispatcher. */
+    /** Maximum number of bytes of one response body that wait in the dispatcher. */
     static final int STREAM_WINDOW_BYTES = 256 * 1024;
 
     /**
-     * DATA is passed on as it arrives, so a large frame costs no memory and saves the worker
-     * headers.
+     * DATA is passed on as it arrives, so a large frame takes no memory, and the worker sends fewer
+     * frame headers.
      */
     private static final int MAX_FRAME_BYTES = 256 * 1024;
 
@@ -39,11 +39,11 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     private static final Logger log = LoggerFactory.getLogger(WorkerPort.class);
 
     /**
-     * How workers prove who they are, and how long they may take for it or be silent.
+     * How workers authenticate, and how long they may take for that or be silent.
      *
      * @param keyOf returns the key that signs the launch tokens of the function with this name
-     * @param tls {@code null} = h2c with prior knowledge
-     * @param handshakeTimeout from the connection's start to HELLO
+     * @param tls {@code null} for h2c with prior knowledge
+     * @param handshakeTimeout maximum time from the connection's start to HELLO
      */
     public record Access(
             Function<String, byte[]> keyOf,
@@ -59,12 +59,12 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     private final Map<EventLoop, Integer> loopIndexes;
     private final SeldomLog rejections = new SeldomLog(log, Ticker.systemTicker());
 
-    /** What admitted workers do wrong. */
+    /** Log of what admitted workers do wrong. */
     final SeldomLog violations = new SeldomLog(log, Ticker.systemTicker());
 
     /**
-     * @param pools by function name
-     * @param loopIndexes the place of each event loop's shard in a pool
+     * @param pools pools by name of the function
+     * @param loopIndexes index of each event loop's shard in a pool
      */
     public WorkerPort(
             Access access,
@@ -108,8 +108,8 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     }
 
     /**
-     * Tells the observer of every rejection, and the log of one now and then, because whoever
-     * knocks can knock fast.
+     * Reports each rejection to the observer, and one from time to time to the log, because a peer
+     * can cause any number of them.
      */
     void onRejected(SocketAddress remote, String reason) {
         observer.onWorkerRejected(remote, reason);

@@ -15,18 +15,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Netty's part of a connection to the worker port. Frames go to an {@link Admission}, and to the
- * {@link WorkerConnection} that this lets in. Event loop only.
+ * The HTTP/2 handler of a connection to the worker port. It passes frames to an {@link Admission},
+ * and then to the {@link WorkerConnection} that replaces it. Event loop only.
  */
 final class WorkerPortHandler extends CoalescingHttp2Handler {
     private static final Logger log = LoggerFactory.getLogger(WorkerPortHandler.class);
 
     private final WorkerPort port;
 
-    /** {@code null} until the peer is let in. */
+    /** {@code null} until the peer is admitted. */
     private @Nullable WorkerConnection admitted;
 
-    /** {@code null} once HELLO has come. */
+    /** {@code null} after HELLO has arrived. */
     private @Nullable Future<?> handshakeTimer;
 
     WorkerPortHandler(Http2Assembly.Parts parts, WorkerPort port) {
@@ -42,7 +42,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         handshakeTimer = ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
     }
 
-    /** HELLO has come, or the connection has gone. */
+    /** HELLO has arrived, or the connection is closed. */
     void onHandshakeEnd() {
         if (handshakeTimer != null) {
             handshakeTimer.cancel(false);
@@ -64,7 +64,10 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         }
     }
 
-    /** Whoever is not let in gets no answer that could be asked for without end. */
+    /**
+     * Closes the connection of a peer that is not admitted, because it could cause any number of
+     * answers.
+     */
     @Override
     protected void onStreamError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, Http2Exception.StreamException error) {

@@ -15,11 +15,11 @@ import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worker stream: carries one exchange after the other. All states of the dispatcher's end, and
- * all transitions between them, are here ({@code docs/reference/protocol.md}, section 7). {@link
- * RequestSender} writes the frames of the requests, {@link ResponseReceiver} reads those of the
- * responses, and {@link WindowLedger} counts the bytes of both that somebody has yet to take.
- * Confined to the connection's event loop.
+ * A worker stream, which carries one exchange after the other. This class has all states of the
+ * dispatcher's end and all transitions between them ({@code docs/reference/protocol.md}, section
+ * 7). {@link RequestSender} writes the frames of requests, {@link ResponseReceiver} reads those of
+ * responses, and {@link WindowLedger} counts the bytes that have not been read. Confined to the
+ * connection's event loop.
  *
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
@@ -35,44 +35,47 @@ import org.jspecify.annotations.Nullable;
 final class WorkerStream extends DeadlineQueue.Entry implements Carrier, RequestSink {
 
     private enum State {
-        /** Free. */
+        /** Carries no exchange. */
         IDLE,
-        /** The request is open; so is the response. */
+        /** Neither the request nor the response has ended. */
         SENDING,
-        /** The request has ended, the response has not. */
+        /** The request has ended. The response has not. */
         AWAITING,
         /**
-         * The exchange ends with what is being passed on to its client's side, from which this
-         * stream may be called.
+         * The last frame of the exchange is being passed on to the client's side, which can call
+         * this stream.
          */
         ENDING,
-        /** The worker has ended its direction of a tunnel, the client has not. */
+        /** The worker has ended its direction of a tunnel. The client has not. */
         TUNNEL_ENDING,
         /**
-         * Both directions of a tunnel have ended, but the worker has yet to take bytes of the
-         * client: the next head would wait behind them.
+         * Both directions of a tunnel have ended, but bytes of the client still wait for the
+         * worker, and the next request would wait behind them.
          */
         LEAVING,
         /**
-         * CANCEL is sent and the exchange forgotten, but the stream is free only when the worker
-         * has ended the response.
+         * CANCEL was sent and the exchange is over, but the stream is free only when the worker has
+         * ended the response.
          */
         ABANDONED,
         /**
-         * The exchange is over, but its client has yet to take so much of the response that the
-         * next one would find too little room in the window.
+         * The exchange is over, but its client has so much of the response left to read that the
+         * next response would have too little room in the window.
          */
         LAGGING,
         CLOSED
     }
 
-    /** One exchange in eight is timed: reading the clock costs more than all other counting. */
+    /**
+     * One exchange in eight is measured, because reading the clock costs more than all other
+     * counting.
+     */
     private static final int TIMED_MASK = 7;
 
     /**
-     * A CANCEL comes behind the bytes that wait for the worker's window, and they may wait for as
-     * long as its handler reads nothing. With more bytes than this the stream is reset, which frees
-     * them, and the worker opens another.
+     * A CANCEL waits behind the bytes that wait for the worker's window, possibly for as long as
+     * the handler does not read. With more bytes than this, the stream is reset instead, which
+     * frees them, and the worker opens another stream.
      */
     private static final int MAX_CANCELLED_BYTES = 64 * 1024;
 
@@ -86,11 +89,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     private State state = State.IDLE;
     private int lagLooks;
-    /** SENDING, AWAITING and TUNNEL_ENDING only. */
+    /** Set in SENDING, AWAITING and TUNNEL_ENDING. */
     private @Nullable Attempt attempt;
 
     private int exchanges;
-    /** 0 = not timed. */
+    /** 0 if the exchange is not measured. */
     private long startNanos;
 
     WorkerStream(WorkerConnection connection, Http2Stream http2) {
@@ -109,7 +112,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         return http2;
     }
 
-    // From the client's side.
+    // Calls from the client's side.
 
     @Override
     public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
@@ -158,7 +161,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         return state == State.SENDING || state == State.TUNNEL_ENDING;
     }
 
-    /** The worker's HPACK state no longer matches ours. */
+    /** The HPACK state of the worker differs from ours, so the connection is closed. */
     private void onUnencodable(WireException e) {
         connection.reset(http2);
         close(e.getMessage());
@@ -207,7 +210,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     // From the worker.
 
-    /** DATA has arrived on the HTTP/2 stream. @return the bytes to give back to the window now */
+    /**
+     * DATA has arrived on the HTTP/2 stream.
+     *
+     * @return number of bytes to return to the window now
+     */
     int onBytes(ByteBuf content) {
         if (state == State.CLOSED) {
             return content.readableBytes();
@@ -217,13 +224,16 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         } catch (WireException e) {
             connection.onViolation(http2, e);
             close(e.getMessage());
-            // Not returned: the closed stream's bytes go back to the connection's window by
-            // themselves.
+            // Zero, because Netty returns the bytes of a closed stream to the connection's window.
             return 0;
         }
     }
 
-    /** The worker's window has taken bytes of requests. @param own of the current exchange */
+    /**
+     * The worker's window has taken bytes of requests.
+     *
+     * @param own bytes of the current exchange
+     */
     void onRequestTaken(int own) {
         if (state == State.LEAVING) {
             connection.onAnswered(this);
@@ -236,8 +246,8 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     }
 
     /**
-     * The worker has reset the stream because its handler misused the response: the same would
-     * happen again elsewhere.
+     * The worker has reset the stream because its handler misused the response. The same would
+     * happen on another worker, so there is no retry.
      */
     void onResponseMisused() {
         if (state == State.CLOSED) {
@@ -256,7 +266,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         return state == State.ABANDONED;
     }
 
-    /** A frame that nobody wants has come. @param end the last of its response */
+    /**
+     * A frame of a cancelled exchange has arrived.
+     *
+     * @param end whether it is the last frame of its response
+     */
     void onAbandonedFrame(boolean end) {
         if (end) {
             connection.onAnswered(this);
@@ -265,10 +279,10 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     }
 
     /**
-     * Before a frame of the response is passed on.
+     * Called before a frame of the response is passed on.
      *
-     * @param end it is the last: so it is of the exchange, except in a tunnel that the client has
-     *     not ended
+     * @param end whether it is the last frame of the response, which ends the exchange, except in a
+     *     tunnel that the client has not ended
      */
     void onPassingOn(boolean end) {
         if (end && state == State.SENDING && response.isTunnel()) {
@@ -279,13 +293,16 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Before the exchange's last frame, or its failure, is passed on. */
+    /** Called before the exchange's last frame, or its failure, is passed on. */
     void onExchangeEnding(boolean failed) {
         leaveExchange();
         forgetExchange(failed);
     }
 
-    /** Before the worker's refusal is passed on. It says nothing of the worker's speed. */
+    /**
+     * Called before the worker's refusal is passed on. A refusal says nothing about the worker's
+     * speed.
+     */
     void onRefusing() {
         leaveExchange();
         forgetAttempt();
@@ -299,14 +316,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         state = State.ENDING;
     }
 
-    /** A frame of the response, or its failure, has been passed on. */
+    /** Called after a frame of the response, or its failure, was passed on. */
     void onPassedOn() {
         if (state == State.ENDING) {
             onOver();
         }
     }
 
-    /** What the worker has owed for too long, in words. */
+    /** Returns in words what the worker has failed to do in time. */
     String owed() {
         return state == State.LEAVING
                 ? "the worker did not read the last bytes of a tunnel in time"
@@ -324,13 +341,13 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private void forgetExchange(boolean failed) {
         forgetAttempt();
         connection.pooled.onExchangeEnd(failed);
-        // An hour's talk in a tunnel does not make a worker slow.
+        // The time that a tunnel is open says nothing about the worker's speed.
         if (startNanos != 0 && !response.isTunnel()) {
             connection.pooled.onTimed(connection.nanoTime() - startNanos);
         }
     }
 
-    /** The response has ended before. */
+    /** Ends a tunnel whose response has ended before. */
     private void endTunnel() {
         forgetExchange(false);
         state = State.LEAVING;
@@ -345,7 +362,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Nothing of the exchange is left except, perhaps, what its client has yet to take. */
+    /** Nothing of the exchange is left, except perhaps bytes that its client has not read. */
     private void onOver() {
         if (window.isLagging()) {
             state = State.LAGGING;
@@ -357,12 +374,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Returns how often it has been found in state LAGGING since it came there. */
+    /**
+     * Returns how many checks have found the stream in state LAGGING since it entered this state.
+     */
     int lagsAgain() {
         return ++lagLooks;
     }
 
-    /** The stream is no more: reset by either side, or its connection has gone. */
+    /** Closes the stream, because either side has reset it, or its connection is closed. */
     void close(@Nullable String reason) {
         if (state == State.CLOSED) {
             return;
