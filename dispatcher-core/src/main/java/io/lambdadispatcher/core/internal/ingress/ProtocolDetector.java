@@ -13,8 +13,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks at the first bytes of a plain connection: HTTP/2's preface (RFC 9113 section 3.4), or
- * anything else, which is HTTP/1.1. Then leaves, and hands the bytes on. Event loop only.
+ * Detects the protocol of a plain-text connection by its first bytes: HTTP/2's preface (RFC 9113
+ * section 3.4), otherwise HTTP/1.1. Then it removes itself from the pipeline and passes the bytes
+ * on. Event loop only.
  */
 final class ProtocolDetector extends ByteToMessageDecoder {
     private static final ByteBuf PREFACE = Http2CodecUtil.connectionPrefaceBuf();

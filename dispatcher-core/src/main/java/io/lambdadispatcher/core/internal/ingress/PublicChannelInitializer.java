@@ -26,9 +26,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets up each client connection: TLS with ALPN, or plain with a look at the first bytes. Also a
- * handler that an embedder may put into a pipeline of its own, on one of the dispatcher's event
- * loops. Immutable; all event loops.
+ * Sets up each client connection: TLS with ALPN, or plain text with a look at the first bytes. An
+ * embedding program can also use it as a handler in its own pipeline, on one of the dispatcher's
+ * event loops. Immutable. All event loops.
  */
 public final class PublicChannelInitializer extends ChannelInitializer<Channel> {
     private static final Logger log = LoggerFactory.getLogger(PublicChannelInitializer.class);
@@ -44,7 +44,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final ClientGuard guard;
 
     /**
-     * @param tls {@code null} = plain, or TLS is the pipeline's business
+     * @param tls {@code null} for plain text, or if the pipeline does TLS
      * @param scheme {@code http} or {@code https}, as the client sees it
      */
     public PublicChannelInitializer(
@@ -88,7 +88,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         channel.pipeline().addLast(handler, new AlpnHandler(context));
     }
 
-    /** Installs what the client and we have agreed on in the TLS handshake (RFC 7301). */
+    /** Installs the protocol that was negotiated in the TLS handshake (RFC 7301). */
     private static final class AlpnHandler extends ApplicationProtocolNegotiationHandler {
         private final IngressContext context;
 

@@ -14,28 +14,28 @@ import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client connection holds of its event loop's {@link ClientMemory}. As a handler before TLS
- * it sees all that the client sends; as an {@link ExchangeOpener} it refuses requests when memory
- * is scarce. One per connection; event loop only.
+ * What a client connection uses of its event loop's {@link ClientMemory}. As a handler before TLS,
+ * it sees all bytes that the client sends. As an {@link ExchangeOpener}, it refuses requests when
+ * memory is scarce. There is one for each connection. Event loop only.
  */
 public final class ClientAccount extends ChannelInboundHandlerAdapter implements ExchangeOpener {
-    /** Of an exchange, besides its head and its body: the objects of it that wait. */
+    /** Memory of the objects of a waiting exchange, without its headers and its body. */
     public static final int EXCHANGE_BYTES = 1024;
 
-    /** As much of a request body is buffered if memory is tight. */
+    /** Maximum number of buffered bytes of a request body if memory is scarce. */
     static final int TIGHT_WINDOW_BYTES = 64 * 1024;
 
-    /** The connection's protocol handler. */
+    /** The protocol handler of a connection. */
     public interface Holder {
         /**
-         * Returns what is held for the client, in bytes, except for what waits in the channel's own
-         * queue. Called when memory is looked at, not for each request.
+         * Returns the bytes that are held for the client, except those in the channel's own queue.
+         * Called when memory is measured, not for each request.
          */
         long heldBytes();
 
         /**
-         * The connection is being closed: lets go of all that it holds, rather than when its end is
-         * reported.
+         * Releases everything that is held, because the connection is being closed. Its end is
+         * reported later.
          */
         void release();
     }
@@ -50,7 +50,7 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
     private @Nullable Holder holder;
     private long heldAtLook;
 
-    /** {@link ClientMemory}'s: where it has the account; -1 if the connection is closed. */
+    /** Index in {@link ClientMemory}; -1 if the connection is closed. */
     int index = -1;
 
     ClientAccount(ClientMemory memory, Channel channel, ExchangeOpener opener, int connectionBytes) {
@@ -61,21 +61,22 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
     }
 
     /**
-     * Sets who knows what the connection holds. Replaces the holder before, e.g. after an upgrade.
+     * Sets the holder, which knows how much memory the connection uses. Replaces the previous
+     * holder, for example after an upgrade.
      */
     public void heldBy(Holder value) {
         holder = value;
     }
 
     /**
-     * Something is held for the client besides what is read from its socket: a part of a response,
-     * or objects that are larger than the bytes that they were made of.
+     * Counts bytes that are held for the client and were not read from its socket: parts of a
+     * response, or objects that are larger than the bytes that they were made of.
      */
     public void onHeld(int bytes) {
         memory.onMade(bytes);
     }
 
-    /** Returns how much of a request body may wait, in bytes. */
+    /** Returns how many bytes of a request body may wait. */
     public int windowBytes(int usualBytes) {
         return memory.isTight() ? Math.min(usualBytes, TIGHT_WINDOW_BYTES) : usualBytes;
     }

@@ -22,14 +22,17 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which client connections are served, so that no number of clients and nothing that they
- * do takes memory or file descriptors from workers. Any thread, except for {@link #admit}.
+ * Decides which client connections are served, so that clients cannot take memory or file
+ * descriptors from workers. Any thread, except for {@link #admit}.
  */
 public final class ClientGuard {
     /** Handlers, codecs and HPACK tables of an idle connection. */
     private static final int PLAIN_BYTES = 8 * 1024;
 
-    /** The same, with TLS's own buffers, which are neither heap nor direct memory. */
+    /**
+     * As for a plain connection, and TLS's own buffers, which are neither on the heap nor in direct
+     * memory.
+     */
     private static final int TLS_BYTES = 40 * 1024;
 
     private final int maxConnections;
@@ -42,7 +45,7 @@ public final class ClientGuard {
     private final ConcurrentHashMap<Long, Integer> perAddress = new ConcurrentHashMap<>();
 
     /**
-     * @param maxConnections what {@code limits} allow, or less if there are not enough file
+     * @param maxConnections limit of {@code limits}, or less if there are not enough file
      *     descriptors
      */
     public ClientGuard(
@@ -58,9 +61,10 @@ public final class ClientGuard {
     }
 
     /**
-     * Half of the smaller one of heap and direct memory, because heads are on the heap and bodies
-     * are in direct memory. The other half of both is for everything else: workers' connections,
-     * buffers that sockets are read into, unused parts of the allocator's memory, and AWS's client.
+     * Returns half of the heap or of the direct memory, whichever is smaller, because headers are
+     * on the heap and bodies in direct memory. The other half is for everything else: connections
+     * of workers, buffers that sockets are read into, unused memory of the allocator, and the AWS
+     * client.
      */
     private static long defaultLimitBytes() {
         long heap = Runtime.getRuntime().maxMemory();
@@ -71,8 +75,8 @@ public final class ClientGuard {
     /**
      * Admits a connection, or closes it. Event loop of {@code channel} only.
      *
-     * @param secure the dispatcher holds the state of TLS
-     * @param opener of the event loop
+     * @param secure whether the dispatcher holds the TLS state
+     * @param opener opener of the event loop
      * @return {@code null} if the connection is closed
      */
     public @Nullable ClientAccount admit(Channel channel, boolean secure, ExchangeOpener opener) {
@@ -92,7 +96,7 @@ public final class ClientGuard {
         return account;
     }
 
-    /** Returns how much memory the clients of {@code loop} may still take, in bytes. Any thread. */
+    /** Returns how many bytes the clients of {@code loop} can still use. Any thread. */
     public long freeBytes(EventLoop loop) {
         return Objects.requireNonNull(memories.get(loop), "another's event loop")
                 .freeBytes();
@@ -113,7 +117,10 @@ public final class ClientGuard {
         }
     }
 
-    /** Of IPv6 the first 64 bits: whoever has one such address has them all. */
+    /**
+     * Returns a key of the address. For IPv6, it is the first 64 bits, because one host can have
+     * all addresses of such a network.
+     */
     static @Nullable Long addressKey(@Nullable SocketAddress remote) {
         InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
         if (address == null) {
@@ -124,7 +131,7 @@ public final class ClientGuard {
         return address instanceof Inet4Address ? Integer.toUnsignedLong(bytes.getInt()) : bytes.getLong();
     }
 
-    /** Returns what clients cost now. */
+    /** Returns what clients use now. */
     public ClientSnapshot snapshot() {
         long held = 0;
         int level = 0;

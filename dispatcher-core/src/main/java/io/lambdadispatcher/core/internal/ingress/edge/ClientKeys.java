@@ -11,10 +11,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells clients apart, for fairness between them. A client is its connection's address, unless a
- * trusted proxy is in front, which names it: in the header that the operator has chosen, or as the
- * last address in {@code x-forwarded-for} or {@code forwarded}. An IPv6 address stands for its /64,
- * because one host has all of that. One for each client connection; event loop only.
+ * Identifies clients, for fairness between them. A client is identified by the address of its
+ * connection. If a trusted proxy is in front, the proxy identifies it: in the header that the
+ * operator has chosen, or with the last address in {@code x-forwarded-for} or {@code forwarded}. An
+ * IPv6 address counts as its /64 network, because one host can have all of it. There is one object
+ * for each client connection. Event loop only.
  */
 final class ClientKeys {
     private static final String UNKNOWN = "unknown";
@@ -30,8 +31,8 @@ final class ClientKeys {
     }
 
     /**
-     * @param head of a request, with what {@link HeadRules} has added to it
-     * @param ownForwarded the beginning of the element that it adds to {@code forwarded}
+     * @param head request headers, including what {@link HeadRules} has added
+     * @param ownForwarded start of the element that {@link HeadRules} adds to {@code forwarded}
      */
     Object of(Http2Headers head, String ownForwarded) {
         if (policy.trust() == Trust.APPEND) {
@@ -86,7 +87,10 @@ final class ClientKeys {
         return last.isEmpty() ? null : last;
     }
 
-    /** @param node an address, perhaps with a port, or whatever else the proxy calls the client */
+    /**
+     * @param node an address, with or without a port, or any other name that the proxy gives the
+     *     client
+     */
     private static Object ofText(String node) {
         int bracket = node.indexOf(']');
         String host = node;

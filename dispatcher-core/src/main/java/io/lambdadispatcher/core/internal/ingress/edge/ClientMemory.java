@@ -12,14 +12,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds what the dispatcher holds for the clients of one event loop: connections, requests that
- * wait, bodies on their way, and responses that clients do not take. Nobody else suffers for it:
- * worker connections and the admin port do not pass through here.
+ * Limits the memory that the dispatcher uses for the clients of one event loop: connections, queued
+ * requests, bodies in transit, and responses that clients do not read. Worker connections and the
+ * admin port are not affected, because they do not pass through here.
  *
- * <p>Nothing is counted off on the way of a request. What arrives is added to one number, and when
- * that has grown by a sixteenth of the limit, all connections of the event loop are asked what they
- * hold. So a look is rare if little arrives, and after a look the number is exact again. Between
- * two looks, at most a sixteenth of the limit arrives unnoticed.
+ * <p>Requests do not decrease a count. Arriving bytes are added to one number. When it has grown by
+ * a sixteenth of the limit, all connections of the event loop are measured. Therefore, measurements
+ * are rare if little arrives, and exact. Between two measurements, at most a sixteenth of the limit
+ * arrives unnoticed.
  *
  * <ul>
  *   <li>Above 75 % of the limit, less of each request body is buffered ({@link Level#TIGHT}).
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *       is left ({@link Level#FULL}).
  * </ul>
  *
- * <p><b>Threading:</b> confined to the event loop, except for {@link #heldBytes} and {@link
+ * <p><b>Threading.</b> Confined to the event loop, except for {@link #heldBytes} and {@link
  * #level}.
  */
 final class ClientMemory {
@@ -36,10 +36,10 @@ final class ClientMemory {
     /** How scarce memory is. The order matters. */
     enum Level {
         CALM,
-        /** Of a request body, at most {@link ClientAccount#TIGHT_WINDOW_BYTES} are buffered. */
+        /** At most {@link ClientAccount#TIGHT_WINDOW_BYTES} of a request body are buffered. */
         TIGHT,
         /**
-         * Connections that do not hold little get 503 for new requests: see {@link
+         * New requests get 503, except on connections that hold little: see {@link
          * ClientMemory#admitsRequest}.
          */
         REFUSING,
@@ -47,7 +47,9 @@ final class ClientMemory {
         FULL
     }
 
-    /** Connections alone may take so much of the limit: the rest is for requests and responses. */
+    /**
+     * Maximum share of the limit that idle connections use. The rest is for requests and responses.
+     */
     private static final int CONNECTIONS_PERCENT = 50;
 
     private static final int TIGHT_PERCENT = 75;
@@ -64,14 +66,14 @@ final class ClientMemory {
     private final DispatcherObserver observer;
     private final List<ClientAccount> accounts = new ArrayList<>();
 
-    /** What all connections take before their first request. */
+    /** Memory that all connections use before their first request. */
     private long baseBytes;
 
     private long arrivedSinceLook;
     private boolean lookScheduled;
     private boolean cutScheduled;
 
-    // Written on the event loop only, and at a look only.
+    // Written only on the event loop, at a measurement.
     private volatile long held;
     private volatile Level level = Level.CALM;
 
@@ -84,17 +86,19 @@ final class ClientMemory {
         this.observer = observer;
     }
 
-    /** Returns what was held at the last look, which is at most a second ago. Any thread. */
+    /**
+     * Returns the bytes that were held at the last measurement, at most a second ago. Any thread.
+     */
     long heldBytes() {
         return held;
     }
 
-    /** Returns what was free at the last look, in bytes. Any thread. */
+    /** Returns the bytes that were free at the last measurement. Any thread. */
     long freeBytes() {
         return Math.max(0, limitBytes - held);
     }
 
-    /** Any thread. */
+    /** Returns the level at the last measurement. Any thread. */
     Level level() {
         return level;
     }
@@ -113,7 +117,7 @@ final class ClientMemory {
         return account;
     }
 
-    /** The connection has ended. Harmless when repeated. */
+    /** Removes the account of a closed connection. Further calls have no effect. */
     void close(ClientAccount account) {
         if (account.index < 0) {
             return;
@@ -131,9 +135,9 @@ final class ClientMemory {
     }
 
     /**
-     * Something has been read from a client's socket. Nothing else of a client connection is on the
-     * stack, so connections can be closed at once: many sockets may be read in this turn of the
-     * event loop.
+     * Counts bytes that were read from a client's socket. No other code of a client connection is
+     * on the stack, so connections can be closed immediately: many sockets can be read in this turn
+     * of the event loop.
      */
     void onRead(int bytes) {
         count(bytes);
@@ -142,7 +146,7 @@ final class ClientMemory {
         }
     }
 
-    /** Something has come for a client, or is made for it, that may be held for a while. */
+    /** Counts bytes that were received or made for a client and may be held for some time. */
     void onMade(int bytes) {
         count(bytes);
         if (current == Level.FULL && !cutScheduled) {
@@ -166,10 +170,11 @@ final class ClientMemory {
     }
 
     /**
-     * Returns whether a request may be served. Those who hold little may still come when memory is
-     * almost used up: otherwise, one client that holds much would keep out all others. Little is
-     * less than half of the average. If memory is not used up yet, it is also at most half of what
-     * a connection takes before its first request, because idle connections lower the average.
+     * Returns whether a request may be served. A connection that holds little is served even if
+     * memory is nearly used up, otherwise one client that holds much would keep out all others.
+     * Little means less than half of the average. Below {@link Level#FULL}, it also means at most
+     * half of what a connection uses before its first request, because idle connections lower the
+     * average.
      */
     boolean admitsRequest(ClientAccount account) {
         onMade(ClientAccount.EXCHANGE_BYTES);
@@ -235,7 +240,10 @@ final class ClientMemory {
         note(left);
     }
 
-    /** So that the figures are fresh, and relief is noticed, if nothing arrives. */
+    /**
+     * Measures once a second, so that the figures are fresh and a decrease is noticed even if
+     * nothing arrives.
+     */
     private void scheduleLook() {
         lookScheduled = true;
         loop.schedule(

@@ -15,9 +15,9 @@ import io.netty.util.concurrent.Ticker;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
-/** Makes the dispatcher's own error responses, as the program's renderer wants them. Any thread. */
+/** Makes the dispatcher's own error responses with the program's renderer. Any thread. */
 public final class ErrorAnswers {
-    /** The failure of requests that are rejected before they reach an exchange. */
+    /** Name of the failure of requests that are rejected before they reach an exchange. */
     public static final String BAD_REQUEST = "BAD_REQUEST";
 
     private final @Nullable ErrorRenderer renderer;
@@ -38,7 +38,7 @@ public final class ErrorAnswers {
             @Nullable Http2Headers request,
             @Nullable String requestId) implements ErrorContext {}
 
-    /** @param request {@code null} if its head could not be read */
+    /** @param request {@code null} if the request headers could not be read */
     public TextAnswer answer(
             ByteBufAllocator allocator,
             HttpResponseStatus status,

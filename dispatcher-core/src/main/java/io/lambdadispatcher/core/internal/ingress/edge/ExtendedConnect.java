@@ -7,13 +7,13 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
 /**
- * The extended CONNECT by which a worker is asked for a WebSocket, whatever HTTP the client speaks
- * (RFC 8441 sections 4 and 5). The key and its acceptance belong to one hop only and go no further.
+ * The extended CONNECT that asks a worker for a WebSocket, whatever version of HTTP the client uses
+ * (RFC 8441 sections 4 and 5). The key and its acceptance belong to one hop and are not passed on.
  */
 public final class ExtendedConnect {
     private ExtendedConnect() {}
 
-    /** Changes the head of a client's request into the one that its worker gets. */
+    /** Changes the headers of a client's request into those for the worker. */
     public static void toConnect(Http2Headers head, HeadRules rules) {
         AsciiString protocol = Http2Headers.PseudoHeaderName.PROTOCOL.value();
         head.method(Methods.CONNECT);

@@ -10,14 +10,14 @@ import io.netty.util.UncheckedBooleanSupplier;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How much is read from one client before the next socket of the event loop has its turn. In a
- * short turn of the loop, a client's socket is read up to four times, with up to 64 KiB each. Once
- * the reads of a turn have taken five milliseconds, each remaining client is read once, with at
- * most 16 KiB. So hundreds of clients that send as fast as they can do not make a small request
- * wait for a second. What was not read stays in the kernel and is read in the next turn, because
- * the transports are level-triggered.
+ * Limits how much is read from one client before the next socket of the event loop has its turn. In
+ * a short turn of the event loop, a client's socket is read up to four times, up to 64 KiB each.
+ * When the reads of a turn have taken five milliseconds, each remaining client is read once, up to
+ * 16 KiB. Otherwise, hundreds of clients that send as fast as they can would delay a small request
+ * by a second. Bytes that were not read stay in the kernel until the next turn, because the
+ * transports are level-triggered.
  *
- * <p><b>Threading:</b> one event loop.
+ * <p><b>Threading.</b> One event loop.
  */
 final class FairReads implements RecvByteBufAllocator, Runnable {
     static final long LONG_TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -39,7 +39,7 @@ final class FairReads implements RecvByteBufAllocator, Runnable {
         return new ClientHandle((ExtendedHandle) READS.newHandle());
     }
 
-    /** The tasks of a turn run after its reads: the next read belongs to the next turn. */
+    /** Runs after the reads of a turn, so the next read belongs to the next turn. */
     @Override
     public void run() {
         turnKnown = false;
@@ -56,7 +56,9 @@ final class FairReads implements RecvByteBufAllocator, Runnable {
         return false;
     }
 
-    /** Of one connection. Knows at the beginning of its reads whether the turn is long. */
+    /**
+     * The handle of one connection. It knows at the start of its reads whether the turn is long.
+     */
     private final class ClientHandle extends DelegatingHandle implements ExtendedHandle {
         private final ExtendedHandle handle;
         private boolean once;

@@ -22,13 +22,15 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an intermediary must and may do to the fields of a message (RFC 9110 section 7.6):
- * connection-specific fields go, fields that nobody outside may set go, forwarding fields come.
- * Names are lower case. One for each client connection, whose addresses are worked into the values
- * once; event loop only.
+ * Applies the rules for intermediaries to the headers of a message (RFC 9110 section 7.6). It
+ * removes connection-specific headers and headers that no client may set, and adds forwarding
+ * headers. Names are in lower case. There is one object for each client connection, whose addresses
+ * are formatted once. Event loop only.
  */
 public final class HeadRules {
-    /** To a request; a hint for the size of its head. */
+    /**
+     * Maximum number of headers that are added to a request, as a hint for the size of its headers.
+     */
     public static final int MOST_FIELDS_ADDED = 6;
 
     static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
@@ -38,7 +40,7 @@ public final class HeadRules {
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
 
-    /** No other pseudo-header has as many letters. */
+    /** No other pseudo-header has a name of this length. */
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
 
     private static final long FIRST_LETTERS =
@@ -51,7 +53,7 @@ public final class HeadRules {
     private final String forwardedPrefix;
     private final ClientKeys clients;
 
-    // The value for the last authority seen: a client rarely asks for two.
+    // The value for the previous authority, because most clients use only one.
     private @Nullable CharSequence lastAuthority;
     private AsciiString lastForwarded = AsciiString.EMPTY_STRING;
 
@@ -68,10 +70,10 @@ public final class HeadRules {
     }
 
     /**
-     * Of a request, with its pseudo-header fields.
+     * Applies the rules to the headers of a request, including pseudo-headers.
      *
-     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and from which
-     *     whoever asks for a tunnel takes it before (RFC 8441 section 4)
+     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and which was
+     *     removed before for a tunnel (RFC 8441 section 4)
      */
     public boolean request(Http2Headers head) {
         List<CharSequence> unwanted = null;
@@ -92,7 +94,7 @@ public final class HeadRules {
         }
         HopByHop.removeAll(head, unwanted);
         if (cookies > 1 && head.contains(HttpHeaderNames.COOKIE)) {
-            // RFC 9113 section 8.2.3: crumbs must be one field again for whoever is not HTTP/2.
+            // RFC 9113 section 8.2.3: outside of HTTP/2, several cookie headers must be joined.
             head.set(HttpHeaderNames.COOKIE, String.join("; ", head.getAllAndRemove(HttpHeaderNames.COOKIE)));
         }
         addForwarding(head);
@@ -103,15 +105,15 @@ public final class HeadRules {
     }
 
     /**
-     * Returns the key of the client that has sent a request.
+     * Returns the key of the client that sent a request.
      *
-     * @param head as {@link #request} has left it
+     * @param head request headers after {@link #request}
      */
     public Object client(Http2Headers head) {
         return clients.of(head, forwardedPrefix);
     }
 
-    /** A look at the first letter spares most headers the rest. */
+    /** Checks the first letter only, which excludes most headers. */
     private static boolean mayMatter(CharSequence name) {
         return (HopByHop.firstLetter(name) & FIRST_LETTERS) != 0
                 && (name.charAt(0) != ':' || name.length() == PROTOCOL.length());
@@ -122,7 +124,7 @@ public final class HeadRules {
             return true;
         }
         if (HeaderSyntax.beginsLike(name, X_FORWARDED)) {
-            // Nobody means x_forwarded_for, except to have it taken for ours.
+            // A client that sends x_forwarded_for wants a handler to read it as x-forwarded-for.
             return policy.trust() == Trust.REPLACE || AsciiString.indexOf(name, '_', 0) >= 0;
         }
         return policy.trust() == Trust.REPLACE && FORWARDED.contentEquals(name);
@@ -155,7 +157,7 @@ public final class HeadRules {
         }
     }
 
-    /** 128 bits, as trace ids have. Nothing depends on whether they can be guessed. */
+    /** 128 bits, as in trace ids. It need not be unpredictable. */
     private static AsciiString newRequestId() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         byte[] digits = new byte[32];
@@ -170,7 +172,7 @@ public final class HeadRules {
         }
     }
 
-    /** Names and values are ours, or have been validated with the head. */
+    /** Names and values are ours, or were validated with the headers. */
     private static void add(Http2Headers head, AsciiString name, CharSequence value) {
         if (head instanceof FlatHeaders flat) {
             flat.addValid(name, value);
@@ -188,7 +190,7 @@ public final class HeadRules {
         return lastForwarded;
     }
 
-    /** Of a response, interim ones too. */
+    /** Applies the rules to the headers of a response, including interim responses. */
     public void response(Http2Headers head) {
         HopByHop.removeFromResponse(head);
         if (policy.via()) {
@@ -196,7 +198,7 @@ public final class HeadRules {
         }
     }
 
-    /** Of a request or a response. */
+    /** Applies the rules to the trailers of a request or a response. */
     public void trailers(Http2Headers trailers) {
         Trailers.removeForbidden(trailers);
     }

@@ -5,9 +5,9 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 
 /**
- * What a client's connection needs, whatever HTTP it speaks.
+ * What a client connection needs, whatever version of HTTP it uses.
  *
- * @param account opens the connection's requests, and bounds what it holds
+ * @param account opens the connection's requests, and limits the memory that it uses
  * @param errors makes the dispatcher's own error responses
  * @param scheme {@code http} or {@code https}
  */

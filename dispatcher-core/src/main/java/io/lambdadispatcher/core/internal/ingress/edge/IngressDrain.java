@@ -6,14 +6,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** All open client connections, so that they can be told to end. Any thread. */
+/** All open client connections, which can be drained. Any thread. */
 public final class IngressDrain {
 
-    /** A connection's protocol handler. */
+    /** The protocol handler of a connection. */
     public interface Drainable {
         /**
-         * No new request after those on their way; close when they are answered. Event loop only;
-         * harmless when repeated.
+         * Accepts no request after those in transit, and closes the connection when they are
+         * answered. Further calls have no effect. Event loop only.
          */
         void drain();
     }
@@ -22,7 +22,10 @@ public final class IngressDrain {
     private final CompletableFuture<Void> empty = new CompletableFuture<>();
     private volatile boolean draining;
 
-    /** Event loop of {@code channel}. Replaces the handler before, e.g. after an upgrade. */
+    /**
+     * Sets the handler of a connection. Replaces the previous handler, for example after an
+     * upgrade. Event loop of {@code channel}.
+     */
     public void register(Channel channel, Drainable handler) {
         if (open.put(channel, handler) == null) {
             channel.closeFuture().addListener(closed -> {
@@ -36,16 +39,15 @@ public final class IngressDrain {
     }
 
     /**
-     * Event loop of {@code channel}: what is left of the connection is a tunnel, which is its
-     * worker's to end. Nobody waits for it here, or the worker would not be told to end before the
-     * time is up.
+     * Removes a connection that has become a tunnel, which its worker ends. If the drain waited for
+     * it, the worker would not be told to drain in time. Event loop of {@code channel}.
      */
     public void leave(Channel channel) {
         open.remove(channel);
         completeIfDone();
     }
 
-    /** Tells every connection to end; completes when all have closed, tunnels excepted. */
+    /** Drains each connection. Completes when all are closed, except tunnels. */
     public CompletionStage<Void> begin() {
         draining = true;
         open.forEach((channel, handler) -> channel.eventLoop().execute(() -> {

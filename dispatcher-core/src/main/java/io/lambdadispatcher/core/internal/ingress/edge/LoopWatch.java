@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at all client connections of an event loop once a second. One timer serves all of them, so
- * an idle connection costs a method call per second. Event loop only.
+ * Checks all client connections of an event loop once a second. They share one timer, so an idle
+ * connection costs a method call per second. Event loop only.
  */
 public final class LoopWatch {
     private static final Logger log = LoggerFactory.getLogger(LoopWatch.class);
@@ -21,9 +21,9 @@ public final class LoopWatch {
 
     private static final FastThreadLocal<LoopWatch> OF_THREAD = new FastThreadLocal<>();
 
-    /** A connection's protocol handler. */
+    /** The protocol handler of a connection. */
     public interface Watched {
-        /** Finds out what has taken too long. May remove itself. */
+        /** Checks what has taken too long. May remove itself. */
         void look(long nowNanos);
     }
 
@@ -35,7 +35,7 @@ public final class LoopWatch {
         this.loop = loop;
     }
 
-    /** Called on the loop's thread. */
+    /** Returns the watch of an event loop. Called on that event loop. */
     public static LoopWatch of(EventExecutor loop) {
         LoopWatch known = OF_THREAD.get();
         if (known == null || known.loop != loop) {
@@ -62,12 +62,13 @@ public final class LoopWatch {
 
     private void look() {
         long now = loop.ticker().nanoTime();
-        // A copy, because a connection that is closed by its look leaves the set.
+        // A copy, because a connection that is closed by its check leaves the set.
         for (Watched connection : watched.toArray(new Watched[0])) {
             try {
                 connection.look(now);
             } catch (RuntimeException e) {
-                // It would end the timer, and with it the timeouts of all others.
+                // An exception would end the timer, and with it the timeouts of all other
+                // connections.
                 log.error("checking a client connection failed", e);
                 remove(connection);
             }

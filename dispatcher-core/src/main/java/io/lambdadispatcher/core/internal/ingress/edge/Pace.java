@@ -3,20 +3,19 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures how fast a client sends or takes something, by a look once a second. Only the time
- * between two looks that both find the client waited for counts, so the dispatcher, the worker and
- * the handler may be as slow as they like. The client has a credit of time, which it spends while
- * it is waited for and regains with each byte. The credit is 10 s at first and 30 s at most, or the
- * time for which the client may be silent if that is longer. Without a maximum, a client that has
- * been fast could be slow for hours. Event loop only.
+ * Measures how fast a client sends or reads, by one check per second. Time counts only between two
+ * checks that both find the dispatcher waiting for the client. Slowness of the dispatcher, the
+ * worker or the handler does not count. The client has a credit of time, which decreases while it
+ * is waited for and increases with each byte. The credit is 10 s at the start and 30 s at most, or
+ * the allowed silence if that is longer. Without this maximum, a client that was fast could be slow
+ * for hours. Event loop only.
  */
 public final class Pace {
     private static final long FIRST_CREDIT_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long MAX_CREDIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /**
-     * The rest of a longer time between two looks is a pause of this process, which is not the
-     * client's fault.
+     * If two checks are further apart, this process has paused, which is not the client's fault.
      */
     private static final long MAX_COUNTED_NANOS = 2 * LoopWatch.PERIOD_NANOS;
 
@@ -31,20 +30,17 @@ public final class Pace {
         this(0);
     }
 
-    /**
-     * @param silenceNanos time that the client has at least before its first byte, whatever the
-     *     rate
-     */
+    /** @param silenceNanos minimum time for the client before its first byte, whatever the rate */
     public Pace(long silenceNanos) {
         creditNanos = Math.max(FIRST_CREDIT_NANOS, silenceNanos);
         maxCreditNanos = Math.max(MAX_CREDIT_NANOS, silenceNanos);
     }
 
     /**
-     * Looks.
+     * Checks the client.
      *
-     * @param waitedFor whether nothing moves unless the client does something
-     * @param movedBytes sent or taken by the client so far, from the first byte on
+     * @param waitedFor whether the next step is the client's
+     * @param movedBytes bytes that the client has sent or read so far
      * @param timeoutNanos maximum time without a byte
      * @param minRate bytes per second, 0 for any rate
      * @return whether the client is too slow

@@ -8,10 +8,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How much the kernel takes of a response before the client does (TCP_NOTSENT_LOWAT). Without a
- * limit, a send buffer grows to 4 MiB: for clients that take nothing, workers would make that much
- * each, and a slow client would seem to take nothing for minutes while the buffer empties. What has
- * been sent and not acknowledged does not count, so the limit does not slow down long paths.
+ * Limits how much of a response the kernel accepts before the client reads it (TCP_NOTSENT_LOWAT).
+ * Without a limit, a send buffer grows to 4 MiB. Workers would then produce that much for each
+ * client that does not read, and a slow client would seem to read nothing for minutes while the
+ * buffer empties. Bytes that were sent and not acknowledged do not count, so the limit does not
+ * slow down long paths.
  */
 public final class UnsentLimit {
     private static final Logger log = LoggerFactory.getLogger(UnsentLimit.class);
@@ -24,7 +25,7 @@ public final class UnsentLimit {
 
     private UnsentLimit() {}
 
-    /** Sets the limit if channel and kernel have one. */
+    /** Sets the limit if the channel and the kernel support it. */
     public static void set(Channel channel) {
         try {
             for (ChannelOption<Long> option : OPTIONS) {

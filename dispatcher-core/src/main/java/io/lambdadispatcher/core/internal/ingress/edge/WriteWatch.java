@@ -9,10 +9,9 @@ import io.netty.channel.ChannelPromise;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out that a client's socket takes bytes too slowly, whatever wrote them: looks at the
- * channel's own queue, behind TLS and all protocols. What is written is counted only from a look
- * that finds bytes waiting to one that does not, so a client that keeps up costs nothing but the
- * look. Event loop only.
+ * Detects that a client's socket accepts bytes too slowly, whatever protocol wrote them. It checks
+ * the channel's own queue, behind TLS. Writes are counted only between a check that finds bytes
+ * waiting and one that does not, so a client that keeps up costs only the check. Event loop only.
  */
 public final class WriteWatch {
     private final Channel channel;
@@ -22,7 +21,10 @@ public final class WriteWatch {
         this.channel = channel;
     }
 
-    /** Counts what comes to the channel's queue, which was not empty when this was made. */
+    /**
+     * Counts the bytes that are added to the channel's queue, which is not empty when this object
+     * is created.
+     */
     private static final class Counter extends ChannelOutboundHandlerAdapter {
         private final Pace pace = new Pace();
         private long bytes;
@@ -39,9 +41,9 @@ public final class WriteWatch {
     }
 
     /**
-     * Looks. The client is waited for from the first look on that finds something waiting.
+     * Checks the client. It is waited for from the first check that finds bytes waiting.
      *
-     * @param timeoutNanos maximum time in which the socket takes no byte
+     * @param timeoutNanos maximum time in which the socket accepts no byte
      * @param minRate bytes per second, 0 for any rate
      */
     public boolean isTooSlow(long nowNanos, long timeoutNanos, int minRate) {
@@ -71,7 +73,7 @@ public final class WriteWatch {
         return bytes[0];
     }
 
-    /** Nobody looks any more, or not soon. */
+    /** Stops counting until the next check. */
     public void stop() {
         if (counter != null && channel.pipeline().context(counter) != null) {
             channel.pipeline().remove(counter);

@@ -42,24 +42,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's HTTP/1.1 connection (RFC 9112): one exchange at a time, requests that come meanwhile
- * wait undecided, and reading stops until their turn. Ends the connection when it is idle, stuck,
- * hostile or drained. Event loop only.
+ * A client's HTTP/1.1 connection (RFC 9112). It has one exchange at a time. Pipelined requests wait
+ * undecoded, and reading stops until their turn. It closes the connection if it is idle, stuck,
+ * malicious or drained. Event loop only.
  */
 public final class Http1ClientConnection extends ChannelDuplexHandler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
     /**
-     * What a client still sends is read and dropped after the last response, that it may read that
-     * (RFC 9112 section 9.6): until it has been silent for so long, or this has been looked at so
-     * often.
+     * After the last response, further bytes of the client are read and dropped, so that it can
+     * read the response (RFC 9112 section 9.6). This ends when it has been silent for this time, or
+     * after this number of checks.
      */
     private static final long LINGER_MILLIS = 500;
 
     private static final int MOST_LINGER_LOOKS = 60;
 
-    /** How much larger an incomplete head becomes as objects on the heap. */
+    /** Ratio of the objects of an incomplete request head on the heap to its bytes. */
     private static final int HEAD_FACTOR = 2;
 
     private enum State {
@@ -67,7 +67,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         IDLE,
         /** An exchange is in flight. */
         EXCHANGE,
-        /** The last response is written; what still comes is dropped. */
+        /** The last response was written. Further bytes are dropped. */
         LINGERING,
         CLOSED
     }
@@ -84,7 +84,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private boolean heardLingering;
     private long idleSinceNanos;
 
-    /** At the last look: the client owed the rest of a head. */
+    /** Whether the client had sent only a part of its headers at the last check. */
     private boolean insideHead;
 
     private long insideHeadSinceNanos;
@@ -101,7 +101,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         this.encoder = encoder;
     }
 
-    /** Appends decoder, encoder and handler to an active channel's pipeline. */
+    /** Adds decoder, encoder and handler to the pipeline of an active channel. */
     public static void install(ChannelPipeline pipeline, IngressContext context) {
         StrictRequestDecoder decoder = new StrictRequestDecoder(context.limits());
         Encoder encoder = new Encoder();
@@ -157,7 +157,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    // From the client.
+    // Calls from the client's side.
 
     @Override
     public void channelRead(ChannelHandlerContext reading, Object message) {
@@ -175,8 +175,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * Also between requests: a client that asks and asks and takes no answer would fill our memory
-     * with answers.
+     * Returns whether the next request may be decoded. Also between requests: a client that sends
+     * requests and reads no response would fill the memory with responses.
      */
     private boolean isNextTurn() {
         return switch (state) {
@@ -189,7 +189,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext changed) {
         if (state == State.IDLE && changed.channel().isWritable()) {
-            // Not from inside of a flush, which is where this comes from.
+            // Not during a flush, in which this is called.
             changed.executor().execute(this::serveEarly);
         }
         changed.fireChannelWritabilityChanged();
@@ -236,8 +236,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * Bad bytes: an answer if none is in flight, and the end of the connection, because nobody
-     * knows where the next request begins.
+     * Answers invalid bytes if no exchange is in flight, and closes the connection, because nobody
+     * knows where the next request starts.
      */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
@@ -269,7 +269,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         Http1ClientExchange.copy(answer.head(), response.headers());
         response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         encoder.headRequest = false;
-        // What follows is not known: of the request before all has come, but that says nothing.
+        // Unknown bytes follow. The decoder reports an end even if the request was incomplete, so
+        // that says nothing.
         requestEnded = false;
         ctx().write(response);
         linger();
@@ -294,7 +295,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    // From the exchange.
+    // Calls from the exchange.
 
     void write(Object message) {
         ctx().write(message);
@@ -302,8 +303,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * @param bytes reported to the exchange as taken once the socket has them, or will never have
-     *     them
+     * @param bytes reported to the exchange as taken when the socket has accepted them, or never
+     *     will
      */
     void writeBody(Object message, int bytes, Http1ClientExchange from) {
         ctx().write(message, ctx().newPromise().addListener(done -> from.onWritten(bytes)));
@@ -316,7 +317,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    /** The response is written whole. */
+    /** The complete response was written. */
     void onExchangeEnded(Http1ClientExchange ended) {
         if (exchange != ended || state != State.EXCHANGE) {
             return;
@@ -340,7 +341,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             setReading(true);
             return;
         }
-        // Not at once: the response before may still be on the stack.
+        // In a separate task, because the previous response can still be on the stack.
         ctx().executor().execute(this::serveEarly);
     }
 
@@ -366,8 +367,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * Never a clean end: the client must not take what it has for the whole (it would where the end
-     * of the connection is the end of the body).
+     * Resets the connection. The client must not take a part of the response for all of it, which
+     * it would if the end of the connection is the end of the body.
      */
     void cut() {
         if (state != State.CLOSED) {
@@ -425,14 +426,14 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     public void drain() {
         draining = true;
         if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
-            // A request may be on its way already: it is answered, with "connection: close".
+            // A request may already be in transit. It is answered with "connection: close".
             ctx().executor().schedule(this::closeIfIdle, LINGER_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
     private void closeIfIdle() {
         if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
-            // The socket may not have taken all of the last response yet.
+            // The socket may not have accepted all of the last response yet.
             requestEnded = true;
             linger();
         }
@@ -485,7 +486,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         reject(HttpResponseStatus.REQUEST_TIMEOUT, "the request body arrives too slowly");
     }
 
-    /** Written, and not taken by the socket; also of exchanges that are over for everybody else. */
+    /**
+     * Returns the bytes that were written and that the socket has not accepted, including those of
+     * ended exchanges.
+     */
     private long waitingBytes() {
         ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
         return out == null ? 0 : out.totalPendingWriteBytes();
@@ -510,7 +514,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 + (object instanceof HttpContent content ? content.content().readableBytes() : 0);
     }
 
-    // What the exchange needs to know.
+    // What the exchange needs.
 
     IngressContext context() {
         return context;
@@ -524,7 +528,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         return Objects.requireNonNull(ctx, "handler is in no pipeline");
     }
 
-    /** Leaves the connection to the tunnel, with the bytes that came behind its request. */
+    /** Passes the connection to the tunnel, with the bytes that followed its request. */
     void become(Http1Tunnel tunnel, HttpResponse switching) {
         ChannelHandlerContext c = ctx();
         ChannelPipeline pipeline = c.pipeline();

@@ -43,17 +43,15 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One HTTP/1.1 request and its response, translated to and from HTTP/2's terms. Event loop only.
- */
+/** One HTTP/1.1 request and its response, translated to and from HTTP/2's form. Event loop only. */
 final class Http1ClientExchange implements ResponseSink {
 
     private enum State {
         REQUESTED,
         RESPONDING,
-        /** All of the response is written. */
+        /** The complete response was written. */
         RESPONDED,
-        /** The client is gone, or the response was cut off. */
+        /** The client has disconnected, or the response was cut off. */
         BROKEN
     }
 
@@ -63,7 +61,7 @@ final class Http1ClientExchange implements ResponseSink {
     private final int windowBytes;
     private final boolean http10;
     private final boolean headRequest;
-    /** For an error response; {@code null} while it is not known to be valid. */
+    /** For an error response; {@code null} until the headers are known to be valid. */
     private @Nullable Http2Headers requestHead;
 
     private boolean keepAlive;
@@ -77,7 +75,7 @@ final class Http1ClientExchange implements ResponseSink {
     private long received;
     private long taken;
 
-    /** Made by the first look that finds the client waited for. */
+    /** Created by the first check that finds the dispatcher waiting for the client. */
     private @Nullable Pace pace;
 
     Http1ClientExchange(Http1ClientConnection connection, HttpRequest head, int windowBytes) {
@@ -100,12 +98,12 @@ final class Http1ClientExchange implements ResponseSink {
         return state == State.RESPONDED;
     }
 
-    /** The request has ended, though the decoder may not have said so yet. */
+    /** Returns whether the request has ended. The decoder may not have reported it yet. */
     boolean isBodyEnded() {
         return bodyEnded;
     }
 
-    // From the client.
+    // Calls from the client's side.
 
     void open(HttpRequest from) {
         HttpHeaders fields = from.headers();
@@ -141,15 +139,15 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     /**
-     * @return false if it asks for no WebSocket: any other {@code upgrade} is ignored (RFC 9110
-     *     section 7.8)
+     * @return false if it does not ask for a WebSocket: any other {@code upgrade} is ignored (RFC
+     *     9110 section 7.8)
      */
     private boolean openUpgraded(HttpRequest from, Http2Headers head) {
         if (!WebSocketHandshake.isAsked(from)) {
             return false;
         }
-        // Also if it is refused: what comes behind a handshake may be either protocol, and nobody
-        // should guess.
+        // Also if it is refused: the bytes behind a handshake can be of either protocol, and
+        // guessing is unsafe.
         keepAlive = false;
         WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
         if (refusal == null) {
@@ -196,8 +194,8 @@ final class Http1ClientExchange implements ResponseSink {
         }
         if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
                 && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
-            // The decoder takes it for a handshake of a draft before RFC 6455, which has a body of
-            // 8 bytes that nobody announces.
+            // The decoder takes it for a handshake of a draft before RFC 6455, which has an
+            // unannounced body of 8 bytes.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
         if (length == ContentLength.MALFORMED) {
@@ -218,7 +216,7 @@ final class Http1ClientExchange implements ResponseSink {
         return null;
     }
 
-    /** RFC 9112 section 3.2: origin-form, absolute-form, asterisk-form of OPTIONS. */
+    /** RFC 9112 section 3.2: origin-form, absolute-form, and asterisk-form of OPTIONS. */
     private @Nullable Rejection verifyTarget(HttpRequest from, Http2Headers head) {
         CharSequence path = head.path();
         if (!HeaderSyntax.isPath(path)
@@ -310,10 +308,10 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     /**
-     * Looks at a request whose end has not been decoded yet.
+     * Checks a request whose end has not been decoded yet.
      *
      * @param reading whether the client may send
-     * @param allTaken whether the client has taken all of the response so far
+     * @param allTaken whether the client has read all of the response so far
      */
     void look(long now, boolean reading, boolean allTaken) {
         HttpLimits limits = connection.context().limits();
@@ -350,12 +348,15 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
-    /** What is held of the request. What is held of the response waits in the channel's queue. */
+    /**
+     * Returns the bytes that are held of the request. Those of the response wait in the channel's
+     * queue.
+     */
     long heldBytes() {
         return ClientAccount.EXCHANGE_BYTES + requestUntaken + (request == null ? 0 : request.heldBytes());
     }
 
-    // From the dispatcher.
+    // Calls from the dispatcher.
 
     @Override
     public Object client(Http2Headers head) {
@@ -378,7 +379,7 @@ final class Http1ClientExchange implements ResponseSink {
             return;
         }
         if (!connection.ctx().channel().isWritable()) {
-            // They have no window that would stop the handler.
+            // No window limits them, so the handler would not be stopped.
             connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
         } else {
             connection.rules().response(head);
@@ -409,9 +410,9 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     /**
-     * The connection is no longer this exchange's.
+     * The connection no longer belongs to this exchange.
      *
-     * @return where the client's bytes go; {@code null} if there is no client any more
+     * @return receives the client's bytes; {@code null} if the client has disconnected
      */
     @Nullable
     RequestSink openTunnel() {
@@ -440,7 +441,7 @@ final class Http1ClientExchange implements ResponseSink {
         return response;
     }
 
-    /** RFC 9112 section 6: how the client learns where the body ends. */
+    /** RFC 9112 section 6: tells the client where the body ends. */
     private void frame(HttpResponse response, boolean end) {
         HttpHeaders fields = response.headers();
         int code = response.status().code();
@@ -513,7 +514,7 @@ final class Http1ClientExchange implements ResponseSink {
         connection.onExchangeEnded(this);
     }
 
-    /** The socket has the bytes, or will never have them. */
+    /** The socket has accepted the bytes, or never will. */
     void onWritten(int bytes) {
         taken += bytes;
         if (request != null && bytes > 0) {
@@ -550,8 +551,8 @@ final class Http1ClientExchange implements ResponseSink {
         if (retryAfter) {
             response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }
-        // RFC 9112 section 9.6: what is left of the body is not waited for, and the next request
-        // would come to a closed connection.
+        // RFC 9112 section 9.6: the rest of the body is not read, and the next request would arrive
+        // at a closed connection.
         keepAlive &= bodyEnded;
         frame(response, false);
         if (upgradeRequired) {

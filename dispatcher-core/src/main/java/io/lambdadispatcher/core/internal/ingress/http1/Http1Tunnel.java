@@ -30,29 +30,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An HTTP/1.1 connection whose client has asked for a WebSocket. The worker's head decides: with
- * 2xx this takes the connection's HTTP out of the pipeline and carries bytes both ways; with any
- * other status the answer is an ordinary response, {@link Http1ClientExchange}'s business. Event
- * loop only; buffers pass through by reference.
+ * An HTTP/1.1 connection whose client has asked for a WebSocket. If the worker's response has a 2xx
+ * status, this class removes HTTP from the pipeline and passes bytes in both directions. With any
+ * other status, it is an ordinary response, which {@link Http1ClientExchange} handles. Event loop
+ * only. Buffers are passed on by reference.
  *
- * <p>Each side ends its direction by itself: the client with its FIN or close_notify, the worker
- * with END, which becomes the same. An open tunnel may be silent for ever, but not one with an
- * ended direction, nor one whose client is not read because the handler does not read: there one of
- * the two may have gone unnoticed.
+ * <p>Each side ends its direction separately: the client with FIN or close_notify, the worker with
+ * END, which becomes the same. An open tunnel may be silent forever. A tunnel with one ended
+ * direction may not, and neither may one whose client is not read because the handler does not
+ * read. In both cases, the end of a peer could go unnoticed.
  */
 final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, LoopWatch.Watched, ClientAccount.Holder {
 
     private static final Logger log = LoggerFactory.getLogger(Http1Tunnel.class);
 
     private enum State {
-        /** No final head has come. */
+        /** No final response headers have arrived. */
         ASKED,
-        /** An ordinary response goes out. */
+        /** An ordinary response is sent. */
         REFUSED,
         OPEN,
         /** The client has ended its direction. */
         CLIENT_ENDED,
-        /** The worker has ended its direction, though the client may not have all of it yet. */
+        /** The worker has ended its direction. The client may not have read all of it. */
         WORKER_ENDED,
         CLOSED
     }
@@ -87,7 +87,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         this.windowBytes = context.limits().streamWindowBytes();
     }
 
-    // From the worker, before the final head and of a refusal.
+    // Calls from the worker's side, before the final response headers and for a refusal.
 
     @Override
     public Object client(Http2Headers head) {
@@ -134,11 +134,10 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         flush = new CoalescedFlush(this, added);
         flush.request();
         Channel channel = added.channel();
-        // It may be silent for days: a client that has vanished must be found out some time.
+        // It may be silent for days, so keep-alive must detect a client that has vanished.
         channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
         if (channel.pipeline().get(SslHandler.class) == null) {
-            // TLS has close_notify for the end of a direction; a FIN that comes without is the end
-            // of everything.
+            // With TLS, close_notify ends a direction. A FIN without it ends both.
             channel.config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
         }
         channel.config().setAutoRead(true);
@@ -149,7 +148,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         context.account().heldBy(this);
     }
 
-    // From the client.
+    // Calls from the client's side.
 
     @Override
     public void channelRead(ChannelHandlerContext reading, Object message) {
@@ -212,7 +211,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         on.close();
     }
 
-    // From the worker.
+    // Calls from the worker's side.
 
     @Override
     public void onData(ByteBuf data, boolean end) {
@@ -239,7 +238,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         }
     }
 
-    /** A tunnel has no place for their fields; their end is its end. */
+    /** Ends the direction. The trailers are dropped, because a tunnel has no place for them. */
     @Override
     public void onTrailers(Http2Headers trailers) {
         if (state == State.REFUSED) {
@@ -272,7 +271,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         }
     }
 
-    /** The socket has the bytes, or will never have them. */
+    /** The socket has accepted the bytes, or never will. */
     private void onWritten(int bytes) {
         taken += bytes;
         if (request != null && bytes > 0) {
@@ -317,7 +316,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
             takenAtWatch = taken;
             stuckSinceNanos = now;
         }
-        // Where we do not read we would not see that the client has gone.
+        // Without reading, the dispatcher would not notice that the client has disconnected.
         boolean blind = !ctx().channel().config().isAutoRead();
         boolean ending = state == State.CLIENT_ENDED || state == State.WORKER_ENDED;
         if (!blind && !ending || received + taken != movedAtWatch) {

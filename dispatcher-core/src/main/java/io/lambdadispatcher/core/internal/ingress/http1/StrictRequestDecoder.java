@@ -17,39 +17,41 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import java.util.List;
 
 /**
- * Netty's HTTP/1.1 decoder, which also refuses what it would repair: a head with both
- * content-length and transfer-encoding, folded lines (RFC 9112 sections 6.3 and 5.2), and request
- * lines with a blank before them, with control characters, or with another protocol's name. These
- * are shapes on which two servers may disagree where a request ends, or whether there is one. Event
- * loop only.
+ * Netty's HTTP/1.1 decoder, which also rejects what Netty would repair:
+ * <ul>
+ *   <li>headers with both content-length and transfer-encoding, and folded lines (RFC 9112 sections
+ *       6.3 and 5.2)
+ *   <li>request lines with leading whitespace, with control characters, or with the name of another
+ *       protocol
+ * </ul>
+ *
+ * <p>With such requests, two servers can disagree about where a request ends, or whether there is
+ * one. Event loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
     private boolean headOpen = true;
 
-    /** Of the open head: more than the empty lines that may come before it. */
+    /** Whether more than empty lines has been read of the current head. */
     private boolean lineSeen;
 
-    /** Of the open head: what has been consumed. */
+    /** Number of consumed bytes of the current head. */
     private int headBytes;
 
-    /**
-     * Of the open head: lines so far, each of which becomes objects of ten times its size if it is
-     * short.
-     */
+    /** Number of lines of the current head. A short line becomes objects of ten times its size. */
     private int headLines;
 
     private final int maxHeadLines;
 
-    /** Of the open head: what has been consumed ends with a whole line. */
+    /** Whether the consumed part of the current head ends with a complete line. */
     private boolean lineEnded;
 
     private boolean broken;
 
     /**
-     * Nothing is decoded behind a WebSocket handshake: it is the tunnel's, or nobody's, for a
-     * connection ends with a refusal.
+     * Nothing is decoded behind a WebSocket handshake. Those bytes belong to the tunnel, or are
+     * dropped, because a refusal closes the connection.
      */
     private boolean held;
 
@@ -61,27 +63,27 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setUseRfc9112TransferEncoding(true));
-        // Twice: the exact limit is for the one who knows a whole head, and can say by how much it
-        // is exceeded.
+        // Twice the limit, because the exact limit is checked when the head is complete, where the
+        // error message can tell the number.
         maxHeadLines = 2 * limits.maxHeaders();
     }
 
-    /** Bytes of a head have come, the rest has not. */
+    /** Returns whether only a part of a request head has arrived. */
     boolean isInsideHead() {
         return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
     }
 
-    /** Returns how many bytes of an incomplete head have come. */
+    /** Returns the number of bytes that have arrived of an incomplete request head. */
     int headBytes() {
         return headOpen && !broken ? headBytes + actualReadableBytes() : 0;
     }
 
-    /** Bytes have come behind a WebSocket handshake. */
+    /** Returns whether bytes have arrived behind a WebSocket handshake. */
     boolean isHolding() {
         return held && actualReadableBytes() > 0;
     }
 
-    /** Nothing of what follows matters. */
+    /** Drops all further bytes. */
     void drop() {
         broken = true;
     }
@@ -149,8 +151,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     }
 
     /**
-     * Returns whether a line of the head begins with a blank, or its first line has a control
-     * character, which Netty would take for a blank. Looks no further than the head's end.
+     * Returns whether a line of the head begins with whitespace, or its first line has a control
+     * character, which Netty would take for whitespace. Checks only up to the end of the head.
      */
     private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
@@ -192,8 +194,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     }
 
     /**
-     * Netty takes the first of several content-lengths if a request is older than HTTP/1.1. Others
-     * take the last.
+     * Rejects several content-lengths. For requests older than HTTP/1.1, Netty takes the first one,
+     * and other servers take the last.
      */
     private static final class OneLength extends DefaultHttpHeaders {
         @Override

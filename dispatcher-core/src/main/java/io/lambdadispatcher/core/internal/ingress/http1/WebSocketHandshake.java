@@ -15,16 +15,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An HTTP/1.1 request to speak WebSocket (RFC 6455 section 4.2): what it must be like, and how it
- * is accepted. The key is for this hop only and goes no further; what the two ends agree on,
- * subprotocol and extensions, is theirs. Immutable.
+ * An HTTP/1.1 request for a WebSocket (RFC 6455 section 4.2): its checks, and its acceptance. The
+ * key belongs to this hop and is not passed on. The two ends negotiate subprotocol and extensions.
+ * Immutable.
  */
 final class WebSocketHandshake {
     static final AsciiString SUPPORTED_VERSION = AsciiString.cached("13");
 
     private WebSocketHandshake() {}
 
-    /** Why there will be no WebSocket. */
+    /** Why the request for a WebSocket is rejected. */
     record Refusal(HttpResponseStatus status, String detail) {}
 
     /**
@@ -39,12 +39,12 @@ final class WebSocketHandshake {
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true);
     }
 
-    /** A handshake has none: what follows its head may be the tunnel's. */
+    /** A handshake has no body. Bytes behind its headers can belong to the tunnel. */
     static boolean hasBody(HttpRequest request) {
         return HttpUtil.isTransferEncodingChunked(request) || HttpUtil.getContentLength(request, 0L) != 0;
     }
 
-    /** @return {@code null}: it is as it must be */
+    /** @return {@code null} if it is valid */
     static @Nullable Refusal verify(HttpRequest request) {
         HttpHeaders fields = request.headers();
         if (!request.method().equals(HttpMethod.GET)) {
@@ -78,7 +78,7 @@ final class WebSocketHandshake {
         return new Refusal(HttpResponseStatus.BAD_REQUEST, detail);
     }
 
-    /** Of a request that {@link #verify} has nothing against. */
+    /** Returns the key of a request that {@link #verify} accepts. */
     static WebSocketKey key(HttpRequest request) {
         return new WebSocketKey(request.headers().get(HttpHeaderNames.SEC_WEBSOCKET_KEY));
     }

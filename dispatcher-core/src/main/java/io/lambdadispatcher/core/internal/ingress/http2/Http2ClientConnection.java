@@ -35,25 +35,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's HTTP/2 connection (RFC 9113): gives frames to the {@link Http2ClientStream} they
- * belong to, and ends the connection when it is idle, stuck, hostile or drained. Event loop only.
+ * A client's HTTP/2 connection (RFC 9113). It passes frames to their {@link Http2ClientStream}, and
+ * closes the connection if it is idle, stuck, malicious or drained. Event loop only.
  */
 public final class Http2ClientConnection extends CoalescingHttp2Handler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
     /**
-     * Between the two GOAWAYs of a graceful end (RFC 9113 section 6.8): requests on their way by
-     * then are still served.
+     * Time between the two GOAWAYs of a graceful shutdown (RFC 9113 section 6.8). Requests in
+     * transit are still served.
      */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
-    /** A client with a window of 1 MiB that fills it with frames of 100 bytes. */
+    /** Enough for a client that fills a window of 1 MiB with frames of 100 bytes. */
     private static final int MAX_LATE_FRAMES = 10_000;
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** A host's name and port are shorter (RFC 1035 section 2.3.4). */
+    /** The name and port of a host are shorter (RFC 1035 section 2.3.4). */
     private static final int MOST_REMEMBERED_CHARS = 300;
 
     private final IngressContext context;
@@ -67,35 +67,36 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
 
-    /** At the last look: what the reader had finished, or -1 if it was not inside a frame. */
+    /**
+     * Number of frames that the reader had finished at the last check, or -1 if it was not inside a
+     * frame.
+     */
     private long finishedAtLook = -1;
 
     private long unfinishedSinceNanos;
 
-    /**
-     * How fast the client takes responses when it is the connection's window that they wait for.
-     */
+    /** How fast the client reads responses that wait for the connection's window. */
     private @Nullable Pace responsePace;
 
-    /** Bytes of response bodies, over all streams. */
+    /** Bytes of response bodies that were sent, over all streams. */
     private long taken;
 
-    /** Seen by the current look: some response waits. */
+    /** Whether the current check has found a response that waits. */
     private boolean responsesWait;
 
     private boolean draining;
-    /** Streams that have been reset because of the client since {@link #resetsSinceNanos}. */
+    /** Number of streams that were reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
 
     /**
-     * Streams that were refused and frames for streams that we had reset, likewise. Most were on
-     * their way, but each costs an exception.
+     * Number of refused streams, and of frames for streams that the dispatcher has reset, since the
+     * same time. Most were in transit, but each costs an exception.
      */
     private int lateFrames;
 
     private long resetsSinceNanos;
 
-    /** Of the reset that is being read. */
+    /** The stream of the reset that is being read. */
     private int resetId;
 
     private final RecentStreams recent = new RecentStreams();
@@ -108,8 +109,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     /**
-     * Appends a client's connection with its limits to the pipeline; the first bytes it is given
-     * are its preface.
+     * Adds a client's connection to the pipeline. The first bytes that it receives are the preface.
      */
     public static void install(ChannelPipeline pipeline, IngressContext context) {
         HttpLimits limits = context.limits();
@@ -153,8 +153,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (more > 0) {
             growConnectionWindow(more);
         }
-        // Netty would set it when the client has acknowledged our SETTINGS, which the client
-        // decides.
+        // Netty would set the limit when the client acknowledges our SETTINGS, which is up to the
+        // client.
         connection().remote().maxActiveStreams(context.limits().maxConcurrentStreams());
         idleSinceNanos = now(ctx);
         resetsSinceNanos = idleSinceNanos;
@@ -202,7 +202,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             return;
         }
         if (error.error() == Http2Error.REFUSED_STREAM) {
-            // Nothing was begun for it. A client may not know the limit yet when it sends its first
+            // No work was started for it. A client may not know the limit when it sends its first
             // requests.
             countLateFrame();
         } else {
@@ -220,8 +220,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         int id = error.streamId();
         int newest = connection().remote().lastStreamCreated();
         if (id > Math.max(newest, reader.newestHeadId())) {
-            // This is its head, which is refused, malformed or too large. Its body may be on its
-            // way.
+            // These are its headers, which are refused, malformed or too large. Its body may be in
+            // transit.
             recent.add(id, RecentStreams.End.RESET_BY_US);
             return false;
         }
@@ -249,20 +249,20 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
     }
 
-    /** Netty takes it for one head too many, whose error has another code. */
+    /** Netty takes it for a second head, whose error has another code. */
     private boolean isHeadAfterEnd(Http2Stream stream) {
         return reader.isReadingHead() && !stream.state().remoteSideOpen() && stream.getProperty(streamKey) != null;
     }
 
-    /** Resets a stream because of what the client did or did not do. */
+    /** Resets a stream because of a fault of the client. */
     void resetForFault(Http2Stream stream, Http2Error error) {
         countReset();
         reset(stream, error);
     }
 
     /**
-     * Whoever resets a stream, the client may open another one at once, and its request is
-     * cancelled at some cost (CVE-2023-44487, CVE-2025-8671).
+     * Counts a reset. Whichever side resets a stream, the client can open another one immediately,
+     * and cancelling its request costs time (CVE-2023-44487, CVE-2025-8671).
      */
     private void countReset() {
         int limit = context.limits().maxResetsPerWindow();
@@ -277,8 +277,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     /**
-     * RFC 9113 section 6.8: first "no more soon", then, when what was on its way has arrived, "this
-     * is the last".
+     * Drains the connection (RFC 9113 section 6.8). The first GOAWAY announces the end. When
+     * requests in transit have arrived, the second one names the last stream.
      */
     @Override
     public void drain() {
@@ -297,8 +297,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     /**
-     * A client may send again elsewhere what is later than the last stream that we name. Netty's
-     * close() sends no GOAWAY after another.
+     * Sends the second GOAWAY. The client can repeat later requests elsewhere. Netty's close()
+     * sends no second GOAWAY.
      */
     private void endDrain(ChannelHandlerContext ctx) {
         if (!ctx.channel().isActive()) {
@@ -320,8 +320,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
         if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
-            // A stream's reset would wait behind all that the client does not take, and the stream
-            // stay open.
+            // A reset of the stream would wait behind everything that the client does not read, and
+            // the stream would stay open.
             log.debug("client {}: reads its responses too slowly", ctx.channel().remoteAddress());
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             AbruptClose.of(ctx.channel());
@@ -352,7 +352,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 && now - unfinishedSinceNanos > context.limits().headerTimeout().toNanos();
     }
 
-    /** Otherwise the memory for clients is used up, and nothing that the client sends arrives. */
+    /**
+     * Returns whether bytes of the client are read. They are not if the memory for clients is used
+     * up.
+     */
     private boolean isReading() {
         return ctx().channel().config().isAutoRead();
     }
@@ -375,7 +378,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         lookAtWindow(now);
     }
 
-    /** All streams are behind its window, so it is the rate of all that counts. */
+    /**
+     * Checks the connection's window. All streams wait for it, so the sum of their rates counts.
+     */
     private void lookAtWindow(long now) {
         HttpLimits limits = context.limits();
         boolean waitedFor =
@@ -389,17 +394,17 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
     }
 
-    /** Nothing more of a response may be sent, whatever room the connection has. */
+    /** Returns whether the stream's window is closed, whatever room the connection has. */
     boolean isWindowClosed(Http2Stream stream) {
         return encoder().flowController().windowSize(stream) <= 0;
     }
 
-    /** The client may send more of a request's body, as far as this stream is concerned. */
+    /** Returns whether the stream's window lets the client send more of a request's body. */
     boolean isExpectingBody(Http2Stream stream) {
         return connection().local().flowController().windowSize(stream) > 0;
     }
 
-    /** Bytes of a response's body have left the queue of their stream. */
+    /** Counts bytes of a response body that have left the queue of their stream. */
     void onTaken(int bytes) {
         taken += bytes;
     }
@@ -408,7 +413,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         return ctx.executor().ticker().nanoTime();
     }
 
-    /** A client asks for one authority, mostly, and HPACK gives the same object for it. */
+    /**
+     * Returns whether the text is the connection's authority. Most clients use one authority, for
+     * which HPACK returns the same object.
+     */
     boolean isAuthority(CharSequence text) {
         if (text == lastAuthority) {
             return true;
@@ -459,7 +467,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
     }
 
-    /** What {@link Http2ClientStream}s share. */
+    /** What all {@link Http2ClientStream}s share. */
     IngressContext context() {
         return context;
     }
@@ -468,7 +476,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         return Objects.requireNonNull(rules, "connection is not active yet");
     }
 
-    /** Netty's events, each handed to the stream it is about. */
+    /** Netty's events, which are passed to their stream. */
     private final class Frames extends Http2Events {
         private final ChannelHandlerContext ctx;
 

@@ -35,13 +35,13 @@ import org.jspecify.annotations.Nullable;
 final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private enum State {
-        /** No head has been sent. */
+        /** No response headers were sent. */
         REQUESTED,
-        /** A head has been sent, the response goes on. */
+        /** The response headers were sent. The response has not ended. */
         RESPONDING,
-        /** All of the response is with the outlet, or on its way. */
+        /** The complete response is in the outlet, or in transit. */
         RESPONDED,
-        /** Reset by either side, or gone with its connection. */
+        /** Reset by either side, or closed with its connection. */
         CLOSED
     }
 
@@ -55,29 +55,26 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
-    /** Of the request, for an error response. */
+    /** The request headers, for an error response. */
     private @Nullable Http2Headers head;
 
     private boolean headRequest;
 
-    /** A gRPC call: its client may wait for the response before it sends more. */
+    /** Whether it is a gRPC call: its client may wait for the response before it sends more. */
     private boolean call;
 
-    /** Asked for, and not refused so far: the two directions end apart. */
+    /** Whether a tunnel was requested and not refused so far. Its two directions end separately. */
     private boolean tunnel;
 
     private long received;
 
-    /**
-     * Of {@code received}, what the client's window has not got back: the rest, and some that is
-     * withheld.
-     */
+    /** The part of {@code received} that has not been returned to the client's window. */
     private int requestUntaken;
 
     private int requestWithheld;
     private long taken;
 
-    // Made by the first look that finds the client waited for.
+    // Created by the first check that finds the dispatcher waiting for the client.
     private @Nullable Pace requestPace;
     private @Nullable Pace responsePace;
 
@@ -88,7 +85,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         this.outlet = new DataOutlet(connection, ctx, stream, this);
     }
 
-    // From the client.
+    // Calls from the client's side.
 
     void onRequestHead(Http2Headers head, boolean end) {
         this.head = head;
@@ -127,8 +124,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private record Rejection(HttpResponseStatus status, String detail) {}
 
     /**
-     * What Netty's codec has let pass; it has seen to pseudo-header fields, names, values and
-     * connection-specific fields.
+     * Checks what Netty's codec accepts. The codec has checked pseudo-headers, names, values and
+     * connection-specific headers.
      */
     private @Nullable Rejection verify(Http2Headers head) {
         int maxFields = connection.context().limits().maxHeaders();
@@ -177,7 +174,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
     }
 
-    /** @return bytes for the window to get back at once */
+    /** @return number of bytes that the window gets back immediately */
     int onRequestData(ByteBuf data, boolean end) {
         RequestSink to = request;
         if (to == null || state == State.RESPONDED && !tunnel || state == State.CLOSED) {
@@ -191,7 +188,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     void onRequestTrailers(Http2Headers trailers) {
         if (tunnel) {
-            // RFC 9113 section 8.5: nothing but DATA.
+            // RFC 9113 section 8.5: only DATA is allowed.
             connection.resetForFault(stream, Http2Error.PROTOCOL_ERROR);
             onClosed();
         } else if (request != null && state != State.CLOSED) {
@@ -201,7 +198,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * RFC 9113 section 8.1: a whole response that did not need the rest of the request ends it
+     * RFC 9113 section 8.1: a complete response that did not need the rest of the request ends it
      * without an error.
      */
     void onHalfClosed() {
@@ -221,10 +218,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * Looks for what takes too long: a client that is too slow holds a worker's stream.
+     * Checks for a client that is too slow, because it occupies a worker stream.
      *
-     * @param reading whether what the client sends arrives
-     * @param windowOpen whether the window of the connection lets the client send
+     * @param reading whether bytes of the client are read
+     * @param windowOpen whether the connection's window lets the client send
      * @return whether a part of the response waits
      */
     boolean look(long now, boolean reading, boolean windowOpen) {
@@ -263,8 +260,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * Each end may wait for the other without knowing that it is gone: no timeout of a request need
-     * apply any more.
+     * Returns whether each side may wait for the other without knowing that it has disconnected,
+     * because no timeout of the request applies any more.
      */
     private boolean mayBeForgotten() {
         boolean clientEnded = !stream.state().remoteSideOpen();
@@ -285,7 +282,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         onClosed();
     }
 
-    /** What is held of the request, and of a response that waits for the client's window. */
+    /**
+     * Returns the bytes that are held of the request, and of a response that waits for the client's
+     * window.
+     */
     long heldBytes() {
         return ClientAccount.EXCHANGE_BYTES
                 + requestUntaken
@@ -293,7 +293,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 + (request == null ? 0 : request.heldBytes());
     }
 
-    // From the dispatcher.
+    // Calls from the dispatcher.
 
     @Override
     public Object client(Http2Headers head) {
@@ -316,7 +316,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             return;
         }
         if (!ctx.channel().isWritable()) {
-            // They have no window that would stop the handler.
+            // No window limits them, so the handler would not be stopped.
             connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
         } else {
             connection.rules().response(head);
@@ -398,8 +398,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * What gRPC, for one, makes something of: CANCEL is its CANCELLED. Of a tunnel it is what RST
-     * is to TCP (RFC 8441 section 5).
+     * Returns the error code for the client. gRPC, for example, reads CANCEL as its CANCELLED. On a
+     * tunnel, a reset means what RST means to TCP (RFC 8441 section 5).
      */
     private static Http2Error error(Failure.Kind kind) {
         return switch (kind) {
@@ -414,8 +414,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         requestWithheld += bytes;
         int windowBytes = connection.context().limits().streamWindowBytes();
         int allowedBytes = connection.context().account().windowBytes(windowBytes);
-        // If memory is tight, the client may send more when half of what it may have here has been
-        // taken.
+        // If memory is scarce, the client may send more when half of its allowance has been taken.
         if (allowedBytes == windowBytes || requestUntaken <= allowedBytes / 2) {
             int back = requestWithheld;
             requestWithheld = 0;

@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.ingress.http2;
 
 /**
- * How the last streams of a client ended, which decides what a late frame means (RFC 9113 section
- * 5.1). Netty forgets a stream when it closes. Two bits for each of 32 streams, in one number.
- * Event loop only.
+ * How the last 32 streams of a client ended, which decides what a late frame means (RFC 9113
+ * section 5.1). Netty forgets a stream when it closes. Two bits per stream in one number. Event
+ * loop only.
  */
 final class RecentStreams {
     private static final int REMEMBERED = 32;
@@ -11,14 +11,14 @@ final class RecentStreams {
     private static final End[] ENDS = End.values();
 
     enum End {
-        /** The client has skipped its id, and must not use it any more. */
+        /** The client has skipped this id, and must not use it any more. */
         SKIPPED,
         /** Both sides have ended it. */
         ENDED,
         RESET_BY_CLIENT,
-        /** What the client sent before it knew may still come. */
+        /** Frames that the client sent before it knew can still arrive. */
         RESET_BY_US,
-        /** It is too long ago, or has yet to begin. */
+        /** It is too old, or has not started. */
         UNKNOWN
     }
 
@@ -34,7 +34,7 @@ final class RecentStreams {
     }
 
     /**
-     * Looks up a stream that is not open.
+     * Returns how a stream that is not open has ended.
      *
      * @param newest id of the newest stream
      */
