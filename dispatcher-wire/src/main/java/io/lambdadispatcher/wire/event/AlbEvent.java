@@ -8,8 +8,8 @@ import tools.jackson.core.JsonGenerator;
 /**
  * The event of a load balancer's target group (<a
  * href="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html">AWS's
- * description</a>). Where there is one value for each name, it is the last that the client sent.
- * QueryString parameters are passed on as they were written.
+ * description</a>). If it has one value for each name, that is the client's last value. Query
+ * parameters are not decoded.
  */
 final class AlbEvent extends EventWriter {
     private final String targetGroup;

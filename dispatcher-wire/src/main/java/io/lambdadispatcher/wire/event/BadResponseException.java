@@ -1,8 +1,8 @@
 package io.lambdadispatcher.wire.event;
 
 /**
- * What a function returned is no HTTP response. The message may be shown to clients: it quotes
- * names, no values.
+ * The result of a function is not an HTTP response. The message can be shown to clients, because it
+ * contains names and no values.
  */
 public final class BadResponseException extends Exception {
     private static final long serialVersionUID = 1L;

@@ -14,22 +14,21 @@ import org.jspecify.annotations.Nullable;
  * Gathers a body in one piece on the heap, up to a limit. Its memory doubles when it is full, so
  * that each byte is copied a constant number of times.
  *
- * <p><b>Buffers:</b> each part is copied and released when it arrives: a retained slice of one byte
- * would keep all of the buffer it was read into, for as long as the sender likes to drip. The
- * gathered memory belongs to this object until {@link #take}, {@link #toArray} or {@link #release}.
+ * <p><b>Buffers.</b> Each part is copied and released on arrival. A retained slice of one byte
+ * would keep the complete buffer that it was read into. The gathered memory belongs to this object
+ * until {@link #take}, {@link #toArray} or {@link #release}.
  *
- * <p><b>Errors:</b> a body above the limit is dropped at once, and so is all of it that arrives
- * later.
+ * <p><b>Errors.</b> A body above the limit is dropped, including all later parts.
  *
- * <p><b>Threading:</b> one thread at a time.
+ * <p><b>Threading.</b> One thread at a time.
  */
 public final class BodyBuffer extends OutputStream {
-    /** The first memory of a body whose length nobody has announced. */
+    /** Initial memory for a body of unknown length. */
     private static final int FIRST_BYTES = 4 * 1024;
 
     /**
-     * A client may announce much and send nothing. More memory than this is taken only for bytes
-     * that have arrived.
+     * A client can announce a large body and send nothing. More memory than this is allocated only
+     * for bytes that have arrived.
      */
     private static final int MAX_TRUSTED_BYTES = 256 * 1024;
 
@@ -46,8 +45,8 @@ public final class BodyBuffer extends OutputStream {
     }
 
     /**
-     * Returns a buffer for the body of a request, in pooled memory: to be taken or released. It is
-     * too large already if the request announces more than the limit.
+     * Returns a buffer for the body of a request, in pooled memory, which must be taken or
+     * released. It is too large from the start if the request announces more than the limit.
      */
     public static BodyBuffer ofRequest(Http2Headers head, int limitBytes) {
         long announced = ContentLength.of(head);
@@ -58,22 +57,23 @@ public final class BodyBuffer extends OutputStream {
     }
 
     /**
-     * Returns a buffer for what is wanted as an array. An array of exactly {@code expectedBytes} is
-     * not copied at the end, nor is a body that arrives as one part with an array of its own.
+     * Returns a buffer for a body that becomes an array. An array of exactly {@code expectedBytes}
+     * is not copied at the end. A body that arrives as one part with its own array is not copied
+     * either.
      *
-     * @param expectedBytes the first memory; -1 if unknown
+     * @param expectedBytes initial memory; -1 if unknown
      */
     public static BodyBuffer ofArray(int expectedBytes, int limitBytes) {
         int first = Math.min(expectedBytes < 0 ? FIRST_BYTES : expectedBytes, limitBytes);
         return new BodyBuffer(UnpooledByteBufAllocator.DEFAULT, first, limitBytes);
     }
 
-    /** Returns the memory that is taken, in bytes, which may be more than has arrived. */
+    /** Returns the size of the allocated memory in bytes, which can be more than has arrived. */
     public int capacityBytes() {
         return gathered == null ? 0 : gathered.capacity();
     }
 
-    /** Returns whether the body has exceeded the limit, or has been announced to. */
+    /** Returns whether the body is, or was announced to be, larger than the limit. */
     public boolean isTooLarge() {
         return tooLarge;
     }
@@ -81,7 +81,7 @@ public final class BodyBuffer extends OutputStream {
     /**
      * Adds a part of the body.
      *
-     * @param part is released, whatever happens; its content must not change any more
+     * @param part is released in all cases; its content must not change any more
      * @return false if the body is too large
      */
     public boolean add(ByteBuf part) {
@@ -101,7 +101,11 @@ public final class BodyBuffer extends OutputStream {
         }
     }
 
-    /** Adds bytes as {@link #add} does. @throws EventTooLargeException beyond the limit */
+    /**
+     * Adds bytes like {@link #add}.
+     *
+     * @throws EventTooLargeException beyond the limit
+     */
     @Override
     public void write(byte[] from, int offset, int length) {
         verify(length);
@@ -133,7 +137,7 @@ public final class BodyBuffer extends OutputStream {
         return memory != UnpooledByteBufAllocator.DEFAULT;
     }
 
-    /** Keeping it keeps nothing else, and nobody will use its memory again. */
+    /** Returns whether the part's array contains nothing else, and nobody will reuse its memory. */
     private boolean isArrayOfItsOwn(ByteBuf part) {
         return !isPooled()
                 && part.alloc() instanceof UnpooledByteBufAllocator
@@ -159,14 +163,14 @@ public final class BodyBuffer extends OutputStream {
         return larger;
     }
 
-    /** Returns the body, which is the caller's to release and is on the heap, and forgets it. */
+    /** Returns the body and forgets it. The caller must release it. It is on the heap. */
     public ByteBuf take() {
         ByteBuf all = gathered == null ? Unpooled.EMPTY_BUFFER : gathered;
         gathered = null;
         return all;
     }
 
-    /** Returns the body, without a copy where {@link #ofArray} says so, and forgets it. */
+    /** Returns the body and forgets it. It is copied, except in the cases of {@link #ofArray}. */
     public byte[] toArray() {
         ByteBuf all = take();
         try {
@@ -176,7 +180,7 @@ public final class BodyBuffer extends OutputStream {
         }
     }
 
-    /** Drops the body. Harmless when called again. */
+    /** Drops the body. Further calls have no effect. */
     public void release() {
         take().release();
     }

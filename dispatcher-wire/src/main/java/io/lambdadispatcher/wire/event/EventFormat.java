@@ -5,27 +5,34 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * How a request is written as a JSON event, and its response read. {@code
+ * A format of the JSON event of a request, and of its response. {@code
  * docs/reference/direct-requests.md} has the rules of each.
  */
 public enum EventFormat {
-    /** An Application Load Balancer's, with one value for each header and query parameter. */
+    /**
+     * The event of an Application Load Balancer, with one value for each header and query
+     * parameter.
+     */
     ALB,
-    /** An Application Load Balancer's with {@code lambda.multi_value_headers.enabled}. */
+    /**
+     * The event of an Application Load Balancer with {@code lambda.multi_value_headers.enabled}.
+     */
     ALB_MULTI_VALUE,
-    /** API Gateway's HTTP API, payload format 2.0. */
+    /** The event of API Gateway's HTTP API, payload format 2.0. */
     HTTP_API_V2,
     /**
-     * API Gateway's REST API with Lambda proxy integration, which HTTP APIs call payload format
-     * 1.0.
+     * The event of API Gateway's REST API with Lambda proxy integration. HTTP APIs call it payload
+     * format 1.0.
      */
     REST_API,
-    /** A Lambda function URL's: payload format 2.0 with a context of its own. */
+    /**
+     * The event of a Lambda function URL: payload format 2.0 with its own {@code requestContext}.
+     */
     FUNCTION_URL;
 
     private final String text = name().toLowerCase(Locale.ROOT).replace('_', '-');
 
-    /** As settings have it, e.g. {@code rest-api}. */
+    /** Returns the name that settings use, for example {@code rest-api}. */
     public String text() {
         return text;
     }

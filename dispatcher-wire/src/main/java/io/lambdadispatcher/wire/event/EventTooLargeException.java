@@ -1,8 +1,8 @@
 package io.lambdadispatcher.wire.event;
 
 /**
- * An event has outgrown what a function can take. Without a stack trace: it is an answer, not a
- * fault.
+ * An event is larger than a function accepts. It has no stack trace, because it is an expected
+ * result.
  */
 public final class EventTooLargeException extends RuntimeException {
     private static final long serialVersionUID = 1L;

@@ -20,7 +20,7 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
-/** Writes requests as JSON events of one shape. Immutable; any thread. */
+/** Writes requests as JSON events of one format. Immutable. Any thread. */
 public abstract class EventWriter {
     private static final JsonFactory JSON = new JsonFactory();
     private static final Set<String> TEXT_TYPES =
@@ -33,7 +33,7 @@ public abstract class EventWriter {
 
     EventWriter() {}
 
-    /** @param function for the shapes that name one */
+    /** @param function name of the function, which some formats contain */
     public static EventWriter of(EventFormat format, String function) {
         return switch (format) {
             case ALB -> new AlbEvent(function, false);
@@ -45,19 +45,18 @@ public abstract class EventWriter {
     }
 
     /**
-     * @param head of the request, with its pseudo-header fields
-     * @param body stays the caller's, and its reader index where it is; on the heap
-     * @throws EventTooLargeException beyond {@code limitBytes}
+     * @param head request headers with pseudo-headers
+     * @param body on the heap; remains the caller's, with its reader index unchanged
+     * @throws EventTooLargeException if the event is larger than {@code limitBytes}
      */
     public final byte[] write(Http2Headers head, ByteBuf body, int limitBytes) {
         return write(head, body, null, limitBytes);
     }
 
     /**
-     * As the other {@code write}.
+     * Writes an event like the other {@code write}.
      *
-     * @param requestId what the event calls this request, in the shapes that name it; {@code null}
-     *     = a new one
+     * @param requestId the request's id in the formats that have one; {@code null} for a new one
      */
     public final byte[] write(Http2Headers head, ByteBuf body, @Nullable String requestId, int limitBytes) {
         boolean base64 = body.isReadable() && !isText(head, body);
@@ -72,21 +71,21 @@ public abstract class EventWriter {
         return buffer.toArray();
     }
 
-    /** Everything but {@code body} and {@code isBase64Encoded}. */
+    /** Writes everything except {@code body} and {@code isBase64Encoded}. */
     abstract void writeRequest(JsonGenerator json, Http2Headers head, @Nullable String requestId);
 
     /**
-     * May be a JSON string as it is, going by its type; {@code type} is lower case and without
-     * parameters, {@code null} if there is none.
+     * Returns whether a body of this type can be a JSON string. {@code type} is in lower case and
+     * without parameters; {@code null} if there is none.
      */
     abstract boolean isTextType(@Nullable String type);
 
-    /** What stands for an empty body. */
+    /** Writes what represents an empty body. */
     abstract void writeEmptyBody(JsonGenerator json);
 
     /**
-     * Text of a declared type that is no UTF-8 is not text to us: AWS would replace bytes of it,
-     * and the function could not know.
+     * Text of a declared type that is not UTF-8 is sent as base64. AWS would replace some of its
+     * bytes, and the function could not know.
      */
     private boolean isText(Http2Headers head, ByteBuf body) {
         CharSequence type = head.get(HttpHeaderNames.CONTENT_TYPE);
@@ -109,8 +108,8 @@ public abstract class EventWriter {
         } else {
             json.writeName("body");
             if (base64) {
-                // HotSpot has vector instructions for this one: 16 us for 168,161 bytes, where the
-                // generator's own takes 480.
+                // HotSpot has vector instructions for this encoder: 16 µs for 168,161 bytes, and
+                // the JSON generator's own encoder takes 480.
                 byte[] encoded = Base64.getEncoder().encode(body.nioBuffer()).array();
                 json.writeRawUTF8String(encoded, 0, encoded.length);
             } else {
@@ -120,9 +119,9 @@ public abstract class EventWriter {
         json.writeBooleanProperty("isBase64Encoded", base64);
     }
 
-    // For the shapes.
+    // Helpers for the formats.
 
-    /** What all shapes but a REST API's have in common of AWS's lists. */
+    /** Returns whether all formats except a REST API's treat the type as text. */
     static boolean isTextByLoadBalancer(@Nullable String type) {
         return type != null && (type.startsWith("text/") || TEXT_TYPES.contains(type));
     }
@@ -133,7 +132,7 @@ public abstract class EventWriter {
         return question < 0 ? target : target.substring(0, question);
     }
 
-    /** Without the question mark; empty if there is none. */
+    /** Returns the query string without the question mark; empty if there is none. */
     static String query(Http2Headers head) {
         String target = head.path().toString();
         int question = target.indexOf('?');
@@ -159,8 +158,8 @@ public abstract class EventWriter {
     }
 
     /**
-     * Header fields as AWS shows them: no pseudo-header fields but a {@code host}, and the port
-     * that the client came to.
+     * Returns the headers as AWS shows them: without pseudo-headers but with {@code host}, and with
+     * the port that the client connected to.
      */
     static Map<String, Values> fields(Http2Headers head) {
         Map<String, Values> fields = new LinkedHashMap<>();
@@ -191,7 +190,7 @@ public abstract class EventWriter {
         return "https".contentEquals(scheme) ? "443" : "80";
     }
 
-    /** Without the port; empty where there is no authority. */
+    /** Returns the host without the port; empty if there is no authority. */
     static String domain(Http2Headers head) {
         CharSequence authority = head.authority();
         String text = authority == null ? "" : authority.toString();
@@ -211,21 +210,22 @@ public abstract class EventWriter {
         return agent == null ? "" : agent.toString();
     }
 
-    /** As API Gateway writes it: {@code 12/Mar/2020:19:03:58 +0000}. */
+    /** Formats a time like API Gateway: {@code 12/Mar/2020:19:03:58 +0000}. */
     static String time(Instant at) {
         return TIME.format(at);
     }
 
     /**
-     * A new one tells requests apart, of all environments restored from one snapshot too: their
-     * SecureRandom is seeded again, other generators are not.
+     * Returns the id, or a new one. New ids differ between all environments that are restored from
+     * one snapshot, because SecureRandom is seeded again after a restore. Other generators are not.
      */
     static String orNew(@Nullable String requestId) {
         return requestId == null ? UUID.randomUUID().toString() : requestId;
     }
 
     /**
-     * Who is connected to us: the last that {@code x-forwarded-for} names, for that one is ours.
+     * Returns the address of the peer: the last one in {@code x-forwarded-for}, which the
+     * dispatcher has added.
      */
     static String sourceAddress(Http2Headers head) {
         CharSequence chain = head.get(X_FORWARDED_FOR);

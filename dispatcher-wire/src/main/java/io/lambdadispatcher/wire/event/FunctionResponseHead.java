@@ -16,17 +16,19 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Makes a head of the headers that a function has returned. What belongs to a connection is dropped
- * (RFC 9110 section 7.6.1). The {@code content-length} is replaced, because JSON frames the body.
- * What no HTTP message can hold is an error, because a part of it might be taken for a header of
- * its own.
+ * Makes response headers of the headers that a function has returned. Connection-specific headers
+ * are dropped (RFC 9110 section 7.6.1). The {@code content-length} is replaced, because JSON frames
+ * the body. A name or value that HTTP does not allow is an error, because a part of it could be
+ * taken for another header.
  */
 final class FunctionResponseHead {
     private final Http2Headers fields = new DefaultHttp2Headers(false);
     private final List<String> connection = new ArrayList<>(0);
     private int listBytes;
 
-    /** Reads a final status, of the range that handlers and applications have, too. */
+    /**
+     * Reads a final status, which must be in the range that handlers and applications can use, too.
+     */
     static int status(String text) throws BadResponseException {
         int status = StatusCode.parse(text);
         if (!StatusCode.isFinal(status)) {
@@ -55,7 +57,7 @@ final class FunctionResponseHead {
         }
     }
 
-    /** Adds those headers of another that are not here already, name and value. */
+    /** Adds those headers of another object whose name and value are not here already. */
     void merge(FunctionResponseHead other) throws BadResponseException {
         for (Map.Entry<CharSequence, CharSequence> field : other.fields) {
             if (!fields.contains(field.getKey(), field.getValue())) {
@@ -65,7 +67,7 @@ final class FunctionResponseHead {
         connection.addAll(other.connection);
     }
 
-    /** @param body as the function gave it, even if this response has none */
+    /** @param body as the function returned it, even if this response has none */
     FunctionResponse response(int status, byte[] body, CharSequence method) {
         HopByHop.removeNominated(fields, connection);
         fields.status(AsciiString.of(Integer.toString(status)));
@@ -74,7 +76,7 @@ final class FunctionResponseHead {
         if (!StatusCode.mayDescribeBody(status) && (!toHead || bodyless || body.length > 0)) {
             fields.setInt(HttpHeaderNames.CONTENT_LENGTH, bodyless ? 0 : body.length);
         } else if (ContentLength.of(fields) < 0) {
-            // Only the function knows how long the body would be.
+            // Only the function knows the length of the body.
             fields.remove(HttpHeaderNames.CONTENT_LENGTH);
         }
         HopByHop.removeFromResponse(fields);

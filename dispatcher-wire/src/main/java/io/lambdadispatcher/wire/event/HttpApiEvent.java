@@ -9,12 +9,12 @@ import tools.jackson.core.JsonGenerator;
 /**
  * Payload format 2.0 of API Gateway's HTTP APIs (<a
  * href="https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html">AWS's
- * description</a>): values of one name are joined with commas, cookies have an array of their own.
+ * description</a>). The values of one name are joined with commas, and cookies are in an array.
  */
 class HttpApiEvent extends EventWriter {
     private static final String ROUTE = "$default";
 
-    /** As function URLs without authentication have it. */
+    /** The value of function URLs without authentication. */
     private static final String ACCOUNT = "anonymous";
 
     @Override
@@ -69,7 +69,7 @@ class HttpApiEvent extends EventWriter {
         json.writeEndObject();
     }
 
-    /** Nothing: a route without an authorizer has no such members. */
+    /** Writes nothing, because a route without an authorizer has no such members. */
     void writeCaller(JsonGenerator json) {}
 
     private static void writeHttp(JsonGenerator json, Http2Headers head) {
@@ -83,15 +83,15 @@ class HttpApiEvent extends EventWriter {
     }
 
     /**
-     * AWS publishes no list for this shape; this is the load balancer's, and what is JSON or XML by
-     * its suffix (RFC 6839).
+     * AWS publishes no list for this format. This is the load balancer's list, with JSON and XML
+     * recognised by suffix (RFC 6839).
      */
     @Override
     boolean isTextType(@Nullable String type) {
         return isTextByLoadBalancer(type) || type != null && (type.endsWith("+json") || type.endsWith("+xml"));
     }
 
-    /** There is no {@code body} then. */
+    /** Writes nothing, because there is no {@code body}. */
     @Override
     void writeEmptyBody(JsonGenerator json) {}
 }

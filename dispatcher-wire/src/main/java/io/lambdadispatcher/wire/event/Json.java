@@ -19,12 +19,12 @@ import tools.jackson.core.json.JsonFactory;
 import tools.jackson.core.json.JsonWriteFeature;
 
 /**
- * JSON as maps, lists, strings, {@link BigDecimal}s, booleans and nulls, for documents that are
- * small and rare: launch payloads, ordinary invocations, errors. Requests and responses have their
- * own writer and reader, {@link EventWriter} and {@link ResponseReader}. Any thread.
+ * JSON as maps, lists, strings, {@link BigDecimal}s, booleans and nulls, for small and rare
+ * documents: launch payloads, ordinary invocations and errors. Requests and responses have {@link
+ * EventWriter} and {@link ResponseReader}. Any thread.
  */
 public final class Json {
-    /** Escapes all but ASCII, so that the text fits into a header. */
+    /** Escapes everything except ASCII, so that the text fits into a header. */
     private static final JsonFactory FACTORY =
             JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
@@ -33,8 +33,8 @@ public final class Json {
     /**
      * Reads one value.
      *
-     * @throws JacksonException if the text is not JSON, or holds a number that no {@link
-     *     BigDecimal} can
+     * @throws JacksonException if the text is not JSON, or contains a number that {@link
+     *     BigDecimal} cannot represent
      */
     public static @Nullable Object read(byte[] text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {

@@ -5,16 +5,19 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 
-/** Takes a query string apart. */
+/** Parses a query string. */
 final class QueryString {
     private QueryString() {}
 
-    /** As the client has written it: a load balancer does not decode. */
+    /**
+     * Returns the parameters as the client has written them, because a load balancer does not
+     * decode.
+     */
     static Map<String, Values> raw(String query) {
         return parse(query, UnaryOperator.identity());
     }
 
-    /** With percent signs and plus signs resolved, as API Gateway does it. */
+    /** Returns the parameters with percent signs and plus signs decoded, like API Gateway. */
     static Map<String, Values> decoded(String query) {
         return parse(query, QueryString::decode);
     }

@@ -13,12 +13,12 @@ import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Reads what a function returned. Immutable; any thread. A member that the shape does not know is
- * passed over, as AWS does it: {@code headers} of a target group with multi-value headers, {@code
- * cookies} of one without.
+ * Reads the result of a function. Members that the format does not have are ignored, as AWS does:
+ * {@code headers} of a target group with multi-value headers, and {@code cookies} of one without.
+ * Immutable. Any thread.
  */
 public final class ResponseReader {
-    /** Whoever has the whole payload in memory already has bounded it. */
+    /** Without limits, because the payload is in memory already. */
     private static final JsonFactory JSON = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxStringLength(Integer.MAX_VALUE)
@@ -31,7 +31,7 @@ public final class ResponseReader {
         this.shape = shape;
     }
 
-    /** @param method of the request */
+    /** @param method method of the request */
     public FunctionResponse read(byte[] payload, CharSequence method) throws BadResponseException {
         try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), payload)) {
             Members members = new Members();
@@ -45,7 +45,7 @@ public final class ResponseReader {
         }
     }
 
-    /** @return a string's text; {@code null} for everything else */
+    /** @return the text of a string; {@code null} for any other value */
     private @Nullable String readValue(JsonParser json, Members into) throws BadResponseException {
         JsonToken first = json.nextToken();
         if (first == null) {
@@ -66,14 +66,14 @@ public final class ResponseReader {
                 }
             }
         } else {
-            // Jackson reads scalars as it goes; a malformed one must not pass for lack of a look.
+            // Jackson reads scalars lazily. A malformed one must be found.
             json.skipChildren();
             json.getString();
         }
         return null;
     }
 
-    /** Of the member whose reading broke off. */
+    /** Skips the rest of the member that could not be read. */
     private static void skipRest(JsonParser json) {
         while (json.streamReadContext().getNestingDepth() > 1) {
             json.nextToken();
@@ -197,8 +197,8 @@ public final class ResponseReader {
     }
 
     /**
-     * Format 2.0 takes any other JSON for a body; an HTTP API a string's text, a function URL the
-     * string with its quotes.
+     * Format 2.0 takes any other JSON as a body: an HTTP API takes a string's text, and a function
+     * URL takes the string with its quotes.
      */
     private FunctionResponse inferred(byte[] payload, @Nullable String text, CharSequence method)
             throws BadResponseException {
@@ -211,14 +211,11 @@ public final class ResponseReader {
         return head.response(200, body, method);
     }
 
-    /** What has been read so far of a response object. */
+    /** The members of a response object that have been read so far. */
     private static final class Members {
         final FunctionResponseHead head = new FunctionResponseHead();
 
-        /**
-         * {@code headers} of a REST API, which has {@code multiValueHeaders} as well, in {@link
-         * #head}.
-         */
+        /** {@code headers} of a REST API. Its {@code multiValueHeaders} are in {@link #head}. */
         @Nullable
         FunctionResponseHead singles;
 
@@ -230,7 +227,8 @@ public final class ResponseReader {
         String body;
 
         /**
-         * The first. It is none where there turns out to be no status: then members mean nothing.
+         * The first error. It does not count if there is no status, because then the object is not
+         * a response.
          */
         @Nullable
         BadResponseException problem;

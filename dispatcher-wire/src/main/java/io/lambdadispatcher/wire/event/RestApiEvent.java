@@ -15,14 +15,14 @@ import tools.jackson.core.JsonGenerator;
 /**
  * The event of a REST API's Lambda proxy integration (<a
  * href="https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html">AWS's
- * description</a>), as with the one resource <code>/{proxy+}</code>: every name with its last
- * value, and with all of them.
+ * description</a>) for the resource <code>/{proxy+}</code>. It has the last value and all values of
+ * each name.
  */
 final class RestApiEvent extends EventWriter {
     private static final String ACCOUNT = "anonymous";
     private static final String STAGE = "$default";
 
-    /** Of a request that nobody has signed. */
+    /** Members that describe the caller, unknown without a signature. */
     private static final List<String> UNKNOWN_OF_CALLER = List.of(
             "accessKey",
             "accountId",
@@ -37,8 +37,8 @@ final class RestApiEvent extends EventWriter {
             "userArn");
 
     /**
-     * A REST API shows names as clients write them. On the wire they have all been lower case since
-     * the dispatcher; code that was written for a REST API looks for these in AWS's spelling.
+     * A REST API shows names as clients write them. In the dispatcher, they are in lower case. Code
+     * that was written for a REST API looks for AWS's spelling of these names.
      */
     private static final Map<String, String> SPELLINGS = Stream.of(
                     "Accept",
@@ -138,8 +138,8 @@ final class RestApiEvent extends EventWriter {
     }
 
     /**
-     * A REST API takes every body for text but those of the types that it is told are binary; this
-     * is what one is mostly told.
+     * A REST API treats each body as text, except the types that are configured as binary. These
+     * are the types that most APIs configure.
      */
     @Override
     boolean isTextType(@Nullable String type) {

@@ -9,10 +9,10 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * The head of a response that a function streams: {@code {"statusCode": 200, "headers": {},
+ * The headers of a response that a function streams: {@code {"statusCode": 200, "headers": {},
  * "multiValueHeaders": {}, "cookies": []}}, all of them optional (<a
  * href="https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html">AWS's description</a>).
- * A {@code content-length} is kept: only the function knows. Any thread.
+ * A {@code content-length} is kept, because only the function knows the length. Any thread.
  */
 public final class StreamPrelude {
     private static final JsonFactory JSON = new JsonFactory();
@@ -38,7 +38,7 @@ public final class StreamPrelude {
                     default -> json.skipChildren();
                 }
             }
-            // As to HEAD, where the body's length is for the function to tell.
+            // As for HEAD, because the function announces the body's length.
             return head.response(status, new byte[0], "HEAD").head();
         } catch (JacksonException e) {
             throw new BadResponseException("malformed JSON");
@@ -57,7 +57,7 @@ public final class StreamPrelude {
         }
     }
 
-    /** One, or an array of them. */
+    /** Reads one value, or an array of values. */
     private static void readValues(JsonParser json, String name, FunctionResponseHead head)
             throws BadResponseException {
         if (json.currentToken() != JsonToken.START_ARRAY) {

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The values of one name, in the order they came: mostly one. */
+/** The values of one name, in order. Most names have one. */
 final class Values {
     private final List<String> all = new ArrayList<>(1);
 

@@ -4,10 +4,10 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * The length that a head declares for its body, and the count of what has come of it (RFC 9110
+ * The length that headers declare for a body, and the number of bytes that have arrived (RFC 9110
  * section 8.6). A body that is longer or shorter than declared ends at different places for
- * different readers, which is how requests are smuggled. One ledger counts one body after the
- * other; event loop only.
+ * different readers, which is how requests are smuggled. One object counts one body after the
+ * other. Event loop only.
  */
 public final class ContentLength {
     /** There is no {@code content-length}. */
@@ -23,7 +23,7 @@ public final class ContentLength {
     private long left = UNKNOWN;
 
     /**
-     * Reads one number: 1 to 18 ASCII digits and nothing else.
+     * Reads one number of 1 to 18 ASCII digits.
      *
      * @return {@link #MALFORMED} for anything else
      */

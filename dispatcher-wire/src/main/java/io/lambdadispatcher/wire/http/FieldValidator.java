@@ -4,21 +4,21 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses field names and values that HTTP/2 forbids (RFC 9113 section 8.2.1). What HPACK finds in
- * its tables are the very objects of the head before, and a peer's heads are much alike: a field
- * that is identical to the one which stood in the same place need not be read again. Large ones are
- * not remembered, for that would keep them as long as the connection. One for each HPACK decoder;
- * confined to its event loop.
+ * Rejects header names and values that HTTP/2 forbids (RFC 9113 section 8.2.1). HPACK's tables
+ * return the same objects again, and the headers of one peer are similar. Therefore, a header that
+ * is identical to the previous one in the same place is not checked again. Large headers are not
+ * remembered, because they would stay in memory as long as the connection. There is one object for
+ * each HPACK decoder. Confined to its event loop.
  */
 final class FieldValidator {
-    /** Belongs to nobody. */
+    /** A validator that remembers nothing, for shared use. */
     static final FieldValidator WITHOUT_MEMORY = new FieldValidator(0);
 
     private static final int REMEMBERED_SLOTS = 64;
 
     /**
-     * Name and value: times fields, what an idle connection can hold here. HPACK's tables hold
-     * little that is larger (RFC 7541 section 4).
+     * Maximum length of a remembered name and value, which limits the memory of an idle connection.
+     * HPACK's tables contain few larger headers (RFC 7541 section 4).
      */
     private static final int MOST_REMEMBERED_CHARS = 512;
 
@@ -33,9 +33,9 @@ final class FieldValidator {
     }
 
     /**
-     * @param slot where in the head the name goes; even
-     * @throws IllegalArgumentException or, undeclared, {@code Http2Exception} for a field that may
-     *     not be
+     * @param slot index of the name in the headers; even
+     * @throws IllegalArgumentException or, undeclared, {@code Http2Exception} for a header that is
+     *     not allowed
      */
     void verify(int slot, CharSequence name, CharSequence value) {
         if (valid.length == 0) {

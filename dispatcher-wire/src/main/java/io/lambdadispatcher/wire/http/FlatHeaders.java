@@ -17,16 +17,16 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A head as one array: name, value, name, value. A head has about ten fields, is looked at a few
- * times and then written, which takes no hash table, and no object for a field. Otherwise as {@code
- * DefaultHttp2Headers}: names are lower case and compared as they are, pseudo-header fields come
- * first, the order of other fields is kept. Not thread-safe.
+ * Headers in one array: name, value, name, value. A request has about ten headers, which are read a
+ * few times and then written, so neither a hash table nor an object for each header pays.
+ * Otherwise, it behaves like {@code DefaultHttp2Headers}: names are in lower case, pseudo-headers
+ * come first, and the order of the other headers is kept. Not thread-safe.
  */
 public final class FlatHeaders extends TypedFields {
     /**
-     * The largest head that the worker protocol carries, in bytes as RFC 9113 section 6.5.2 counts
-     * SETTINGS_MAX_HEADER_LIST_SIZE: names, values and {@link #HEADER_OVERHEAD_BYTES} for each
-     * header.
+     * Maximum size of the headers that the worker protocol carries, in bytes, counted like
+     * SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 section 6.5.2): names, values and {@link
+     * #HEADER_OVERHEAD_BYTES} for each header.
      */
     public static final int MAX_LIST_BYTES = 256 * 1024;
 
@@ -38,12 +38,12 @@ public final class FlatHeaders extends TypedFields {
     private @Nullable CharSequence[] slots;
     private int end;
 
-    /** For heads that we make: fields are not checked. */
+    /** Creates headers that are not checked, for headers that the program itself makes. */
     public FlatHeaders() {
         this(8, null);
     }
 
-    /** @param validator of what is added, for heads from outside */
+    /** @param validator checks what is added, for headers from outside */
     FlatHeaders(int expectedFields, @Nullable FieldValidator validator) {
         this.slots = new CharSequence[2 * expectedFields];
         this.validator = validator;
@@ -53,7 +53,7 @@ public final class FlatHeaders extends TypedFields {
         return Objects.requireNonNull(slots[slot]);
     }
 
-    /** @return the first slot of a name, from {@code from} on; -1 if there is none */
+    /** @return the first slot of a name at or after {@code from}; -1 if there is none */
     private int find(CharSequence name, int from) {
         for (int slot = from; slot < end; slot += 2) {
             if (slots[slot] == name || AsciiString.contentEquals(slots[slot], name)) {
@@ -82,9 +82,7 @@ public final class FlatHeaders extends TypedFields {
         return this;
     }
 
-    /**
-     * Adds a field that is known to be valid, and no pseudo-header field, without looking at it.
-     */
+    /** Adds a valid header that is no pseudo-header, without checking it. */
     public void addValid(CharSequence name, CharSequence value) {
         put(name, value, false);
     }
@@ -100,14 +98,14 @@ public final class FlatHeaders extends TypedFields {
     }
 
     /**
-     * The head has been decoded and leaves its decoder's event loop, perhaps; what is added from
-     * now on is checked nevertheless.
+     * The headers were decoded and may leave the decoder's event loop. Headers that are added later
+     * are still checked.
      */
     void onDecoded() {
         validator = FieldValidator.WITHOUT_MEMORY;
     }
 
-    /** Room behind the last pseudo-header field. */
+    /** Makes room behind the last pseudo-header. */
     private int openFront() {
         int slot = 0;
         while (slot < end && isPseudo(at(slot))) {
@@ -176,7 +174,7 @@ public final class FlatHeaders extends TypedFields {
         return find(name, 0) != NONE;
     }
 
-    /** Whether there is more than one field of that name. */
+    /** Returns whether there is more than one header of that name. */
     public boolean isRepeated(CharSequence name) {
         int slot = find(name, 0);
         return slot != NONE && find(name, slot + 2) != NONE;
@@ -389,7 +387,8 @@ public final class FlatHeaders extends TypedFields {
     }
 
     /**
-     * Equal are heads of any class that have the same values, in the same order, under each name.
+     * Returns whether the other headers, of any class, have the same values in the same order under
+     * each name.
      */
     @Override
     public boolean equals(@Nullable Object other) {
@@ -416,7 +415,7 @@ public final class FlatHeaders extends TypedFields {
         return true;
     }
 
-    /** The sum over all fields, for equal heads may have them in different orders. */
+    /** The sum over all headers, because equal headers can be in different orders. */
     @Override
     public int hashCode() {
         int sum = 0;

@@ -8,7 +8,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
 /**
- * Netty's HPACK decoder (RFC 7541), whose heads are {@link FlatHeaders} of valid fields. Confined
+ * Netty's HPACK decoder (RFC 7541), which returns {@link FlatHeaders} with valid headers. Confined
  * to an event loop.
  */
 public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
@@ -19,13 +19,13 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     private final boolean verifiesLength;
 
     /**
-     * A decoder for the HEADERS of an HTTP/2 connection. Netty refuses a malformed {@code
-     * content-length}, but merges repeated ones. Any that is malformed here becomes one that Netty
-     * refuses, too: as an error of the stream only, and after it has opened the stream, so that the
-     * stream's DATA may follow.
+     * Creates a decoder for the HEADERS of an HTTP/2 connection. Netty rejects a malformed {@code
+     * content-length}, but joins repeated ones. A length that is malformed by our rules is replaced
+     * with one that Netty rejects, too: as an error of the stream only, and after the stream was
+     * opened, so that its DATA can follow.
      *
-     * @param maxListBytes of a head as RFC 9113 section 10.5.1 counts
-     * @param spareFields room for what the caller adds to a head
+     * @param maxListBytes maximum size, counted as in RFC 9113 section 10.5.1
+     * @param spareFields room for headers that the caller adds
      */
     public FlatHeadersDecoder(long maxListBytes, int spareFields) {
         this(maxListBytes, spareFields, true);
@@ -38,8 +38,7 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     }
 
     /**
-     * A decoder for heads that travel in frames of their own, whose reader verifies {@code
-     * content-length}.
+     * Creates a decoder for headers in separate frames, whose reader checks {@code content-length}.
      */
     public static FlatHeadersDecoder ofBlocks(long maxListBytes, int spareFields) {
         return new FlatHeadersDecoder(maxListBytes, spareFields, false);

@@ -6,8 +6,7 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the dispatcher has to know of gRPC over HTTP/2: that both sides of a call may pause for
- * long.
+ * What the dispatcher knows about gRPC over HTTP/2: both sides of a call can pause for a long time.
  */
 public final class Grpc {
     private static final AsciiString CONTENT_TYPE = AsciiString.cached("application/grpc");

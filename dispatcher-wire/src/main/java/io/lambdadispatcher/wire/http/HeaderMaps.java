@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Headers for users who are to see no type of Netty. Any thread. */
+/** Headers for users who must not see types of Netty. Any thread. */
 public final class HeaderMaps {
     private HeaderMaps() {}
 

@@ -3,7 +3,7 @@ package io.lambdadispatcher.wire.http;
 import io.netty.util.AsciiString;
 
 /**
- * Which characters the parts of a head may have, whoever checked them before (RFC 9110 section
+ * Which characters the parts of headers can have, whoever checked them before (RFC 9110 sections
  * 5.6.2 and 5.5, RFC 9112 section 3.2, RFC 9113 sections 8.2.1 and 8.3.1). Any thread.
  */
 public final class HeaderSyntax {
@@ -38,14 +38,14 @@ public final class HeaderSyntax {
         return text.length() > 0;
     }
 
-    /** A header name of either case, or a method. */
+    /** Returns whether the text is a valid header name of any case, or a method. */
     public static boolean isToken(CharSequence text) {
         return consistsOf(TOKEN, text);
     }
 
     /**
-     * A header value: no control characters except the tab, nothing above one byte, no leading
-     * blank. It may be empty.
+     * Returns whether the text is a valid header value: no control characters except the tab,
+     * nothing above one byte, no leading blank. It can be empty.
      */
     public static boolean isValue(CharSequence text) {
         for (int i = 0; i < text.length(); i++) {
@@ -57,7 +57,10 @@ public final class HeaderSyntax {
         return text.length() == 0 || !isBlank(text.charAt(0));
     }
 
-    /** Origin-form or asterisk-form: visible ASCII without a fragment. */
+    /**
+     * Returns whether the text is an origin-form or asterisk-form: visible ASCII without a
+     * fragment.
+     */
     public static boolean isPath(CharSequence path) {
         int length = path.length();
         if (length == 0 || path.charAt(0) != '/' && !(length == 1 && path.charAt(0) == '*')) {
@@ -73,15 +76,16 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Host and port (RFC 3986 section 3.2) without user information. Only the characters are
-     * checked.
+     * Returns whether the text has the characters of a host and port (RFC 3986 section 3.2) without
+     * user information.
      */
     public static boolean isAuthority(CharSequence authority) {
         return consistsOf(AUTHORITY, authority);
     }
 
     /**
-     * Without spaces and tabs at both ends, which are no part of a value (RFC 9110 section 5.5).
+     * Returns the value without spaces and tabs at both ends, which are not part of it (RFC 9110
+     * section 5.5).
      */
     public static String withoutOuterBlanks(String value) {
         int start = 0;
@@ -100,8 +104,8 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Whether an application may take {@code name} for {@code known}: the names are equal except
-     * for case and {@code _} for {@code -}, which CGI and its heirs cannot tell apart.
+     * Returns whether an application can take {@code name} for {@code known}: the names are equal
+     * except for case and for {@code _} instead of {@code -}, which CGI does not distinguish.
      *
      * @param known in lower case
      */
@@ -110,7 +114,7 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Whether an application may take the beginning of {@code name} for {@code prefix}, as in
+     * Returns whether an application can take the start of {@code name} for {@code prefix}, see
      * {@link #passesFor}.
      *
      * @param prefix in lower case
@@ -129,8 +133,8 @@ public final class HeaderSyntax {
     }
 
     /**
-     * The start of a text from outside, in quotes, without anything that a terminal or a log acts
-     * upon.
+     * Returns the start of a text from outside in quotes, without characters that affect a terminal
+     * or a log.
      */
     public static String printable(CharSequence text) {
         String start = text.length() > MAX_PRINTED_CHARS ? text.subSequence(0, MAX_PRINTED_CHARS) + "..." : "" + text;

@@ -12,26 +12,25 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The headers that belong to one connection and not to the message, so that no intermediary passes
- * them on (RFC 9110 section 7.6.1). Names are lower case. Any thread.
+ * them on (RFC 9110 section 7.6.1). Names are in lower case. Any thread.
  *
  * <ul>
- *   <li>{@code connection} and every header that it nominates, {@code keep-alive}, {@code
+ *   <li>{@code connection} and each header that it names, {@code keep-alive}, {@code
  *       proxy-connection}, {@code transfer-encoding} and {@code upgrade}: RFC 9110 section 7.6.1
- *       and RFC 9113 section 8.2.2 name them.
+ *       and RFC 9113 section 8.2.2 list them.
  *   <li>{@code te} belongs to the connection, too. A request keeps it if its value is {@code
- *       trailers}, because every path passes trailers on. A response has no use for it.
+ *       trailers}, because trailers are always passed on. A response has no use for it.
  *   <li>{@code http2-settings} is part of an upgrade (RFC 7540 section 3.2.1).
  *   <li>{@code proxy-authenticate} and {@code proxy-authorization} are between a client and the
- *       next proxy only (RFC 9110 sections 11.7.1 and 11.7.2). A proxy may relay them to a proxy
- *       that it shares credentials with. Behind this one there is an application, which must not
- *       learn the credentials of a proxy nor ask for them.
+ *       next proxy only (RFC 9110 sections 11.7.1 and 11.7.2). Behind this proxy is an application,
+ *       which must neither learn the credentials of a proxy nor ask for them.
  *   <li>{@code trailer} is <em>not</em> among them: it describes the message (RFC 9110 section
  *       6.6.2).
  * </ul>
  */
 public final class HopByHop {
     /**
-     * Headers that begin so are between a worker and its application. A client must not set them.
+     * Prefix of headers that are between a worker and its application. A client must not set them.
      */
     public static final AsciiString OWN_PREFIX = AsciiString.cached("lambda-dispatcher-");
 
@@ -49,29 +48,32 @@ public final class HopByHop {
 
     private HopByHop() {}
 
-    /** Whether no message keeps this header. The answer for {@code te} depends on the message. */
+    /**
+     * Returns whether no message keeps this header. The answer for {@code te} depends on the
+     * message.
+     */
     public static boolean contains(CharSequence name) {
         return NAMES.contains(name);
     }
 
     /**
-     * Whether a request loses this header. It also loses names that an application may take for one
-     * of these, such as {@code transfer_encoding}.
+     * Returns whether this header is removed from a request. Names that an application can take for
+     * one of these, such as {@code transfer_encoding}, are removed, too.
      */
     public static boolean isDroppedFromRequest(CharSequence name, CharSequence value) {
         return NAMES.containsLike(name)
                 || HttpHeaderNames.TE.contentEquals(name) && !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
     }
 
-    /** Whether a response, interim or final, loses this header. */
+    /** Returns whether this header is removed from a response, interim or final. */
     public static boolean isDroppedFromResponse(CharSequence name) {
         return NAMES.contains(name) || HttpHeaderNames.TE.contentEquals(name);
     }
 
     /**
-     * Returns one bit for the first letter of each header that a request may lose, and of {@code
-     * others}, for a quick test with {@link #firstLetter}. Letters that share a bit with a digit or
-     * a colon do no harm.
+     * Returns one bit for the first letter of each header that can be removed from a request, and
+     * of {@code others}, for a quick test with {@link #firstLetter}. Letters that share a bit with
+     * a digit or a colon do no harm.
      */
     public static long firstLetters(CharSequence... others) {
         long letters = NAMES.firstLetters() | firstLetter(HttpHeaderNames.TE) | firstLetter(OWN_PREFIX);
@@ -86,7 +88,9 @@ public final class HopByHop {
         return 1L << name.charAt(0);
     }
 
-    /** Removes what a request must not pass on, with what its {@code connection} nominates. */
+    /**
+     * Removes what a request must not pass on, including the headers that {@code connection} names.
+     */
     public static void removeFromRequest(Http2Headers head) {
         List<CharSequence> dropped = null;
         for (Map.Entry<CharSequence, CharSequence> header : head) {
@@ -99,8 +103,9 @@ public final class HopByHop {
     }
 
     /**
-     * Removes what a response must not pass on, with what its {@code connection} nominates. An
-     * interim response and a 204 lose their {@code content-length} (RFC 9110 section 8.6).
+     * Removes what a response must not pass on, including the headers that {@code connection}
+     * names. The {@code content-length} of an interim response and of a 204 is removed, too (RFC
+     * 9110 section 8.6).
      */
     public static void removeFromResponse(Http2Headers head) {
         List<CharSequence> dropped = null;
@@ -121,7 +126,8 @@ public final class HopByHop {
     }
 
     /**
-     * Removes these headers. If {@code connection} is among them, removes what it nominates, too.
+     * Removes these headers. If {@code connection} is among them, the headers that it names are
+     * removed, too.
      */
     public static void removeAll(Http2Headers head, @Nullable List<CharSequence> names) {
         if (names == null) {
@@ -136,10 +142,10 @@ public final class HopByHop {
     }
 
     /**
-     * Removes the headers that {@code connection} nominates. {@code te} stays: it must be
-     * nominated, and {@code te: trailers} is passed on.
+     * Removes the headers that {@code connection} names. {@code te} stays: it must be named, and
+     * {@code te: trailers} is passed on.
      *
-     * @param connection the values of {@code connection}
+     * @param connection values of {@code connection}
      */
     public static void removeNominated(Http2Headers head, Iterable<? extends CharSequence> connection) {
         for (CharSequence value : connection) {

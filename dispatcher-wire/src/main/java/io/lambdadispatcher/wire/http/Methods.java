@@ -4,7 +4,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
-/** What a method's name says about a message. Methods are case-sensitive. Any thread. */
+/** What a request's method says about the message. Methods are case-sensitive. Any thread. */
 public final class Methods {
     public static final AsciiString HEAD = HttpMethod.HEAD.asciiName();
     public static final AsciiString CONNECT = HttpMethod.CONNECT.asciiName();
@@ -13,17 +13,20 @@ public final class Methods {
 
     private Methods() {}
 
-    /** The response has no body. */
+    /** Returns whether the response has no body. */
     public static boolean isHead(@Nullable CharSequence method) {
         return AsciiString.contentEquals(HEAD, method);
     }
 
-    /** The request asks for a tunnel. */
+    /** Returns whether the request asks for a tunnel. */
     public static boolean isConnect(@Nullable CharSequence method) {
         return AsciiString.contentEquals(CONNECT, method);
     }
 
-    /** Doing it twice has the same effect as doing it once (RFC 9110 section 9.2.2). */
+    /**
+     * Returns whether sending the request twice has the same effect as sending it once (RFC 9110
+     * section 9.2.2).
+     */
     public static boolean isIdempotent(CharSequence method) {
         return IDEMPOTENT.contains(method);
     }

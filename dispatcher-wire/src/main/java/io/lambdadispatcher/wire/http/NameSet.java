@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A fixed set of lower-case header names. A lookup compares only names of the same length and
- * allocates nothing. Immutable; any thread.
+ * A fixed set of header names in lower case. A lookup compares only names of the same length and
+ * allocates nothing. Immutable. Any thread.
  */
 final class NameSet {
     private final AsciiString[][] byLength;
@@ -36,7 +36,7 @@ final class NameSet {
     }
 
     /**
-     * Whether an application may take {@code name} for one of the set: see {@link
+     * Returns whether an application can take {@code name} for one of the set, see {@link
      * HeaderSyntax#passesFor}.
      */
     boolean containsLike(CharSequence name) {
@@ -52,7 +52,7 @@ final class NameSet {
         return false;
     }
 
-    /** Whether the set holds {@code name}, which is compared as it is: in lower case. */
+    /** Returns whether the set contains {@code name}, which must be in lower case. */
     boolean contains(CharSequence name) {
         int length = name.length();
         if (length >= byLength.length) {

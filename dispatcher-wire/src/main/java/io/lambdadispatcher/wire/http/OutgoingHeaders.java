@@ -5,10 +5,9 @@ import io.netty.util.AsciiString;
 import java.util.Map;
 
 /**
- * Validates the headers and trailers that an application wants to send, when it says so: whoever
- * made the mistake is told, by name, and no peer has to. Names may have capital letters, which
- * HTTP/2 forbids and HTTP/1.1 ignores (RFC 9113 section 8.2.1): they are sent in lower case. Any
- * thread.
+ * Validates the headers and trailers of an application when it sends them, so that the error names
+ * the header in the call that caused it. Names can have capital letters, which HTTP/2 forbids and
+ * HTTP/1.1 ignores (RFC 9113 section 8.2.1). They are sent in lower case. Any thread.
  */
 public final class OutgoingHeaders {
     private static final String NAME_RULE = "letters, digits and !#$%&'*+-.^_`|~";
@@ -19,8 +18,8 @@ public final class OutgoingHeaders {
     private OutgoingHeaders() {}
 
     /**
-     * Returns the head of a response as it can be sent: {@code head} itself, or a copy with names
-     * in lower case. The status is not looked at.
+     * Returns response headers that can be sent: {@code head} itself, or a copy with names in lower
+     * case. The status is not checked.
      *
      * @throws IllegalArgumentException if a name or a value cannot be sent
      */
@@ -29,7 +28,7 @@ public final class OutgoingHeaders {
     }
 
     /**
-     * Returns trailers as they can be sent: {@code trailers} itself, or a copy with names in lower
+     * Returns trailers that can be sent: {@code trailers} itself, or a copy with names in lower
      * case.
      *
      * @throws IllegalArgumentException if a name or a value cannot be sent
@@ -65,7 +64,7 @@ public final class OutgoingHeaders {
     }
 
     /**
-     * @throws IllegalArgumentException if no message can have a header of this name; capital
+     * @throws IllegalArgumentException if HTTP does not allow a header of this name; capital
      *     letters are allowed
      */
     public static void verifyName(CharSequence name) {
@@ -75,7 +74,7 @@ public final class OutgoingHeaders {
         }
     }
 
-    /** @throws IllegalArgumentException if no header can have this value */
+    /** @throws IllegalArgumentException if HTTP does not allow this value */
     public static void verifyValue(CharSequence name, CharSequence value) {
         if (!HeaderSyntax.isValue(value)) {
             throw new IllegalArgumentException(

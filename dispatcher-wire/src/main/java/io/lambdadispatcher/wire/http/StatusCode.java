@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Status codes and their classes (RFC 9110 section 15). Any thread. */
 public final class StatusCode {
-    /** What {@link #parse} returns for anything else than a status. It belongs to no class. */
+    /** Result of {@link #parse} for anything that is not a status. It belongs to no class. */
     public static final int INVALID = -1;
 
     private static final int SWITCHING_PROTOCOLS = 101;
@@ -18,7 +18,7 @@ public final class StatusCode {
      * Reads exactly three ASCII digits, 100 to 999. Codes above 599 are outside of RFC 9110's
      * range, but applications use them, so they are passed on.
      *
-     * @return {@link #INVALID} for anything else, {@code null} included
+     * @return {@link #INVALID} for anything else, including {@code null}
      */
     public static int parse(@Nullable CharSequence text) {
         if (text == null || text.length() != 3) {
@@ -35,12 +35,15 @@ public final class StatusCode {
         return code >= 100 ? code : INVALID;
     }
 
-    /** 100 to 199 without 101, which opens another protocol and is no interim response of ours. */
+    /**
+     * Returns whether the code is 100 to 199, except 101. 101 opens another protocol, and the
+     * dispatcher never passes it on as an interim response.
+     */
     public static boolean isInterim(int code) {
         return code >= 100 && code < 200 && code != SWITCHING_PROTOCOLS;
     }
 
-    /** 200 to 999. */
+    /** Returns whether the code is 200 to 999. */
     public static boolean isFinal(int code) {
         return code >= 200;
     }
