@@ -10,11 +10,11 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 
 /**
- * A short response that a dispatcher or a worker makes itself instead of passing one on. It is
- * usually one line of text. Caches do not keep it.
+ * A short response that a dispatcher or a worker makes itself. It is usually one line of text.
+ * Caches do not keep it.
  *
  * @param head with {@code :status}, {@code content-type}, {@code content-length} and {@code
- *     cache-control}; the caller's to change
+ *     cache-control}; the caller may change it
  * @param body owned by the caller, who releases it instead of sending it if the request was a HEAD
  */
 public record TextAnswer(Http2Headers head, ByteBuf body) {

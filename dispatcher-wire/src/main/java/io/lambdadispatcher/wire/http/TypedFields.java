@@ -6,13 +6,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The methods of {@link Http2Headers} that take or give numbers and such: all of them by way of
- * text.
+ * The methods of {@link Http2Headers} that take or return numbers and other types. All of them
+ * convert to or from text.
  */
 abstract class TypedFields implements Http2Headers {
     private static final CharSequenceValueConverter TEXT = CharSequenceValueConverter.INSTANCE;
 
-    /** {@code null} if there is no value, or none of this kind. */
+    /** Returns {@code null} if there is no value, or none of this type. */
     private static <T> @Nullable T read(@Nullable CharSequence value, Function<CharSequence, T> converter) {
         try {
             return value == null ? null : converter.apply(value);

@@ -26,7 +26,7 @@ public record WebSocketKey(CharSequence text) {
         return new WebSocketKey(Base64.getEncoder().encodeToString(bytes));
     }
 
-    /** Returns whether the head of a response opens the WebSocket that this key asked for. */
+    /** Returns whether a response accepts the WebSocket that this key asked for. */
     public boolean isAccepted(HttpHeaders response) {
         return response.containsValue(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true)
                 && response.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true)

@@ -4,17 +4,17 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * First in, first out, without an object per entry. Owns the buffers in it.
+ * A queue of buffers without an object for each entry. Owns the buffers in it.
  *
- * <p>Bodies may come from application code, which may release or change a buffer after it has given
- * it away. A guarded ring holds each body twice and notes its length, so that {@link #isIntact}
- * tells before a byte of it is written, and so that the buffer's memory is not somebody else's by
- * then.
+ * <p>Bodies can come from application code, which may wrongly release or change a buffer
+ * afterwards. A guarded ring holds an additional reference to each body and stores its length, so
+ * that {@link #isIntact} detects such a change before a byte is written, and so that the memory is
+ * not reused before that.
  */
 final class BufferRing {
     /**
-     * The mark of a buffer that we made. A body's mark is twice its bytes, plus {@link #HELD} if it
-     * is held twice.
+     * Mark of a buffer that the program itself made. The mark of a body is twice its size, plus
+     * {@link #HELD} if there is an additional reference.
      */
     private static final int META = -1;
 
@@ -22,9 +22,9 @@ final class BufferRing {
 
     private final boolean guarded;
 
-    // Small, because there is one for each request; a power of two.
+    // Small, because there is one for each request. A power of two.
     private @Nullable ByteBuf[] buffers = new ByteBuf[2];
-    // Most rings never hold anything but bodies that we have read ourselves.
+    // {@code null} in most rings, which contain only bodies that were read from a socket.
     private int @Nullable [] marks;
     private int head;
     private int count;
@@ -48,7 +48,7 @@ final class BufferRing {
         count++;
     }
 
-    /** Of the bodies that came before the first buffer of ours. */
+    /** Returns marks for the bodies that were added before the first other buffer. */
     private int[] unheldMarks() {
         int[] unheld = new int[buffers.length];
         for (int i = 0; i < buffers.length; i++) {
@@ -58,25 +58,26 @@ final class BufferRing {
         return unheld;
     }
 
-    /** An unreleasable buffer cannot be held twice, and need not be. */
+    /** An unreleasable buffer cannot have an additional reference, and needs none. */
     private int markOf(ByteBuf buffer) {
         int mark = buffer.readableBytes() << 1;
         return guarded && buffer.retain().refCnt() > 1 ? mark | HELD : mark;
     }
 
-    /** Of the first entry; true if there is none. */
+    /** Returns whether the first entry is a body; true if there is none. */
     boolean isBody() {
         return count == 0 || marks == null || marks[head] != META;
     }
 
-    /** Whether {@link #take} of so many bytes gives the first entry itself. */
+    /** Returns whether {@link #take} with this size returns the first entry itself. */
     boolean isFirstWithin(int maxBytes) {
         ByteBuf first = buffers[head];
         return first != null && first.readableBytes() <= maxBytes;
     }
 
     /**
-     * Whether the next {@code bytes} to be taken are those that were added, as far as can be seen.
+     * Returns whether the next {@code bytes} are unchanged since they were added, as far as this
+     * can be detected.
      */
     boolean isIntact(int bytes) {
         int[] own = marks;
@@ -101,10 +102,10 @@ final class BufferRing {
     }
 
     /**
-     * At most {@code maxBytes} of the first entry, the caller's from now on: the entry itself or a
-     * retained slice of its front.
+     * Returns at most {@code maxBytes} of the first entry: the entry itself or a retained slice of
+     * its start. The caller must release it.
      *
-     * @throws IllegalStateException if there is none
+     * @throws IllegalStateException if the ring is empty
      */
     ByteBuf take(int maxBytes) {
         ByteBuf first = buffers[head];
@@ -131,9 +132,9 @@ final class BufferRing {
     }
 
     /**
-     * Releases the broken ones among them as far as they can be.
+     * Releases all entries, including broken ones as far as possible.
      *
-     * @return the bytes of bodies that were added and not taken
+     * @return size of the bodies that were added and not taken
      */
     int releaseAll() {
         int bodyBytes = 0;
@@ -158,7 +159,7 @@ final class BufferRing {
         }
     }
 
-    /** To twice the size, with the first entry in front. */
+    /** Doubles the size, with the first entry at the start. */
     private void grow() {
         int mask = buffers.length - 1;
         @Nullable ByteBuf[] larger = new ByteBuf[buffers.length * 2];

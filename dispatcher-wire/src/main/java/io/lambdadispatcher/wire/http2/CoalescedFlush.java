@@ -7,9 +7,9 @@ import io.netty.util.concurrent.FastThreadLocal;
 import java.util.ArrayDeque;
 
 /**
- * One flush for all that is written to a channel in one turn of its event loop: sockets are read
- * first, then tasks run, and one task flushes all channels that have asked. Confined to the
- * channel's event loop; one per channel.
+ * Flushes a channel once for all writes in one turn of its event loop. Sockets are read first, then
+ * tasks run, and one task flushes all channels that have asked. There is one object for each
+ * channel. Confined to its event loop.
  */
 public final class CoalescedFlush {
     private final ChannelOutboundHandler handler;
@@ -18,7 +18,7 @@ public final class CoalescedFlush {
     private boolean scheduled;
 
     /**
-     * @param handler whose {@code flush} is called with its own {@code ctx}; for HTTP/2 this moves
+     * @param handler its {@code flush} is called with its own {@code ctx}; for HTTP/2, this writes
      *     flow-controlled frames first
      */
     public CoalescedFlush(ChannelOutboundHandler handler, ChannelHandlerContext ctx) {
@@ -27,7 +27,7 @@ public final class CoalescedFlush {
         this.flushes = LoopFlushes.of(ctx.executor());
     }
 
-    /** Flushes soon. Cheap when a flush is already on its way. */
+    /** Flushes at the end of the turn. Further calls in the same turn cost little. */
     public void request() {
         if (!scheduled) {
             scheduled = true;
@@ -44,10 +44,7 @@ public final class CoalescedFlush {
         }
     }
 
-    /**
-     * Those of one event loop, which therefore puts one task into its queue and not one for each
-     * channel.
-     */
+    /** The channels of one event loop that have asked for a flush. They share one task. */
     private static final class LoopFlushes implements Runnable {
         private static final FastThreadLocal<LoopFlushes> OF_THREAD = new FastThreadLocal<>();
 
@@ -58,7 +55,7 @@ public final class CoalescedFlush {
             this.loop = loop;
         }
 
-        /** Called on the loop's thread. */
+        /** Returns the object of an event loop. Called on that event loop. */
         static LoopFlushes of(EventExecutor loop) {
             LoopFlushes known = OF_THREAD.get();
             if (known == null || known.loop != loop) {
@@ -77,15 +74,18 @@ public final class CoalescedFlush {
 
         @Override
         public void run() {
-            // What asks again meanwhile is for the next task: the loop looks at its sockets in
-            // between when this takes long.
+            // Channels that ask again meanwhile are flushed by the next task, so that the event
+            // loop reads its sockets in between.
             for (int left = waiting.size(); left > 1; left--) {
                 waiting.remove().flush();
             }
             flushLast();
         }
 
-        /** It leaves the queue last, for the one who finds it empty calls for a task. */
+        /**
+         * Removes the last channel after its flush, because the caller that finds the queue empty
+         * schedules a task.
+         */
         private void flushLast() {
             CoalescedFlush last = waiting.remove();
             if (!waiting.isEmpty()) {

@@ -15,12 +15,12 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Netty's connection handler with one flush for a turn of the event loop: Netty flushes each time a
- * socket has been read; ours comes when all sockets of the turn have been, with more to send. Event
- * loop only.
+ * Netty's HTTP/2 connection handler with one flush per turn of the event loop. Netty flushes after
+ * each read of a socket. This handler flushes when all sockets of the turn have been read, so each
+ * flush sends more. Event loop only.
  */
 public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
-    /** So long a peer has to take the GOAWAY that ends its connection. */
+    /** Time for a peer to read the GOAWAY that closes its connection. */
     private static final long GOAWAY_MILLIS = 1000;
 
     private final GatheringFrameWriter frames;
@@ -40,21 +40,21 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     }
 
     /**
-     * For a head of {@code stream}: most are written at once, so that one promise, kept, does for
-     * all.
+     * Returns a promise for headers of {@code stream}. Most headers are written immediately, so all
+     * of them share one promise.
      */
     public final ChannelPromise headPromise(Http2Stream stream) {
         ChannelHandlerContext c = ctx();
-        // Of trailers that wait behind DATA, only the promise tells Netty's encoder that they could
-        // not be written.
+        // If trailers that wait behind DATA cannot be written, only their promise tells Netty's
+        // encoder.
         boolean atOnce =
                 !frames.isCompleteWhenSent(c) && !encoder().flowController().hasFlowControlled(stream);
         return atOnce ? Objects.requireNonNull(written) : c.newPromise();
     }
 
     /**
-     * Gives bytes back to the windows that they came through. A stream that has closed has given
-     * back all of its own.
+     * Returns bytes to the windows of the stream and the connection. A closed stream has already
+     * returned its bytes.
      */
     public final void giveBack(Http2Stream stream, int bytes) {
         try {
@@ -91,24 +91,25 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     }
 
     /**
-     * Begins to watch the peer: see {@link LivenessProbe}. Its PINGs carry 0.
+     * Starts to watch the peer, see {@link LivenessProbe}. Its PINGs carry 0.
      *
-     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been
-     *     silent
+     * @param onSilent called once when the peer is lost, with the milliseconds since its last byte
      */
     public final void watch(long intervalMillis, long timeoutMillis, LongConsumer onSilent) {
         LivenessProbe probe = new LivenessProbe(intervalMillis, timeoutMillis, () -> ping(0), onSilent);
         ctx().pipeline().addBefore(ctx().name(), null, probe);
     }
 
-    /** This handler's own. @throws NullPointerException before it is in a pipeline */
+    /**
+     * Returns this handler's context.
+     *
+     * @throws NullPointerException before it is in a pipeline
+     */
     public final ChannelHandlerContext ctx() {
         return Objects.requireNonNull(ctx, "not in a pipeline");
     }
 
-    /**
-     * Flushes when this turn's reads are done. Does nothing before the handler is in a pipeline.
-     */
+    /** Flushes after the reads of this turn. Has no effect before the handler is in a pipeline. */
     public final void flushSoon() {
         if (flush != null) {
             flush.request();
@@ -126,7 +127,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
         if (broken) {
-            // Netty's would read on, for it does so where nothing is read by itself.
+            // Not Netty's method, which would read on if auto-read is off.
             ctx.fireChannelReadComplete();
             flushSoon();
             return;
@@ -149,8 +150,8 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     }
 
     /**
-     * Ends a connection that has broken the rules even if its peer does not take our GOAWAY:
-     * nothing more is read from it, so that it cannot make us queue answers that nobody takes.
+     * Closes a connection that has broken the rules, even if its peer does not read our GOAWAY.
+     * Nothing more is read from it, so it cannot cause further answers that nobody reads.
      */
     @Override
     protected void onConnectionError(
@@ -160,22 +161,24 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         super.onConnectionError(ctx, outbound, cause, error);
         if (ctx.channel().isActive()) {
             ctx.channel().config().setAutoRead(false);
-            // Past our own close(), which waits for streams to end.
+            // Bypasses our own close(), which waits for streams to end.
             ctx.executor().schedule(() -> ctx.close(), GOAWAY_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    /** Gracefully: when all streams have ended and the socket has their last bytes. */
+    /**
+     * Closes gracefully: after all streams have ended and the socket has accepted their last bytes.
+     */
     @Override
     public void close(ChannelHandlerContext ctx, ChannelPromise promise) throws Exception {
         frames.completeWhenSent();
-        // Streams may have ended in there, and Netty would not wait for these.
+        // Streams may have ended in the chunk, and Netty would not wait for their bytes.
         frames.handOver(ctx);
         super.close(ctx, promise);
     }
 
     /**
-     * A peer that resets the last stream has perhaps not taken all of those that had ended before
+     * A peer that resets the last stream may not have read all of the streams that ended before
      * {@link #close}.
      */
     @Override

@@ -6,35 +6,39 @@ import io.netty.handler.codec.http2.Http2RemoteFlowController.FlowControlled;
 import io.netty.handler.codec.http2.Http2Stream;
 
 /**
- * The outgoing DATA of one HTTP/2 stream (RFC 9113 section 6.1), written by reference. It differs
- * from Netty's {@code encoder.writeData} in three ways, all for throughput: there is no promise and
- * no composite buffer per write; what is queued together leaves in as few and as large DATA frames
- * as window and peer allow; and the owner learns when body bytes have left the queue, which is when
- * they may be given back to the window they came through.
+ * Writes the DATA frames of one HTTP/2 stream by reference (RFC 9113 section 6.1). Compared with
+ * Netty's {@code encoder.writeData}, it has a higher throughput:
+ * <ul>
+ *   <li>There is no promise and no composite buffer for each write.
+ *   <li>Queued buffers become as few and as large DATA frames as the window and the peer allow.
+ *   <li>The owner learns when body bytes have left the queue and can be returned to the window that
+ *       they came through.
+ * </ul>
  *
- * <p>Two kinds of buffers go through in order: <em>meta</em> (frame headers and heads that we made)
- * and <em>body</em> (somebody's bytes, of which the owner hears). Nothing is flushed here: ask
- * {@link CoalescingHttp2Handler#flushSoon}.
+ * <p>Two kinds of buffers are written in order: <em>meta</em> (frame headers and HTTP headers that
+ * the program made) and <em>body</em> (bytes of which the owner is notified). Nothing is flushed
+ * here: call {@link CoalescingHttp2Handler#flushSoon}.
  *
- * <p>Event loop only. Owns every buffer from the moment of the call, also when the stream is closed
- * already. If the outlet is guarded, a body that somebody releases or changes before it has left
- * the queue costs this stream, and not the connection.
+ * <p><b>Threading.</b> Event loop only.
+ *
+ * <p><b>Buffers.</b> Owns every buffer from the moment of the call, even if the stream is already
+ * closed. If the outlet is guarded, a body that is released or changed before it has left the queue
+ * costs this stream, and not the connection.
  */
 public final class DataOutlet implements FlowControlled {
 
     /** The owner. */
     public interface Listener {
         /**
-         * Bytes of body buffers have been handed to the transport, or dropped because the stream
-         * has ended. Called while a flush is in flight: must not write to the same outlet before it
-         * returns.
+         * Bytes of body buffers were passed to the transport, or dropped because the stream has
+         * ended. Called during a flush, so it must not write to the same outlet.
          */
         void onTaken(int bodyBytes);
 
         /**
-         * A body that was queued has been released or changed by somebody else, and what was queued
-         * has been dropped: the owner has to reset the HTTP/2 stream. Called once, not from within
-         * a flush, and only if the outlet is guarded.
+         * A queued body was released or changed by other code, and the queue was dropped. The owner
+         * must reset the HTTP/2 stream. Called once, not during a flush, and only if the outlet is
+         * guarded.
          */
         default void onMisused() {}
     }
@@ -47,7 +51,8 @@ public final class DataOutlet implements FlowControlled {
     private final BufferRing queue;
 
     private int queuedBytes;
-    // Joins queuedBytes in merge(), for the flow controller compares sizes before and after.
+    // Becomes part of queuedBytes in merge(), because the flow controller compares the sizes before
+    // and after.
     private int stagedBytes;
 
     private boolean enqueued;
@@ -55,15 +60,15 @@ public final class DataOutlet implements FlowControlled {
     private boolean endWritten;
     private boolean closed;
 
-    /** For bodies that nobody else can touch. */
+    /** Creates an outlet for bodies that no other code can change. */
     public DataOutlet(
             CoalescingHttp2Handler connection, ChannelHandlerContext ctx, Http2Stream stream, Listener listener) {
         this(connection, ctx, stream, listener, false);
     }
 
     /**
-     * @param guarded bodies come from application code, and {@link #meta} between them: see {@link
-     *     Listener#onMisused}
+     * @param guarded whether bodies come from application code, with {@link #meta} between them:
+     *     see {@link Listener#onMisused}
      */
     public DataOutlet(
             CoalescingHttp2Handler connection,
@@ -80,24 +85,24 @@ public final class DataOutlet implements FlowControlled {
     }
 
     /**
-     * An empty buffer, the caller's, that grows: for what goes to {@link #meta}, which costs least
-     * with one from here.
+     * Returns an empty buffer that grows, for {@link #meta}. It belongs to the caller. Using it
+     * costs less than allocating one.
      */
     public ByteBuf newMeta() {
         return frames.newMeta(ctx);
     }
 
-    /** Queues bytes that we made. */
+    /** Queues bytes that the program made. */
     public void meta(ByteBuf data) {
         add(data, false);
     }
 
-    /** Queues somebody's bytes, reported to {@link Listener#onTaken} when they have left. */
+    /** Queues body bytes. {@link Listener#onTaken} reports when they have left. */
     public void body(ByteBuf data) {
         add(data, true);
     }
 
-    /** END_STREAM after all that is queued. */
+    /** Queues END_STREAM after everything that is queued. */
     public void end() {
         if (isOpen()) {
             endQueued = true;
@@ -105,19 +110,20 @@ public final class DataOutlet implements FlowControlled {
         }
     }
 
-    /** Bytes that wait for window or for the channel to be writable. */
+    /** Returns the number of bytes that wait for the window or for the channel to be writable. */
     public int pendingBytes() {
         return closed ? 0 : queuedBytes + stagedBytes;
     }
 
     /**
-     * Nothing can leave with the next flush: a window is used up, or the channel is not writable.
+     * Returns whether the next flush can write nothing, because a window is used up or the channel
+     * is not writable.
      */
     public boolean isBlocked() {
         return !connection.encoder().flowController().isWritable(stream);
     }
 
-    /** Drops what is queued. For an owner who has reset the stream, or whose channel has gone. */
+    /** Drops the queue, because the stream was reset or the channel is closed. */
     public void close() {
         if (!closed) {
             closed = true;
@@ -158,8 +164,8 @@ public final class DataOutlet implements FlowControlled {
     }
 
     /**
-     * The flow controller offers the frame just added to the one already there: both are this
-     * outlet.
+     * The flow controller offers the frame that was just added to the one that is already there.
+     * Both are this outlet.
      */
     @Override
     public boolean merge(ChannelHandlerContext ignored, FlowControlled next) {
@@ -174,8 +180,8 @@ public final class DataOutlet implements FlowControlled {
     @Override
     public void write(ChannelHandlerContext ignored, int allowedBytes) {
         if (closed || stream.isResetSent()) {
-            // The flow controller takes an exception as the cancellation of what is queued, and
-            // then calls error().
+            // The flow controller treats an exception as the cancellation of the queue, and then
+            // calls error().
             throw OutletClosedException.INSTANCE;
         }
         int maxFrameBytes =
@@ -200,20 +206,20 @@ public final class DataOutlet implements FlowControlled {
     }
 
     /**
-     * For want of memory a frame may end within: what comes behind it would be taken for the rest,
-     * and nothing more may be sent.
+     * If memory runs out, a frame may be incomplete. Later bytes would be taken for its rest, so
+     * nothing more may be sent.
      */
     private int writeWhole(int frameBytes) {
         try {
             return writeFrame(frameBytes);
         } catch (RuntimeException | Error e) {
-            // Past the handler's own close(), which waits for streams to end.
+            // Bypasses the handler's own close(), which waits for streams to end.
             ctx.close();
             throw e;
         }
     }
 
-    /** @return the bytes of body among {@code frameBytes} */
+    /** @return number of body bytes among {@code frameBytes} */
     private int writeFrame(int frameBytes) {
         queuedBytes -= frameBytes;
         endWritten = endQueued && queuedBytes == 0;
@@ -238,14 +244,14 @@ public final class DataOutlet implements FlowControlled {
         enqueued = false;
     }
 
-    /** The stream has closed, or a write has failed: nothing more can leave. */
+    /** The stream is closed, or a write has failed. Nothing more is sent. */
     @Override
     public void error(ChannelHandlerContext ignored, Throwable cause) {
         enqueued = false;
         close();
     }
 
-    // queuedBytes stays: until it has let go of this outlet, the flow controller goes by it.
+    // queuedBytes stays, because the flow controller uses it until it has removed this outlet.
     private void dropQueue() {
         int bodyBytes = queue.releaseAll();
         if (bodyBytes > 0) {

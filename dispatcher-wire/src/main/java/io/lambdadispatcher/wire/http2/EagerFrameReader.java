@@ -12,14 +12,16 @@ import io.netty.handler.codec.http2.Http2HeadersDecoder;
 
 /**
  * Reads HTTP/2 frames like Netty's reader, but passes a DATA payload on as it arrives instead of
- * waiting for the whole frame: nothing of a body is gathered or copied, and a large frame costs no
- * memory. The parts are given to {@link Http2FrameListener#onDataRead} one by one, END_STREAM with
- * the last; flow control counts bytes, so parts add up to the frame. All other frames, and DATA
- * with padding, go to Netty's reader one whole frame at a time, except for heads that come in one
- * frame.
+ * waiting for the complete frame. Bodies are neither gathered nor copied, and a large frame costs
+ * no memory. The parts are passed to {@link Http2FrameListener#onDataRead} one by one, END_STREAM
+ * with the last one. Flow control counts bytes, so the parts add up to the frame. Netty's reader
+ * handles all other frames and DATA with padding, one complete frame at a time, except headers that
+ * arrive in one frame.
  *
- * <p>Event loop only. A part is the input itself, of which only the part is readable during the
- * call: who keeps it takes a retained slice.
+ * <p><b>Threading.</b> Event loop only.
+ *
+ * <p><b>Buffers.</b> A part is the input itself, of which only the part is readable during the
+ * call. To keep it, take a retained slice.
  */
 public final class EagerFrameReader implements Http2FrameReader {
     private static final int HEADER_BYTES = 9;
@@ -30,7 +32,10 @@ public final class EagerFrameReader implements Http2FrameReader {
     private static final int END_HEADERS = 0x4;
     private static final int PADDED = 0x8;
 
-    /** CONTINUATION frames of one head that are too small to be honest (CVE-2024-27316). */
+    /**
+     * Maximum number of CONTINUATION frames of one header block that are too small to be honest
+     * (CVE-2024-27316).
+     */
     private static final int MAX_SMALL_CONTINUATIONS = 16;
 
     private final Http2HeadersDecoder heads;
@@ -61,7 +66,7 @@ public final class EagerFrameReader implements Http2FrameReader {
             return;
         }
         try {
-            // Stays so if a stream error is thrown at the end of a frame.
+            // Set here, because a stream error can be thrown at the end of a frame.
             insideFrame = false;
             while (insideData ? readData(ctx, input, listener) : readOther(ctx, input, listener)) {}
             insideFrame = !insideData && input.isReadable();
@@ -69,8 +74,7 @@ public final class EagerFrameReader implements Http2FrameReader {
             failed = !Http2Exception.isStreamError(e);
             throw e;
         } catch (RuntimeException e) {
-            // Netty ends the connection for it: no more requests of it may come, nor be taken to
-            // have been done.
+            // Netty closes the connection for it. No more requests may be read.
             failed = true;
             throw e;
         }
@@ -83,7 +87,8 @@ public final class EagerFrameReader implements Http2FrameReader {
         if (bytes == 0 && dataBytesLeft > 0) {
             return false;
         }
-        // Before the call: it may throw a stream error, and the frame goes on behind what was read.
+        // Before the call, because it can throw a stream error, and the frame continues behind what
+        // was read.
         dataBytesLeft -= bytes;
         insideData = dataBytesLeft > 0;
         finished++;
@@ -112,7 +117,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         int flags = input.getUnsignedByte(start + FLAGS_OFFSET);
         int streamId = input.getInt(start + STREAM_OFFSET) & Integer.MAX_VALUE;
         if (payloadBytes > configuration().frameSizePolicy().maxFrameSize()) {
-            // Refuses it by its header alone.
+            // Rejects the frame by its header alone.
             delegate.readFrame(ctx, input.readSlice(HEADER_BYTES), listener);
             return true;
         }
@@ -151,8 +156,8 @@ public final class EagerFrameReader implements Http2FrameReader {
     }
 
     /**
-     * A head in one frame without padding or priority, which is most of them: nothing is made but
-     * the head itself.
+     * Reads headers in one frame without padding or priority, which is the usual case. Allocates
+     * nothing but the headers.
      */
     private void readHead(
             ChannelHandlerContext ctx,
@@ -167,7 +172,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         finished++;
         Http2Headers head;
         try {
-            // The decoder reads to the end of what is readable: a slice would do, and cost an
+            // The decoder reads everything that is readable. A slice would work, but costs an
             // object.
             head = heads.decodeHeaders(streamId, input.skipBytes(HEADER_BYTES).writerIndex(end));
         } finally {
@@ -176,18 +181,18 @@ public final class EagerFrameReader implements Http2FrameReader {
         listener.onHeadersRead(ctx, streamId, head, 0, endStream);
     }
 
-    /** The peer owes the rest of a header block, or of a frame that is not DATA. */
+    /** Returns whether a header block, or a frame that is not DATA, is incomplete. */
     public boolean isUnfinished() {
         return insideHeaderBlock || insideFrame;
     }
 
-    /** The last frame that was begun is part of a header block. */
+    /** Returns whether the last frame that was started is part of a header block. */
     public boolean isReadingHead() {
         return readingHead;
     }
 
     /**
-     * Returns the highest stream id of the heads before this frame, whether those streams were
+     * Returns the highest stream id of the headers before this frame, whether those streams were
      * opened or not; 0 if there are none.
      */
     public int newestHeadId() {
@@ -203,8 +208,8 @@ public final class EagerFrameReader implements Http2FrameReader {
     }
 
     /**
-     * Header blocks, parts of DATA, and other frames so far: does not move while one and the same
-     * is {@link #isUnfinished}.
+     * Returns the number of header blocks, parts of DATA, and other frames so far. It does not
+     * change while the same one is {@link #isUnfinished}.
      */
     public long finished() {
         return finished;

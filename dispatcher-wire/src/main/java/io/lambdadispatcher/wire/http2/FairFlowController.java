@@ -12,24 +12,24 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The windows that a peer gives us (RFC 9113 section 5.2), and whose turn it is to write: streams
- * with something to send and a window for it stand in a queue, and each writes a share of what
- * connection window and channel allow. Priorities are not heeded (section 5.3 of RFC 9113 has
- * retired them). A stream costs one small object, where Netty's controller and distributor make
- * five.
+ * Manages the windows that a peer has granted (RFC 9113 section 5.2), and decides which stream
+ * writes next. Streams with something to send and a window for it are in a queue. Each writes a
+ * share of what the connection window and the channel allow. Priorities are ignored (RFC 9113
+ * section 5.3 has deprecated them). A stream needs one small object, where Netty's controller and
+ * distributor need five.
  *
- * <p>Event loop only, as {@link Http2RemoteFlowController} asks. Nothing is flushed here.
+ * <p><b>Threading.</b> Event loop only, as {@link Http2RemoteFlowController} requires. Nothing is
+ * flushed here.
  */
 public final class FairFlowController implements Http2RemoteFlowController {
     /**
-     * The least that a stream may write in its turn, windows permitting: few large DATA frames
-     * rather than many small ones.
+     * Minimum that a stream may write in its turn if windows allow: few large DATA frames instead
+     * of many small ones.
      */
     private static final int MIN_TURN_BYTES = 64 * 1024;
 
     /**
-     * Of a channel that has room at all, so much is always used: its buffer is allowed to overflow
-     * by that.
+     * If a channel has room at all, at least this much is used. Its buffer may overflow by that.
      */
     private static final int MIN_CHANNEL_BYTES = 32 * 1024;
 
@@ -52,7 +52,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
 
             @Override
             public void onStreamActive(Http2Stream stream) {
-                // It may have been reserved while the peer changed its settings.
+                // The stream may have been reserved before the peer changed its settings.
                 flow(stream).window = initialWindow;
             }
 
@@ -70,7 +70,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
         });
     }
 
-    /** What one stream has to send, and may. */
+    /** What one stream has to send, and its window. */
     private final class Flow {
         private final Http2Stream stream;
         private int window;
@@ -109,14 +109,14 @@ public final class FairFlowController implements Http2RemoteFlowController {
             }
             hasTurn = true;
             if (first.size() == 0) {
-                // It must not wait behind those who wait for the connection's window.
+                // It must not wait behind streams that wait for the connection's window.
                 turns.addFirst(this);
             } else {
                 turns.add(this);
             }
         }
 
-        /** @return the bytes written; the frames themselves go to the channel */
+        /** @return number of written bytes; the frames themselves go to the channel */
         int write(int allowedBytes) {
             int left = allowedBytes;
             Throwable failure = null;
@@ -157,8 +157,8 @@ public final class FairFlowController implements Http2RemoteFlowController {
         }
 
         /**
-         * Nothing more can be written: what waits hears of it, after the write that may be in
-         * flight.
+         * Cancels the queue, because nothing more can be written. It learns of that after a write
+         * that may be in progress.
          */
         void cancel(Http2Error error, @Nullable Throwable cause) {
             cancelled = true;
@@ -166,8 +166,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
                 return;
             }
             if (hasTurn) {
-                // Before it those may stand who wait for the connection's window for as long as the
-                // peer likes.
+                // Streams before it can wait for the connection's window for any time.
                 turns.remove(this);
                 hasTurn = false;
             }
@@ -207,7 +206,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
         return window + delta;
     }
 
-    /** Streams in the queue. */
+    /** Returns the number of streams in the queue. */
     int waiting() {
         return turns.size();
     }
@@ -223,8 +222,8 @@ public final class FairFlowController implements Http2RemoteFlowController {
     }
 
     /**
-     * Each stream in turn, until there is nothing to write or nothing may be written. Does nothing
-     * within itself.
+     * Writes each stream in turn, until there is nothing to write or nothing may be written. Has no
+     * effect if it is called by itself.
      */
     @Override
     public void writePendingBytes() {
@@ -251,7 +250,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
             boolean mayWrite = flow.canWrite();
             if (mayWrite && usable == 0 && flow.first != null && flow.first.size() > 0) {
                 turns.addFirst(flow);
-                // What was small has been gathered, and the channel may not count it yet.
+                // Small frames were gathered, and the channel may not count them yet.
                 return usableBytes > 0;
             }
             flow.hasTurn = false;
@@ -283,8 +282,8 @@ public final class FairFlowController implements Http2RemoteFlowController {
     }
 
     /**
-     * RFC 9113 section 6.9.2: open streams' windows change by the difference, and may become
-     * negative; one that becomes too large is an error of the connection.
+     * RFC 9113 section 6.9.2: the windows of open streams change by the difference, and can become
+     * negative. One that becomes too large is an error of the connection.
      */
     @Override
     public void initialWindowSize(int newWindow) throws Http2Exception {

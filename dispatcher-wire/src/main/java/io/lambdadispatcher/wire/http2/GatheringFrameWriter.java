@@ -17,22 +17,23 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the HTTP/2 frames of one connection (RFC 9113 section 4.1). Small ones are put one behind
- * the other into one buffer, the <em>chunk</em>, which goes to the channel when it is full, when a
- * large body comes, and with each flush: a buffer of its own costs a frame of a few bytes more than
- * all else that is done for it. Frames leave in the order in which they were written.
+ * Writes the HTTP/2 frames of one connection (RFC 9113 section 4.1). Small frames are gathered in
+ * one buffer, the <em>chunk</em>. It is passed to the channel when it is full, before a large body,
+ * and with each flush. For a frame of a few bytes, a separate buffer costs more than everything
+ * else. The order of frames is kept.
  *
- * <p>A frame counts as written when it is in the chunk, so most promises are complete at once; a
- * failing channel fails the whole connection anyway. While the channel is not writable, and after
- * {@link #completeWhenSent}, those that end a stream complete when the bytes are with the socket:
- * what a peer that reads nothing can make us queue is bounded by the streams it may have open.
+ * <p>A frame counts as written when it is in the chunk, so most promises complete immediately. A
+ * failing channel fails the complete connection in any case. While the channel is not writable, and
+ * after {@link #completeWhenSent}, the promises of frames that end a stream complete when the
+ * socket has accepted the bytes. Therefore, the streams that a peer may open limit what is queued
+ * for a peer that does not read.
  *
- * <p>Event loop only. Owns what is in the chunk, until {@link #handOver} or {@link #close}.
+ * <p><b>Threading.</b> Event loop only. Owns the chunk until {@link #handOver} or {@link #close}.
  */
 public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     /**
-     * A body part up to this size is copied into the chunk: one more buffer in a gathering write
-     * takes longer than that copy.
+     * A body part up to this size is copied into the chunk, because one more buffer in a gathering
+     * write takes longer than the copy.
      */
     static final int COPY_BREAK_BYTES = 512;
 
@@ -50,8 +51,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     private @Nullable ByteBuf chunk;
     private int chunkBytes = MIN_CHUNK_BYTES;
 
-    // Buffers that have been copied from, for the next heads: allocating one takes longer than
-    // filling it.
+    // Buffers that were copied from, for the next headers: allocating one takes longer than filling
+    // it.
     private final ArrayDeque<ByteBuf> spares = new ArrayDeque<>(4);
     private boolean closing;
     private boolean closed;
@@ -66,8 +67,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     }
 
     /**
-     * From now on the end of a stream waits for the socket: the connection is about to be closed
-     * when its last stream has ended.
+     * From now on, the end of a stream waits for the socket, because the connection is closed when
+     * its last stream has ended.
      */
     void completeWhenSent() {
         closing = true;
@@ -81,7 +82,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         return closing || !ctx.channel().isWritable();
     }
 
-    /** Gives the channel all frames so far; whoever flushes must come here first. */
+    /** Passes all frames so far to the channel. Must be called before a flush. */
     void handOver(ChannelHandlerContext ctx) {
         ByteBuf full = takeChunk();
         if (full != null) {
@@ -93,16 +94,16 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         ByteBuf taken = chunk;
         chunk = null;
         if (taken != null && taken.readableBytes() < chunkBytes / 4) {
-            // What a slow peer leaves in the socket's queue should not hold much more memory than
-            // it has bytes.
+            // The memory of a chunk in the socket's queue should not be much larger than its
+            // content.
             chunkBytes = Math.max(MIN_CHUNK_BYTES, chunkBytes / 2);
         }
         return taken;
     }
 
     /**
-     * Where the next {@code bytes} bytes of this connection are appended, before anything else is
-     * called here.
+     * Returns the buffer to which the next {@code bytes} of this connection are appended, before
+     * anything else is called here.
      */
     private ByteBuf room(ChannelHandlerContext ctx, int bytes) {
         ByteBuf current = chunk;
@@ -119,12 +120,15 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         return chunk;
     }
 
-    /** The header of a DATA frame; {@code payloadBytes} bytes must follow by {@link #payload}. */
+    /**
+     * Writes the header of a DATA frame. {@link #payload} must follow with {@code payloadBytes}
+     * bytes.
+     */
     void dataHeader(ChannelHandlerContext ctx, int streamId, int payloadBytes, boolean endStream) {
         writeHeader(room(ctx, HEADER_BYTES), payloadBytes, Http2FrameTypes.DATA, endStream ? END_STREAM : 0, streamId);
     }
 
-    /** An empty buffer, the caller's. */
+    /** Returns an empty buffer that belongs to the caller. */
     ByteBuf newMeta(ChannelHandlerContext ctx) {
         ByteBuf spare = spares.poll();
         return spare == null ? ctx.alloc().directBuffer(META_BYTES) : spare;
@@ -139,9 +143,9 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     }
 
     /**
-     * Part of a DATA frame's payload. Takes the buffer.
+     * Writes a part of a DATA frame's payload. Takes ownership of the buffer.
      *
-     * @param reusable it came from {@link #newMeta}, perhaps, and is nobody else's
+     * @param reusable whether it may come from {@link #newMeta} and nobody else uses it
      */
     void payload(ChannelHandlerContext ctx, ByteBuf content, boolean reusable) {
         int bytes = content.readableBytes();
@@ -163,7 +167,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
 
     private static void copy(ByteBuf from, ByteBuf to, int bytes) {
         if (bytes > BULK_COPY_BYTES) {
-            // Makes a view of the source each time.
+            // This creates a view of the source each time.
             to.writeBytes(from, bytes);
             return;
         }
@@ -176,7 +180,10 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         }
     }
 
-    /** Of all frames so far: complete already, unless {@link #isCompleteWhenSent}. */
+    /**
+     * Returns the future of all frames so far, which is complete unless {@link
+     * #isCompleteWhenSent}.
+     */
     ChannelFuture written(ChannelHandlerContext ctx) {
         return isCompleteWhenSent(ctx) ? sent(ctx, ctx.newPromise()) : ctx.newSucceededFuture();
     }
@@ -228,7 +235,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         return promise;
     }
 
-    /** RFC 9113 section 6.10. Takes the block. */
+    /** RFC 9113 section 6.10. Takes ownership of the block. */
     private void writeCut(ChannelHandlerContext ctx, int streamId, ByteBuf block, int endFlag) {
         try {
             int max = maxFrameSize();
@@ -262,7 +269,7 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
         out.setMedium(at, bytes).setByte(at + 3, type).setByte(at + 4, flags).setInt(at + 5, streamId);
     }
 
-    // The rest is rare: as Netty writes it, behind what has been gathered.
+    // The other frames are rare. Netty writes them, behind what was gathered.
 
     @Override
     public ChannelFuture writeHeaders(
@@ -360,8 +367,8 @@ public final class GatheringFrameWriter extends DefaultHttp2FrameWriter {
     }
 
     /**
-     * The connection is over: what has not been handed over is dropped, and so is what may still
-     * come.
+     * The connection is closed. Everything that was not passed on, and everything that follows, is
+     * dropped.
      */
     @Override
     public void close() {

@@ -15,9 +15,9 @@ import io.netty.handler.codec.http2.Http2Settings;
 import java.util.function.Function;
 
 /**
- * Puts an HTTP/2 connection together, the same way for clients, workers and applications: fair flow
- * control, frames gathered into large writes, DATA passed on as it arrives. The handler made from
- * the {@link Parts} sets its frame listener before the first frame can arrive.
+ * Builds an HTTP/2 connection in the same way for clients, workers and applications: with fair flow
+ * control, frames gathered into large writes, and DATA passed on as it arrives. The handler that is
+ * made from the {@link Parts} sets its frame listener before the first frame can arrive.
  */
 public final class Http2Assembly<T extends CoalescingHttp2Handler>
         extends AbstractHttp2ConnectionHandlerBuilder<T, Http2Assembly<T>> {
@@ -30,7 +30,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
             EagerFrameReader reader,
             Http2Settings settings) {}
 
-    /** Empty DATA frames in a row that a stranger may send (CVE-2019-9518). */
+    /** Maximum number of empty DATA frames in a row from an untrusted peer (CVE-2019-9518). */
     private static final int MAX_EMPTY_DATA_FRAMES = 8;
 
     private static final long FOREVER_MILLIS = -1;
@@ -46,15 +46,15 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
         gracefulShutdownTimeoutMillis(0);
         decoderEnforceMaxConsecutiveEmptyDataFrames(0);
         decoderEnforceMaxRstFramesPerWindow(0, 0);
-        // The builder insists on a listener.
+        // The builder requires a listener.
         frameListener(new Http2EventAdapter() {});
     }
 
     /**
-     * A server of peers that prove who they are, or lose the connection. It does not wait for
-     * streams when the channel is closed.
+     * Builds a server for peers that must authenticate. It does not wait for streams when the
+     * channel is closed.
      *
-     * @param heads decodes the peer's heads
+     * @param heads decodes the peer's headers
      */
     public static <T extends CoalescingHttp2Handler> T server(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
@@ -62,9 +62,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * A server of strangers: checks that each head has its pseudo-headers, and limits empty DATA.
-     * The handler limits resets. When the channel is closed, it serves the streams that are open to
-     * their end.
+     * Builds a server for untrusted peers. It checks that all pseudo-headers are present, and
+     * limits empty DATA frames. The handler limits resets. When the channel is closed, open streams
+     * are served to their end.
      */
     public static <T extends CoalescingHttp2Handler> T publicServer(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
@@ -75,9 +75,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * For Netty a stream exists once it is open. The body of one that was refused, or whose head
-     * was malformed, may be on its way by then, and must not end the connection (RFC 9113 section
-     * 5.1, "closed").
+     * For Netty, a stream exists after it was opened. The body of a stream that was refused, or
+     * whose headers were malformed, can be in transit and must not close the connection (RFC 9113
+     * section 5.1, "closed").
      */
     private T buildServer(boolean verifyPseudoHeaders) {
         Http2Connection connection = new DefaultHttp2Connection(true) {
@@ -91,9 +91,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     }
 
     /**
-     * A client. The windows of its streams bound the memory. The window of the connection would
-     * only let one slow reader hold up the others, so it is refilled as data arrives. The client
-     * does not wait for streams when the channel is closed.
+     * Builds a client. The windows of its streams limit the memory. A window of the connection
+     * would only let one slow reader block the others, so it is refilled as data arrives. The
+     * client does not wait for streams when the channel is closed.
      */
     public static <T extends CoalescingHttp2Handler> T client(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {

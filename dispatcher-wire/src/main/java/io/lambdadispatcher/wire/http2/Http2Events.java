@@ -8,14 +8,14 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 
 /**
- * Netty's events of one connection. All heads come by the shorter method, for priorities mean
- * nothing any more (RFC 9113 section 5.3.2). A peer that makes us answer and does not read the
- * answers loses its connection. Event loop only.
+ * Netty's events of one connection. All headers arrive through the shorter method, because
+ * priorities are deprecated (RFC 9113 section 5.3.2). The connection is closed if the peer causes
+ * answers and does not read them. Event loop only.
  */
 public abstract class Http2Events extends Http2EventAdapter {
     /**
-     * PING and SETTINGS that a peer may send while it does not read our answers (CVE-2019-9512,
-     * CVE-2019-9515).
+     * Maximum number of PING and SETTINGS frames from a peer that does not read our answers
+     * (CVE-2019-9512, CVE-2019-9515).
      */
     static final int MAX_UNREAD_ANSWERS = 1000;
 
@@ -40,7 +40,7 @@ public abstract class Http2Events extends Http2EventAdapter {
         onAnswerOwed(ctx);
     }
 
-    /** Whoever overrides it comes here too. */
+    /** Overriding methods must call this one. */
     @Override
     public void onSettingsRead(ChannelHandlerContext ctx, Http2Settings settings) throws Http2Exception {
         onAnswerOwed(ctx);

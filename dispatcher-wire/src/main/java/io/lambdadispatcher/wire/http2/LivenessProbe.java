@@ -8,23 +8,26 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out that a peer has fallen silent: when nothing has been read for an interval it sends an
- * HTTP/2 PING (RFC 9113 section 6.7), and when nothing has been read for the timeout after that,
- * the peer is gone. Any byte counts as a sign of life. Where it is the event loop that was held up,
- * by a pause of the JVM or of the machine, what the peer has sent meanwhile is read first, and the
- * peer, which may have been held up as well, has the time of the pause again, but no more than the
- * timeout. Sits before the HTTP/2 handler. Event loop only.
+ * Detects that a peer is lost. If nothing was read for an interval, it sends an HTTP/2 PING (RFC
+ * 9113 section 6.7). If nothing is read for the timeout after that, the peer is lost. Any byte
+ * counts. If the event loop itself was delayed, by a pause of the JVM or of the machine, the bytes
+ * that have arrived meanwhile are read first. The peer, which may have paused too, then gets the
+ * time of the pause again, but at most the timeout. The handler is before the HTTP/2 handler. Event
+ * loop only.
  */
 final class LivenessProbe extends ChannelInboundHandlerAdapter {
-    /** Of the timeout. An event loop reads between two timers of which one sets the other. */
+    /**
+     * Last part of the timeout. An event loop reads between two timers if one of them sets the
+     * other.
+     */
     private static final long LAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private enum State {
-        /** The timer says when a probe may be due. */
+        /** The timer fires when a probe may be due. */
         LISTENING,
-        /** The timer says when the timeout is nearly over; any byte goes back to listening. */
+        /** The timer fires when the timeout is nearly over. Any byte returns to LISTENING. */
         PROBING,
-        /** The timer says when the peer is gone; any byte goes back to listening. */
+        /** The timer fires when the peer is lost. Any byte returns to LISTENING. */
         LAST_LOOK,
         ENDED
     }
@@ -39,11 +42,10 @@ final class LivenessProbe extends ChannelInboundHandlerAdapter {
     private @Nullable Future<?> timer;
 
     /**
-     * Begins to watch when it is added to a pipeline.
+     * Starts to watch when it is added to a pipeline.
      *
      * @param ping sends a PING, and flushes
-     * @param onSilent is told once, when the peer is gone, for how many milliseconds it has been
-     *     silent
+     * @param onSilent called once when the peer is lost, with the milliseconds since its last byte
      */
     LivenessProbe(long intervalMillis, long timeoutMillis, Runnable ping, LongConsumer onSilent) {
         this.intervalNanos = TimeUnit.MILLISECONDS.toNanos(intervalMillis);
@@ -77,7 +79,7 @@ final class LivenessProbe extends ChannelInboundHandlerAdapter {
         return Math.min(LAST_LOOK_NANOS, timeoutNanos / 2);
     }
 
-    /** The next probe is due an interval after this, however much of the timeout is left. */
+    /** The next probe is due an interval after this, whatever is left of the timeout. */
     private void onAnswer(ChannelHandlerContext reading) {
         state = State.LISTENING;
         if (timer != null) {

@@ -9,14 +9,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Says at startup if a program has brought together another Netty than this one needs. Without it,
- * the program would learn it from a {@link NoSuchMethodError} in the middle of a request. Any
- * thread.
+ * Checks at startup whether the program uses a Netty version that does not fit. Otherwise, the
+ * program would get a {@link NoSuchMethodError} during a request. Any thread.
  */
 public final class NettyRequirement {
     /**
-     * The first whose decoder checks pseudo-headers, which {@link Http2Assembly#publicServer}
-     * relies on.
+     * The first version whose decoder checks pseudo-headers, on which {@link
+     * Http2Assembly#publicServer} relies.
      */
     private static final int FIRST_PATCH = 16;
 
@@ -25,10 +24,10 @@ public final class NettyRequirement {
     private NettyRequirement() {}
 
     /**
-     * Looks at the versions that Netty's jars name.
+     * Checks the versions of Netty's jars.
      *
-     * @throws IllegalStateException if one of them is not 4.2.16 or a newer 4.2; the message names
-     *     it, and where it was found
+     * @throws IllegalStateException if one of them is not 4.2.16 or a newer 4.2; the message has
+     *     its name and where it was found
      */
     public static void verify() {
         Map<String, String> versions = new TreeMap<>();
@@ -39,7 +38,7 @@ public final class NettyRequirement {
     static void verify(Map<String, String> versions, String source) {
         List<String> others = new ArrayList<>();
         versions.forEach((artifact, version) -> {
-            // netty-tcnative has versions of its own.
+            // netty-tcnative has its own versions.
             if (!artifact.contains("tcnative") && !isNeeded(version)) {
                 others.add(artifact + " " + version);
             }

@@ -9,12 +9,12 @@ import io.netty.handler.codec.http2.Http2Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The windows in which a peer may send, for a server. A peer that exceeds one loses its connection,
+ * The windows of a server in which a peer may send. A peer that exceeds one loses its connection
  * before anything is counted (RFC 9113 section 6.9.1).
  *
- * <p>Netty counts first. When it fails then, the decoder gives back what was never taken: twice the
- * bytes to a stream, or it throws another error instead of FLOW_CONTROL_ERROR, and the peer keeps
- * sending. Event loop only.
+ * <p>Netty counts first. If it then fails, the decoder returns bytes that were never taken: twice
+ * the bytes of a stream, or it throws another error instead of FLOW_CONTROL_ERROR, and the peer
+ * keeps sending. Event loop only.
  */
 final class StrictFlowController extends DefaultHttp2LocalFlowController {
     private final Http2Connection connection;
@@ -36,15 +36,13 @@ final class StrictFlowController extends DefaultHttp2LocalFlowController {
         super.receiveFlowControlledFrame(stream, data, padding, endOfStream);
     }
 
-    /**
-     * A closed stream has no window any more, and what comes for it counts for the connection only.
-     */
+    /** A closed stream has no window. Its bytes count only for the connection. */
     private int room(Http2Stream stream) {
         return stream.state() == Http2Stream.State.CLOSED ? Integer.MAX_VALUE : windowSize(stream);
     }
 
     /**
-     * Nothing is given back after a violation, when the decoder would give back what was not
+     * Returns nothing after a violation, because the decoder would return bytes that were not
      * counted.
      */
     @Override

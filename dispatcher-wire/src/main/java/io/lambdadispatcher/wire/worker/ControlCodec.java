@@ -12,13 +12,13 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} bytes of
- * HMAC-SHA-256, keyed with SHA-256 of the launch token, over the sender's role ('W' or 'D'), the
- * message's 64-bit number on this stream and direction (from 0), the frame's type code (8 bits) and
- * the fields. A message cannot be forged, changed, repeated, left out or sent back. Confined to the
- * control stream's event loop; one for each end of each control stream.
+ * HMAC-SHA-256, with SHA-256 of the launch token as the key. The MAC covers the sender's role ('W'
+ * or 'D'), the message's 64-bit number on this stream and direction (from 0), the frame's type code
+ * (8 bits) and the fields. A message cannot be forged, changed, repeated, omitted or returned to
+ * its sender. There is one object for each end of each control stream. Confined to its event loop.
  */
 public final class ControlCodec {
-    /** Which end writes. */
+    /** The end that writes. */
     public enum Role {
         WORKER('W'),
         DISPATCHER('D');
@@ -35,7 +35,7 @@ public final class ControlCodec {
     private long sent;
     private long received;
 
-    /** @param token the launch token as it was presented when the control stream was opened */
+    /** @param token the launch token that opened the control stream */
     public ControlCodec(Role own, String token) {
         this.own = own;
         try {
@@ -47,7 +47,7 @@ public final class ControlCodec {
         }
     }
 
-    /** Appends the whole frame to {@code out}, which stays the caller's. */
+    /** Appends the complete frame to {@code out}, which remains the caller's. */
     public void write(ByteBuf out, ControlMessage message) {
         int start = out.writerIndex();
         out.writeInt(0);
@@ -59,7 +59,8 @@ public final class ControlCodec {
     }
 
     /**
-     * @param payload of one frame, MAC included; read to its end, the caller keeps it
+     * @param payload payload of one frame, including the MAC; read to its end, and remains the
+     *     caller's
      * @throws WireException if the MAC or a field is wrong
      */
     public ControlMessage read(FrameType type, ByteBuf payload, long offset) throws WireException {

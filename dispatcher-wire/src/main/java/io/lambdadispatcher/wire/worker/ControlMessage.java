@@ -6,13 +6,13 @@ import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What dispatcher and worker say to each other about the worker itself, on the control stream of
- * each worker connection. Every payload ends with a MAC that {@link ControlCodec} adds and checks.
- * Receivers skip bytes between the fields they know and the MAC, so that a later version may add
- * fields at the end. Layouts are drawn in {@code docs/reference/protocol.md}.
+ * A message between dispatcher and worker about the worker itself, on the control stream of each
+ * worker connection. Each payload ends with a MAC, which {@link ControlCodec} adds and checks.
+ * Receivers skip bytes between the fields that they know and the MAC, so that a later version can
+ * add fields at the end. {@code docs/reference/protocol.md} shows the layouts.
  */
 public sealed interface ControlMessage {
-    /** What an byte of length can say. */
+    /** Maximum of a length in one byte. */
     int MAX_TEXT_BYTES = 255;
 
     FrameType type();
