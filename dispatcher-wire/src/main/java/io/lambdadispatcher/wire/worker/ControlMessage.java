@@ -46,11 +46,11 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * The dispatcher takes the worker connection.
+     * The dispatcher accepts the worker connection.
      *
-     * @param version the one both speak, 8 bits
-     * @param pingIntervalMillis how often each side probes a silent peer, 32 bits
-     * @param pingTimeoutMillis a peer silent for this long after a probe is gone, 32 bits
+     * @param version the version that both sides speak, 8 bits
+     * @param pingIntervalMillis each side pings its peer after this time without traffic, 32 bits
+     * @param pingTimeoutMillis a peer that does not answer a ping within this time is lost, 32 bits
      */
     record Welcome(int version, int pingIntervalMillis, int pingTimeoutMillis) implements ControlMessage {
         @Override
@@ -65,7 +65,8 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * Requests may, or may for now not, be sent on this connection; false at first. 8 bits, 1 or 0.
+     * Requests may be sent on this connection, or may not for now. False at the start. 8 bits, 1 or
+     * 0.
      */
     record Readiness(boolean ready) implements ControlMessage {
         @Override
@@ -80,12 +81,12 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * How the worker fares, every few seconds.
+     * The load of the worker, every few seconds.
      *
-     * @param cpuPermille of one core used since the last report, 16 bits (more than 1000 with
-     *     several cores)
-     * @param memoryPermille of the heap in use, 16 bits
-     * @param loopLagMicros the longest an event loop was late since the last report, 32 bits
+     * @param cpuPermille CPU time since the last report, in thousandths of one core, 16 bits (over
+     *     1,000 with several cores)
+     * @param memoryPermille heap in use, in thousandths, 16 bits
+     * @param loopLagMicros maximum delay of an event loop since the last report, 32 bits
      */
     record Load(int cpuPermille, int memoryPermille, int loopLagMicros) implements ControlMessage {
         @Override
@@ -100,10 +101,10 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * No new exchange starts on this connection; those in flight end, then GOODBYE.
+     * No new exchange starts on this connection. GOODBYE follows when those in flight have ended.
      *
      * @param reason 8 bits
-     * @param graceMillis after which what is left is cut off, 32 bits
+     * @param graceMillis exchanges that take longer are cut off, 32 bits
      */
     record Drain(DrainCode reason, int graceMillis) implements ControlMessage {
         @Override
@@ -118,9 +119,9 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * The last message; the sender closes the connection after it.
+     * The last message. The sender then closes the connection.
      *
-     * @param text why, for logs; at most 255 bytes
+     * @param text reason for logs; at most 255 bytes
      */
     record Goodbye(String text) implements ControlMessage {
         @Override
@@ -136,15 +137,15 @@ public sealed interface ControlMessage {
 
     /** Why a worker connection drains. */
     enum DrainCode {
-        /** The dispatcher goes. */
+        /** The dispatcher shuts down. */
         SHUTDOWN(1),
         /** Fewer workers are needed. */
         SCALE_IN(2),
-        /** The worker's own end is near. */
+        /** The worker's deadline is near. */
         DEADLINE(3),
-        /** The worker has had nothing to do. */
+        /** The worker was idle. */
         IDLE(4),
-        /** Somebody asked for it, or a reason this version does not know. */
+        /** An operator or program asked for it, or the reason is not known in this version. */
         REQUESTED(5);
 
         private final int code;
@@ -168,8 +169,8 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * @param fields readable are the payload's bytes without the MAC; the caller keeps it
-     * @throws WireException if a field is cut short or out of range
+     * @param fields its readable bytes are the payload without the MAC; remains the caller's
+     * @throws WireException if a field is incomplete or out of range
      */
     static ControlMessage read(FrameType type, ByteBuf fields, long offset) throws WireException {
         try {
@@ -205,7 +206,7 @@ public sealed interface ControlMessage {
         byte[] data = text.getBytes(StandardCharsets.UTF_8);
         int bytes = Math.min(data.length, MAX_TEXT_BYTES);
         while (bytes < data.length && (data[bytes] & 0xC0) == 0x80) {
-            // Not within a character: the receiver would drop the whole text.
+            // Not within a character, because the receiver would drop the complete text.
             bytes--;
         }
         out.writeByte(bytes).writeBytes(data, 0, bytes);

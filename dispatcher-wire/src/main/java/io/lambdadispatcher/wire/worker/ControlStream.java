@@ -26,7 +26,7 @@ public final class ControlStream implements FrameReader.Listener {
     private final FrameReader reader;
     private final DataOutlet outlet;
 
-    /** @param codec this end's, of this stream only */
+    /** @param codec codec of this end of this stream */
     public ControlStream(CoalescingHttp2Handler handler, Http2Stream stream, ControlCodec codec, Listener listener) {
         this.handler = handler;
         this.stream = stream;
@@ -41,9 +41,9 @@ public final class ControlStream implements FrameReader.Listener {
     }
 
     /**
-     * Reads all of {@code in}, which stays the caller's. Nothing may be read after {@link #close}.
+     * Reads all of {@code in}, which remains the caller's. Must not be called after {@link #close}.
      *
-     * @throws WireException if the bytes cannot be trusted: the connection is of no use any more
+     * @throws WireException if the bytes cannot be trusted, so that the connection must be closed
      */
     public void read(ByteBuf in) throws WireException {
         reader.read(in);
@@ -62,7 +62,7 @@ public final class ControlStream implements FrameReader.Listener {
         outlet.end();
     }
 
-    /** Releases what is held. Harmless when called again. */
+    /** Releases what is held. Further calls have no effect. */
     public void close() {
         reader.close();
         outlet.close();

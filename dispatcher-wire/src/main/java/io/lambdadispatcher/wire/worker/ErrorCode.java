@@ -1,26 +1,26 @@
 package io.lambdadispatcher.wire.worker;
 
-/** Why a message was cut short: the 32-bit code of RESET and CANCEL. */
+/** Why a message was cut off: the 32-bit code of RESET and CANCEL. */
 public enum ErrorCode {
-    /** An unknown code; receivers treat codes they do not know as this one. */
+    /** An unknown error. Receivers treat unknown codes as this one. */
     INTERNAL(1),
-    /**
-     * Neither handler nor any other user code has seen the request: it may be sent elsewhere
-     * whatever its method.
-     */
+    /** No user code has seen the request. It can be sent to another worker, whatever its method. */
     REFUSED(2),
-    /** The client has gone, or has reset its stream. */
+    /** The client has disconnected, or has reset its stream. */
     CANCELLED(3),
     /** The request's deadline has passed. */
     TIMEOUT(4),
-    /** The handler threw or its process failed. */
+    /** The handler threw an exception, or its process failed. */
     HANDLER_FAILED(5),
-    /** The message breaks HTTP's rules, e.g. a body that does not match {@code content-length}. */
+    /**
+     * The message breaks the rules of HTTP, for example because its body does not match {@code
+     * content-length}.
+     */
     BAD_MESSAGE(6),
-    /** The worker is going away before the response could end. */
+    /** The worker exits before the response has ended. */
     GOING_AWAY(7),
     /**
-     * The receiver has all of the request that it wants; the response is unharmed (cf. RFC 9113
+     * The receiver needs no more of the request. The response is not affected (compare RFC 9113
      * section 8.1, NO_ERROR).
      */
     NOT_NEEDED(8);
@@ -37,7 +37,7 @@ public enum ErrorCode {
         return code;
     }
 
-    /** {@link #INTERNAL} for codes not known here. */
+    /** Returns the code's constant, or {@link #INTERNAL} if it is unknown. */
     public static ErrorCode ofCode(int code) {
         return code >= 1 && code <= VALUES.length ? VALUES[code - 1] : INTERNAL;
     }

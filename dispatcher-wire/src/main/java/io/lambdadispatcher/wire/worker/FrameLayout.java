@@ -35,20 +35,20 @@ public final class FrameLayout {
     public static final int FLAG_END = 0x1;
 
     /**
-     * REQUEST_HEAD: milliseconds the dispatcher still waits for the whole response, before the
-     * HPACK block.
+     * Length of the timeout in REQUEST_HEAD, before the HPACK block: milliseconds that the
+     * dispatcher still waits for the complete response.
      */
     public static final int TIMEOUT_BYTES = 4;
 
-    /** RESET and CANCEL: the error code. */
+    /** Length of the error code in RESET and CANCEL. */
     public static final int ERROR_CODE_BYTES = 4;
 
     private FrameLayout() {}
 
     /**
-     * The header as one 32-bit word.
+     * Returns the header as one 32-bit word.
      *
-     * @throws IllegalArgumentException if {@code payloadBytes} does not fit 24 bits
+     * @throws IllegalArgumentException if {@code payloadBytes} does not fit into 24 bits
      */
     public static int header(FrameType type, boolean end, int payloadBytes) {
         if (payloadBytes < 0 || payloadBytes > MAX_PAYLOAD_BYTES) {

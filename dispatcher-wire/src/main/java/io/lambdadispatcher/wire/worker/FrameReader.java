@@ -8,30 +8,30 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 
 /**
- * Cuts the bytes of one worker stream or control stream into frames. Confined to the stream's event
- * loop.
+ * Splits the bytes of one worker stream or control stream into frames. Confined to the stream's
+ * event loop.
  *
- * <p>DATA is never gathered: what has arrived of a payload is passed on as a retained slice of the
- * input at once. Every other payload is passed whole; it is gathered (copied) only where it arrives
- * in pieces. An error is final: the reader accepts nothing after it.
+ * <p>DATA is never gathered: each part of a payload is passed on immediately as a retained slice of
+ * the input. All other payloads are passed on when they are complete. They are gathered (copied)
+ * only if they arrive in parts. An error is final: the reader accepts nothing after it.
  */
 public final class FrameReader {
 
     /** Receives frames in order, on the caller's thread, from within {@link FrameReader#read}. */
     public interface Listener {
         /**
-         * A part of a DATA frame, at most as long as the frame has bytes left.
+         * A part of a DATA frame.
          *
-         * @param part owned by the listener, which releases it; empty only where the frame is
+         * @param part owned by the listener, which releases it; empty only if the frame is
          * @param end true with the last part of the last frame of the message
          */
         void onData(ByteBuf part, boolean end) throws WireException;
 
         /**
-         * Any other frame, whole.
+         * Any other complete frame.
          *
-         * @param payload readable are exactly the frame's bytes; valid during the call only and not
-         *     to be released
+         * @param payload its readable bytes are those of the frame; valid only during the call, and
+         *     must not be released
          * @param end the frame's {@link FrameLayout#FLAG_END}
          * @param offset bytes of the stream before this frame, for error messages
          */
@@ -64,23 +64,23 @@ public final class FrameReader {
         this.listener = listener;
     }
 
-    /** Reads the frames of exchanges; control messages are refused. */
+    /** Returns a reader for the frames of exchanges, which rejects control messages. */
     public static FrameReader ofWorkerStream(ByteBufAllocator allocator, Listener listener) {
         return new FrameReader(false, allocator, listener);
     }
 
-    /** Reads control messages; {@link Listener#onData} is never called. */
+    /** Returns a reader for control messages. It never calls {@link Listener#onData}. */
     public static FrameReader ofControlStream(ByteBufAllocator allocator, Listener listener) {
         return new FrameReader(true, allocator, listener);
     }
 
     /**
-     * Reads all of {@code in}; the caller keeps it.
+     * Reads all of {@code in}, which remains the caller's.
      *
-     * @return the bytes that were not passed to {@link Listener#onData}, i.e. those the receiver's
-     *     flow-control window gets back now. The rest is the listener's to give back once it has
-     *     been taken onwards.
-     * @throws WireException once, then {@link IllegalStateException} for every further call
+     * @return number of bytes that were not passed to {@link Listener#onData}; the receiver's
+     *     flow-control window gets them back now. The listener returns the others when they have
+     *     been passed on
+     * @throws WireException once, then {@link IllegalStateException} for each further call
      */
     public int read(ByteBuf in) throws WireException {
         if (state == State.FAILED) {
@@ -91,7 +91,7 @@ public final class FrameReader {
         try {
             while (in.isReadable() || state == State.DATA && payloadLeft == 0) {
                 if (state == State.FAILED) {
-                    // The listener has closed us from within a call.
+                    // The listener has closed this reader during a call.
                     in.skipBytes(in.readableBytes());
                 } else if (state == State.HEADER) {
                     readHeader(in);
@@ -109,14 +109,14 @@ public final class FrameReader {
         return before - dataBytes;
     }
 
-    /** Bytes of a frame are outstanding: a stream that ends now was cut short. */
+    /** Returns whether a frame is incomplete. A stream that ends now was cut off. */
     public boolean isInsideFrame() {
         return state != State.HEADER || headerBytes > 0;
     }
 
     /**
-     * Releases what was gathered of a partial frame. May be called at any time, also twice or by
-     * the listener, which then gets nothing more; nothing can be read afterwards.
+     * Releases what was gathered of an incomplete frame. Can be called at any time, repeatedly, and
+     * by the listener, which then receives nothing more. Nothing can be read afterwards.
      */
     public void close() {
         state = State.FAILED;
@@ -223,8 +223,8 @@ public final class FrameReader {
             return;
         }
         if (!gathered.isReadable()) {
-            // Grows with what arrives, not to the announced length: an announcement costs the
-            // sender nothing.
+            // Grows with the bytes that arrive, not to the announced length, because announcing
+            // costs the sender nothing.
             gathered = allocator.buffer(Math.min(payloadLeft, Math.max(bytes, 256)), payloadLeft);
         }
         gathered.writeBytes(in, bytes);
@@ -241,7 +241,7 @@ public final class FrameReader {
         }
     }
 
-    /** A slice would do, and cost an object. */
+    /** A slice would work, but costs an object. */
     private void readWholePayload(ByteBuf in, int bytes) throws WireException {
         int end = in.readerIndex() + bytes;
         int inputEnd = in.writerIndex();

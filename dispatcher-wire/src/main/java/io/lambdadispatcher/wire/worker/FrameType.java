@@ -15,21 +15,22 @@ public enum FrameType {
     /** Worker to dispatcher. HPACK block of the final response head. */
     RESPONSE_HEAD(2),
     /**
-     * Worker to dispatcher. HPACK block of a 1xx response head; any number of them before {@link
-     * #RESPONSE_HEAD}.
+     * Worker to dispatcher. HPACK block of the headers of a 1xx response. Any number of them can
+     * come before {@link #RESPONSE_HEAD}.
      */
     INTERIM(3),
-    /** Both ways. Body bytes; may be relayed before the last one has arrived. */
+    /** Both directions. Body bytes, which can be passed on before the frame is complete. */
     DATA(4),
-    /** Both ways. HPACK block of the trailer fields; ends the message. */
+    /** Both directions. HPACK block of the trailers. Ends the message. */
     TRAILERS(5),
     /**
-     * Both ways. Error code (32 bits), then UTF-8 text. The sender's message ends here, incomplete.
+     * Both directions. Error code (32 bits), then UTF-8 text. The sender's message ends here and is
+     * incomplete.
      */
     RESET(6),
     /**
-     * Dispatcher to worker. Error code (32 bits). Nobody wants the response: the worker ends it
-     * with {@link #RESET} soon.
+     * Dispatcher to worker. Error code (32 bits). Nobody wants the response. The worker soon ends
+     * it with {@link #RESET}.
      */
     CANCEL(7),
 
@@ -41,9 +42,9 @@ public enum FrameType {
     READINESS(10),
     /** Worker to dispatcher. See {@link ControlMessage.Load}. */
     LOAD(11),
-    /** Both ways. See {@link ControlMessage.Drain}. */
+    /** Both directions. See {@link ControlMessage.Drain}. */
     DRAIN(12),
-    /** Both ways. See {@link ControlMessage.Goodbye}. */
+    /** Both directions. See {@link ControlMessage.Goodbye}. */
     GOODBYE(13);
 
     private static final @Nullable FrameType[] BY_CODE = new FrameType[16];
@@ -60,20 +61,20 @@ public enum FrameType {
         this.code = code;
     }
 
-    /** 1 to 13. */
+    /** Returns the code, 1 to 13. */
     public int code() {
         return code;
     }
 
     /**
-     * True for the messages of a control stream, which never appear on a worker stream, nor the
-     * others on a control stream.
+     * Returns whether it is a control message. Control messages appear only on control streams, and
+     * all others only on worker streams.
      */
     public boolean isControl() {
         return code >= 8;
     }
 
-    /** {@code null} where no frame has that code. */
+    /** Returns the type with that code, or {@code null} if there is none. */
     public static @Nullable FrameType ofCode(int code) {
         return code >= 0 && code < BY_CODE.length ? BY_CODE[code] : null;
     }

@@ -7,14 +7,17 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Appends frames to a buffer that the caller owns. Heads go through the stream's {@link
- * HeadEncoder}; a DATA frame is its header here and then the payload itself, handed to the
+ * Appends frames to a buffer that the caller owns. Headers are encoded by the stream's {@link
+ * HeadEncoder}. A DATA frame is its header here, and then the payload, which is passed to the
  * transport by reference.
  */
 public final class FrameWriter {
     private FrameWriter() {}
 
-    /** @param timeoutMillis until the dispatcher gives up on the response; 0 = never */
+    /**
+     * @param timeoutMillis time until the dispatcher stops waiting for the response; 0 means no
+     *     limit
+     */
     public static void writeRequestHead(
             ByteBuf out, HeadEncoder encoder, Http2Headers head, int timeoutMillis, boolean end) throws WireException {
         int start = out.writerIndex();
@@ -36,13 +39,14 @@ public final class FrameWriter {
     }
 
     /**
-     * The header of a DATA frame; the payload's {@code payloadBytes} bytes follow it on the stream.
+     * Writes the header of a DATA frame. The {@code payloadBytes} bytes of the payload must follow
+     * on the stream.
      */
     public static void writeDataHeader(ByteBuf out, int payloadBytes, boolean end) {
         out.writeInt(FrameLayout.header(FrameType.DATA, end, payloadBytes));
     }
 
-    /** @param text for a person who reads logs; cut to {@link WireLimits#MAX_RESET_TEXT_BYTES} */
+    /** @param text for people who read logs; cut to {@link WireLimits#MAX_RESET_TEXT_BYTES} */
     public static void writeReset(ByteBuf out, ErrorCode code, String text) {
         int start = start(out);
         out.writeInt(code.code());

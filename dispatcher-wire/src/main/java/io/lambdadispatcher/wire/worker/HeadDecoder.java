@@ -5,18 +5,18 @@ import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Exception;
 
-/** The other end of {@link HeadEncoder}. Confined to the stream's event loop. */
+/** Decodes the blocks of {@link HeadEncoder}. Confined to the stream's event loop. */
 public final class HeadDecoder {
     private static final int ANY_STREAM = 1;
 
     private final FlatHeadersDecoder hpack = FlatHeadersDecoder.ofBlocks(FlatHeaders.MAX_LIST_BYTES, 2);
 
     /**
-     * Decodes all of {@code block}, which stays the caller's. The result holds no reference to it.
+     * Decodes all of {@code block}, which remains the caller's. The result does not refer to it.
      *
-     * @param offset of the frame, for the error
-     * @throws WireException if the block is not HPACK, is too large when decoded, or holds field
-     *     names or values that HTTP/2 forbids
+     * @param offset offset of the frame, for the error message
+     * @throws WireException if the block is not HPACK, is too large when decoded, or contains names
+     *     or values that HTTP/2 forbids
      */
     public FlatHeaders decode(ByteBuf block, long offset) throws WireException {
         try {

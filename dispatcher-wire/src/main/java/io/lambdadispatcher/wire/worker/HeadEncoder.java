@@ -7,16 +7,16 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersEncoder;
 
 /**
- * HPACK (RFC 7541) with one dynamic table for the life of the stream, so that a head much like the
- * one before costs a few bytes. Confined to the stream's event loop.
+ * HPACK (RFC 7541) with one dynamic table for the life of the stream, so that headers that resemble
+ * the previous ones take a few bytes. Confined to the stream's event loop.
  */
 public final class HeadEncoder {
-    // The stream id only matters to validation messages; a worker stream's heads have no id of
-    // their own.
+    // The stream id is used only in error messages, and the headers of a worker stream have no
+    // separate id.
     private static final int ANY_STREAM = 1;
 
-    // A repeated field costs an byte or two whatever its length: Huffman would spend CPU on the
-    // first occurrence only.
+    // A repeated header takes one or two bytes, whatever its length. Huffman coding would cost CPU,
+    // and only the first occurrence would be shorter.
     private static final int NO_HUFFMAN = Integer.MAX_VALUE;
 
     private final Http2HeadersEncoder hpack =

@@ -12,22 +12,22 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Permission for one worker to dial in: {@code v1.<function>.<worker id>.<expiry>.<signature>},
- * names in base64url, expiry in epoch seconds, signature HMAC-SHA-256 in base64url over all that
- * precedes its dot. A launcher mints it for a worker; a worker that was started by somebody else
- * mints its own. Immutable; any thread.
+ * The permission for one worker to connect: {@code v1.<function>.<worker id>.<expiry>.<signature>}.
+ * Names are in base64url, the expiry is in epoch seconds, and the signature is HMAC-SHA-256 in
+ * base64url over everything before its dot. A launcher creates it for a worker. A self-launched
+ * worker creates its own. Immutable. Any thread.
  *
- * <p>Each function has its own key, which is derived from a secret with {@link #key}. Whoever holds
- * the key of one function cannot mint tokens for another.
+ * <p>Each function has its own key, which is derived from a secret with {@link #key}. The key of
+ * one function cannot sign tokens for another.
  *
- * @param function the pool the worker belongs to
- * @param workerId unique among the workers of all time; a token is good for one worker
- * @param expiry the worker must have said hello by then
+ * @param function name of the worker's function
+ * @param workerId unique among all workers, also former ones; a token is valid for one worker
+ * @param expiry time by which the worker must have sent HELLO
  */
 public record LaunchToken(String function, String workerId, Instant expiry) {
     /**
-     * Secrets and keys must not be guessable: HMAC-SHA-256 gains nothing from more than 64 bytes,
-     * and 16 is the least we take.
+     * Minimum size of secrets and keys, which must not be guessable. HMAC-SHA-256 gains nothing
+     * from more than 64 bytes.
      */
     public static final int MIN_SECRET_BYTES = 16;
 
@@ -41,7 +41,7 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
 
     /**
      * Derives the key of a function: HMAC-SHA-256 of {@code function} followed by the function's
-     * name in UTF-8, keyed with the secret.
+     * name in UTF-8, with the secret as the key.
      *
      * @throws IllegalArgumentException if the secret is shorter than {@link #MIN_SECRET_BYTES}
      */
@@ -50,7 +50,7 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
     }
 
     /**
-     * @param key of the function
+     * @param key key of the function
      * @throws IllegalArgumentException if the key is shorter than {@link #MIN_SECRET_BYTES}
      */
     public String sign(byte[] key) {
@@ -64,7 +64,7 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
      *
      * @param keyOf returns the key of the function that the token names, whether or not there is
      *     such a function
-     * @throws WireException {@link Reason#BAD_TOKEN}; its message never holds the token
+     * @throws WireException {@link Reason#BAD_TOKEN}; its message never contains the token
      */
     public static LaunchToken verify(String token, Function<String, byte[]> keyOf, Instant now) throws WireException {
         if (token.length() > WireLimits.MAX_TOKEN_CHARS) {

@@ -3,14 +3,14 @@ package io.lambdadispatcher.wire.worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The peer sent bytes that this protocol does not allow. The stream they came on cannot be read any
- * further (frame boundaries or HPACK state are lost); the worker connection and its other streams
- * are unharmed.
+ * The peer has sent bytes that the protocol does not allow. Their stream cannot be read any
+ * further, because frame boundaries or HPACK state are lost. The worker connection and its other
+ * streams are not affected.
  */
 public final class WireException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** What kind of rule was broken. */
+    /** The kind of rule that was broken. */
     public enum Reason {
         UNKNOWN_FRAME,
         UNKNOWN_FLAG,
@@ -28,8 +28,9 @@ public final class WireException extends Exception {
     private final long offset;
 
     /**
-     * @param offset bytes of the stream before the frame (or token character) at fault
-     * @param detail the value seen and the value or limit expected
+     * @param offset bytes of the stream before the wrong frame (or characters before the error in a
+     *     token)
+     * @param detail the value and the expected value or limit
      */
     public WireException(Reason reason, long offset, String detail) {
         this(reason, offset, detail, null);

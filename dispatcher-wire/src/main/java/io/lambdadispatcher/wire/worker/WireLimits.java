@@ -1,40 +1,42 @@
 package io.lambdadispatcher.wire.worker;
 
 /**
- * Every limit of the protocol in one place. A receiver may be stricter by configuration where a
- * constructor takes a limit.
+ * All limits of the protocol. A receiver can be configured to be stricter if a constructor takes a
+ * limit.
  */
 public final class WireLimits {
     public static final int PROTOCOL_VERSION = 1;
 
-    /** Encoded size of a head, interim or trailer block; what the decoder may buffer per stream. */
+    /**
+     * Maximum encoded size of headers or trailers, and of what the decoder may buffer per stream.
+     */
     public static final int MAX_HEAD_BLOCK_BYTES = 256 * 1024;
 
     /**
-     * HPACK dynamic table of each direction of a worker stream, RFC 7541's default; fixed, there is
-     * nothing to negotiate it.
+     * Size of the HPACK dynamic table of each direction of a worker stream, which is RFC 7541's
+     * default. It is not negotiated.
      */
     public static final int HPACK_TABLE_BYTES = 4096;
 
-    /** UTF-8 text of a RESET. */
+    /** Maximum size of the UTF-8 text of a RESET. */
     public static final int MAX_RESET_TEXT_BYTES = 1024;
 
-    /** Payload of a control message, its MAC included. */
+    /** Maximum payload of a control message, including its MAC. */
     public static final int MAX_CONTROL_BYTES = 4096;
 
-    /** Bytes of the MAC that ends every control message: HMAC-SHA-256 cut to its first half. */
+    /** Size of the MAC that ends each control message: the first half of HMAC-SHA-256. */
     public static final int MAC_BYTES = 16;
 
-    /** Characters of a launch token. */
+    /** Maximum length of a launch token in characters. */
     public static final int MAX_TOKEN_CHARS = 1024;
 
-    /** Characters of a worker id or a function name. */
+    /** Maximum length of a worker id or a function name in characters. */
     public static final int MAX_NAME_CHARS = 256;
 
-    /** Worker streams of one worker connection. */
+    /** Maximum number of worker streams of one worker connection. */
     public static final int MAX_STREAMS_PER_CONNECTION = 1000;
 
-    /** Worker connections of one worker. */
+    /** Maximum number of connections of one worker. */
     public static final int MAX_CONNECTIONS_PER_WORKER = 64;
 
     private WireLimits() {}

@@ -168,7 +168,7 @@ class DirectPathTest {
 
     /**
      * So small that all of it has been sent while the dispatcher, which answers at the head, still
-     * listens. Not with Java's HTTP/2 client, which waits for ever when a response comes before it
+     * listens. Not with Java's HTTP/2 client, which waits forever when a response comes before it
      * has sent its body (RFC 9113 section 8.1).
      */
     @Test

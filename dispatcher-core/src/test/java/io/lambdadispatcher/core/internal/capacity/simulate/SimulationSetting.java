@@ -13,7 +13,7 @@ enum SimulationSetting {
     DURATION_SECONDS(600, "of traffic at most"),
     TAIL_SECONDS(0, "after the last request, counted in the cost"),
 
-    IN_FLIGHT(0, "requests a closed loop keeps under way; 0 = an open loop"),
+    IN_FLIGHT(0, "requests a closed loop keeps in flight; 0 = an open loop"),
     REQUESTS(0, "of a closed loop in all, an equal share for each in flight; 0 = until the duration is over"),
     RATE(50, "requests per second of an open loop, the lowest"),
     PEAK_RATE(50, "its highest"),
