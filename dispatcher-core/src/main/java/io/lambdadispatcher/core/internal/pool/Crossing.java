@@ -13,19 +13,19 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects an exchange with a worker stream of another event loop. Each call is passed on to the
- * other event loop.
+ * Connects an exchange with a worker stream of another event loop, and passes each call to the
+ * other loop.
  *
- * <p><b>Threading.</b> {@link Carrier} and {@link RequestSink} are called on the exchange's event
- * loop, {@link Attempt} on the stream's. All mutable state belongs to the stream's event loop,
- * except the worker's id, which is volatile.
+ * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop,
+ * {@link Attempt} on the stream's loop. All mutable state is confined to the stream's loop, except
+ * the worker's id, which is volatile.
  *
- * <p><b>Buffers.</b> A buffer belongs to its call until the call has run. A call that the other
- * event loop refuses releases it.
+ * <p><i>Buffers:</i> a call owns its buffer until the call has run. If the other loop rejects the
+ * call, this class releases the buffer.
  *
- * <p><b>Errors.</b> An event loop refuses calls after it has ended. An embedding program can end it
- * before it closes the dispatcher. If the stream's event loop has ended, the exchange fails. If the
- * exchange's event loop has ended, the stream is cancelled.
+ * <p><i>Errors:</i> an embedding program may shut down an event loop before it closes the
+ * dispatcher. That loop then rejects calls. If it is the stream's loop, the exchange fails. If it
+ * is the exchange's loop, the stream is cancelled.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
     private final Exchange exchange;
@@ -39,11 +39,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private boolean tunnel;
     private boolean requestEnded;
     private boolean responseEnded;
-    /** Whether the exchange has ended. The stream can already carry another request. */
+    /** Whether this exchange has ended on the stream, which may carry another request by now. */
     private boolean over;
 
     /**
-     * @param avoidedWorker the worker whose streams it must not take; {@code null} if any will do
+     * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
      */
     Crossing(Exchange exchange, PoolShard home, PoolShard away, @Nullable String avoidedWorker) {
         this.exchange = exchange;
@@ -57,7 +57,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         return workerId;
     }
 
-    /** @return false if the called event loop has ended */
+    /**
+     * Runs the call on loop {@code to}.
+     *
+     * @return false if that loop has ended
+     */
     private static boolean pass(EventLoop from, EventLoop to, Runnable call) {
         assert from.inEventLoop();
         try {
@@ -132,8 +136,8 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     /**
-     * If the stream's event loop has ended, there is nothing to cancel, and the exchange ends by
-     * itself.
+     * Cancels the worker stream. If the stream's loop has ended, there is nothing to cancel, and
+     * the exchange ends by itself.
      */
     @Override
     public void cancel(ErrorCode code) {
@@ -203,8 +207,8 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     /**
-     * Cancels nothing if the exchange's event loop has ended, because only the stream's event loop
-     * may write to the outlet.
+     * Reports request bytes that the worker has taken. Cancels nothing if the exchange's loop has
+     * ended, because the stream's outlet must not be written to from here.
      */
     @Override
     public void onRequestTaken(int bytes) {

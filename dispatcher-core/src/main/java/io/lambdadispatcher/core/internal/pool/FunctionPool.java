@@ -15,11 +15,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The worker streams and the queued requests of one function. This class has what event loops
- * share, so any thread can use it. Everything else belongs to the shard of one event loop.
+ * The state of one function's worker streams and queued requests that event loops share. All other
+ * state belongs to the {@link PoolShard} of one event loop.
+ *
+ * <p><i>Threading:</i> any thread.
  */
 public final class FunctionPool {
-    /** Number of open requests that a client can always have, even if the function is busy. */
+    /** The number of open bodies that a client may always have, even if the function is busy. */
     private static final int MIN_SHARE = 8;
 
     private static final int MIN_QUEUE_SHARE = 16;
@@ -33,17 +35,17 @@ public final class FunctionPool {
     private final List<PoolShard> shards;
 
     /**
-     * Number of queued requests over all shards. It is the other half of the protocol of permits,
-     * see {@link PoolShard}.
+     * Queued requests of all shards. {@link PoolShard} describes how this count and the permits
+     * prevent lost wake-ups.
      */
     final AtomicInteger pending = new AtomicInteger();
 
-    /** Number of requests over all shards that wait because their client has used up its share. */
+    /** Requests of all shards that wait because their client has used its share. */
     final AtomicInteger overShare = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
 
-    /** Time since which the queue has not been empty while workers served. */
+    /** When the current period began in which requests are queued and worker streams exist. */
     private volatile long standsSinceNanos;
 
     private final long queueTimeoutNanos;
@@ -52,18 +54,15 @@ public final class FunctionPool {
     final ClientShares shares = new ClientShares();
 
     /**
-     * The tag that was served last on any event loop. One event loop can overwrite the tag of
-     * another, which moves it back by a few tags.
+     * The highest tag served on any event loop. Event loops may overwrite each other's values,
+     * which moves it back by a few tags.
      */
     private volatile long virtualTime;
 
-    /** Whether all shards look for slow readers. */
+    /** Whether the shards look for slow readers. */
     private volatile boolean slowReadersWatched;
 
-    /**
-     * Whether a client can be marked as a slow reader, at most until {@link
-     * #slowReadersUntilNanos}.
-     */
+    /** Whether some client may be a slow reader, until {@link #slowReadersUntilNanos}. */
     private volatile boolean slowReaders;
 
     private volatile long slowReadersUntilNanos;
@@ -83,7 +82,7 @@ public final class FunctionPool {
         return options;
     }
 
-    /** Returns the shards, in the order of the event loops. */
+    /** Returns the shards in the order of the event loops. */
     public List<PoolShard> shards() {
         return shards;
     }
@@ -92,7 +91,7 @@ public final class FunctionPool {
         return pending.get();
     }
 
-    /** Returns the number of open worker streams. */
+    /** Returns the number of open worker streams, including busy ones and those not ready. */
     public int streams() {
         return streams.get();
     }
@@ -107,27 +106,29 @@ public final class FunctionPool {
     }
 
     /**
-     * Returns how many requests of one client may be open whose bodies have not ended. Such a
-     * request holds a worker stream for as long as its client likes. The limit is the dynamic
-     * threshold of Choudhury and Hahne: four times the number of free streams. One client takes at
-     * most four fifths of the streams, and some are left however many such clients there are. The
-     * default headroom keeps the same share free, so open bodies of one client launch no worker.
+     * Returns how many requests with unfinished bodies one client may have in flight. The client
+     * alone decides how long such a request occupies a worker stream.
+     *
+     * <p>This is the dynamic threshold of Choudhury and Hahne: four times the free streams. One
+     * client takes at most four fifths of the streams, and some stay free whatever the number of
+     * such clients. The default headroom covers the last fifth, so no worker is launched because
+     * of one client's unfinished bodies.
      */
     int openBodiesLimit() {
         return (int) Math.max(MIN_SHARE, Math.min(Integer.MAX_VALUE, 4L * free()));
     }
 
     /**
-     * Returns how many requests of one client may be queued. The rule is of the same kind: one
-     * client fills at most half of the queue.
+     * Returns how many requests of one client may be queued. This is a dynamic threshold as in
+     * {@link #openBodiesLimit}: one client fills at most half of the queue.
      */
     int queueShare() {
         return Math.max(MIN_QUEUE_SHARE, options.queueLimit() - queued());
     }
 
     /**
-     * Logs that a request timed out in the queue. The launch supervisor logs why no worker is
-     * launched.
+     * Logs that a request failed because no worker was connected. The launch supervisor logs why no
+     * worker is launched.
      */
     void warnOfNoWorker() {
         withoutWorker.warn(
@@ -149,12 +150,13 @@ public final class FunctionPool {
     }
 
     /**
-     * Returns whether a request has been queued for too long to be served, even if its turn has
-     * come. It is stale if the queue has not been empty for the queue timeout while workers served,
-     * because such a queue will not be empty soon. In the order of arrival, each request would be
-     * served just before its timeout. Without the stale requests, fresh requests are served in
-     * time. A younger queue, for example after a cold start, has no stale requests. {@code
-     * SheddingSimulationTest} compares this rule with CoDel and adaptive LIFO.
+     * Returns whether a request at the head of the queue has waited too long and should be shed.
+     *
+     * <p>Requests are shed only if the queue has not been empty for the queue timeout while workers
+     * were connected. Such a queue does not empty soon: in order of arrival, each request would be
+     * served shortly before its timeout. Shedding stale requests lets fresh ones be served in time.
+     * A younger queue, such as after a cold start, is not shed. {@code SheddingSimulationTest}
+     * compares this rule with CoDel and adaptive LIFO.
      */
     boolean isStale(long sinceNanos, long nowNanos) {
         return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= queueTimeoutNanos;
@@ -166,9 +168,9 @@ public final class FunctionPool {
     }
 
     /**
-     * Marks a client that does not read its responses.
+     * Records that a client reads its responses too slowly.
      *
-     * @param untilNanos time at which the mark ends
+     * @param untilNanos when this record expires
      */
     void onSlowReader(long untilNanos) {
         slowReadersUntilNanos = untilNanos;
@@ -183,7 +185,7 @@ public final class FunctionPool {
         return slowReaders;
     }
 
-    /** Lets all event loops look for slow readers, because requests are queued. */
+    /** Makes all event loops look for slow readers, because requests are queued. */
     void watchSlowReaders(PoolShard here) {
         if (slowReadersWatched) {
             return;
@@ -196,24 +198,25 @@ public final class FunctionPool {
                 try {
                     shard.loop().execute(shard::watchSlowReaders);
                 } catch (RejectedExecutionException e) {
-                    // The embedding program has ended that event loop and everything on it.
+                    // The embedding program has shut down that event loop and all its requests.
                 }
             }
         }
     }
 
-    /** Notes that no request is queued, and that a shard has stopped looking for slow readers. */
+    /** Records that a shard stopped looking for slow readers, because no request is queued. */
     void onSlowReadersUnwatched() {
         slowReadersWatched = false;
     }
 
-    /** Returns the number of all requests that wait, whatever they wait for. */
+    /** Returns the number of requests that wait for a worker stream or for their client's share. */
     int queued() {
         return pending.get() + overShare.get();
     }
 
     /**
-     * Returns the number of clients with requests that wait, or that have waited and are in flight.
+     * Returns the number of clients with requests that are queued, or were queued and are in
+     * flight.
      */
     int clients() {
         return shares.size();
@@ -223,7 +226,7 @@ public final class FunctionPool {
         return virtualTime;
     }
 
-    /** Notes that the request with this tag got a worker stream. */
+    /** Records that the request with this tag has got a worker stream. */
     void onServed(long tag) {
         if (tag > virtualTime) {
             virtualTime = tag;
@@ -231,8 +234,8 @@ public final class FunctionPool {
     }
 
     /**
-     * Sets a listener that is called when requests are queued. It is called often and on event
-     * loops, so it must return quickly.
+     * Sets the listener that event loops call, often, if requests are queued. It must return
+     * quickly.
      */
     public void onShortage(Runnable listener) {
         shortage = listener;
@@ -243,15 +246,15 @@ public final class FunctionPool {
     }
 
     /**
-     * Asks all event loops. The result completes on the event loop that answers last.
+     * Takes a sample of all shards. Completes on the event loop that answers last.
      *
-     * @param withWorkers whether the demand lists the workers
+     * @param withWorkers whether the demand lists workers
      */
     public CompletionStage<Demand> sample(boolean withWorkers) {
         return new Sampling(shards, withWorkers).start();
     }
 
-    /** Limits the exchanges in flight of one worker, over all of its connections. */
+    /** Limits a worker's concurrent exchanges. Its connections share the limit. */
     public void limit(String workerId, int exchanges) {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
         shards.forEach(shard -> shard.loop().execute(() -> shard.limit(workerId, each)));

@@ -4,9 +4,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the entry with the lowest rank in O(1). Entries are in lists by rank, and a bitmap says
- * which lists are not empty. The rank is the number of exchanges in flight, increased for workers
- * that refuse requests. Within a list, the oldest entry comes first. Confined to one event loop.
+ * Finds the entry with the lowest rank in O(1). There is one list of entries per rank, and a bitmap
+ * marks the lists that are not empty. The rank of a worker connection is the number of its
+ * exchanges in flight, plus a penalty if it refuses requests. Each list is in the order of
+ * insertion. Confined to one event loop.
  */
 final class LeastOutstanding<E extends LeastOutstanding.Entry> {
 
@@ -24,8 +25,7 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
     private long[] occupied = new long[1];
 
     /**
-     * Returns the entry with the lowest rank, or {@code null} if there is none. The entry stays in
-     * its list.
+     * Returns the entry with the lowest rank, or {@code null} if there is none. Does not remove it.
      */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
@@ -39,8 +39,8 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
     }
 
     /**
-     * Returns the entry with the lowest rank that satisfies the condition, or {@code null}. It
-     * looks at each entry before that one.
+     * Returns the entry with the lowest rank that matches, or {@code null}. Takes one step for each
+     * entry that does not match.
      */
     @SuppressWarnings("unchecked") // only put() puts entries in
     @Nullable
@@ -58,7 +58,7 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         return null;
     }
 
-    /** Adds or moves the entry to the end of the list of its rank. */
+    /** Adds or moves the entry to the end of the list for its rank. */
     void put(E entry, int rank) {
         Entry node = entry;
         remove(entry);
@@ -75,7 +75,7 @@ final class LeastOutstanding<E extends LeastOutstanding.Entry> {
         lasts[rank] = node;
     }
 
-    /** Removes the entry. Has no effect if the entry is in no list. */
+    /** Removes the entry. Does nothing if the entry is absent. */
     void remove(E entry) {
         Entry node = entry;
         int list = node.list;

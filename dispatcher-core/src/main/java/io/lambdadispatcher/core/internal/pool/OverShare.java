@@ -16,13 +16,12 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that wait because their client has used up its share of open bodies. They are not in
- * the queue and do not wait for a worker. Therefore, they delay no other request, and no worker is
- * launched for them.
+ * Requests that wait because their client has too many requests with unfinished bodies. They do not
+ * wait in the queue, so they delay no other request and no worker is launched for them.
  *
- * <p>They check every 10 ms whether there is room, because any event loop can make room. With 5,000
- * such requests, this takes less than 1 % of the event loop's time. Confined to the shard's event
- * loop.
+ * <p>They are checked every 10 ms. A notification would be difficult, because any event loop can
+ * make room. With 5,000 such requests, the check takes less than 1 % of the loop's time. Confined
+ * to the shard's event loop.
  */
 final class OverShare {
     private static final long LOOK_MILLIS = 10;
@@ -34,11 +33,13 @@ final class OverShare {
     private final DeadlineQueue<Ticket<Exchange>> waiting;
     private boolean timerSet;
 
-    // The shares without room in the current check.
+    // State of the check that is in progress.
     private final Set<ClientShare> full = new HashSet<>();
     private final List<Ticket<Exchange>> all = new ArrayList<>();
 
-    /** @param onRoom receives each ticket that was removed because {@code hasRoom} was true */
+    /**
+     * @param onRoom receives each ticket that was removed because {@code hasRoom} was true
+     */
     OverShare(
             EventLoop loop,
             long timeoutNanos,
@@ -86,7 +87,7 @@ final class OverShare {
 
     private void look() {
         timerSet = false;
-        // A copy, because serving one request can end others.
+        // A copy, because other requests may end when one is served.
         waiting.forEach(all::add);
         try {
             for (Ticket<Exchange> ticket : all) {
@@ -103,7 +104,7 @@ final class OverShare {
         }
     }
 
-    /** If one request of a client has no room, its later requests have none either. */
+    /** Checks one request. If a client has no room for it, its later requests are skipped. */
     private void lookAt(Ticket<Exchange> ticket) {
         ClientShare client = ticket.entry.share(shares);
         if (full.contains(client)) {

@@ -10,12 +10,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the queued requests that have waited long enough to be sent directly instead of to a
- * worker. A ticket stays here for at most the configured time after its request stopped waiting.
- * Confined to the shard's event loop.
+ * Reports queued requests that have waited long enough to be sent another way than to a worker. A
+ * ticket stays until its time ends, even if its request no longer waits. Confined to the shard's
+ * event loop.
  */
 final class Overflow {
-    /** A queued body counts in the client's window. A larger body would seldom be complete. */
+    /**
+     * The largest request body that may overflow, in bytes. The client's flow-control window limits
+     * what a queued exchange can hold, so a larger body would seldom be complete.
+     */
     static final int MAX_BODY_BYTES = 64 * 1024;
 
     private final EventLoop loop;
@@ -31,9 +34,8 @@ final class Overflow {
     }
 
     /**
-     * @param way returns a new carrier, or {@code null} if no more direct requests are allowed
-     * @param onDue receives each exchange that has waited for {@code after}, even if it no longer
-     *     waits
+     * @param way returns a new carrier, or {@code null} if there is no capacity
+     * @param onDue receives an exchange {@code after} it began to wait, even if it no longer waits
      */
     Overflow(EventLoop loop, Duration after, Supplier<@Nullable Carrier> way, Consumer<Exchange> onDue) {
         this.loop = loop;
@@ -47,7 +49,7 @@ final class Overflow {
         }
     }
 
-    /** @return {@code null} if the exchange must keep waiting */
+    /** @return the carrier for the exchange; {@code null} = the exchange must continue to wait */
     @Nullable
     Carrier carrierFor(Exchange exchange) {
         return exchange.isHeldWhole(MAX_BODY_BYTES) ? way.get() : null;

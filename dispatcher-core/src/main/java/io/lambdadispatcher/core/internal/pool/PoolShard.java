@@ -32,43 +32,43 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The worker streams and queued requests of a function on one event loop. A request takes a stream
- * of its own event loop if one is free. Otherwise, it takes a permit for a stream of another event
- * loop and crosses over. If there is no permit, it is queued here.
+ * Holds a function's worker streams and queued requests of one event loop. A request takes a stream
+ * of its own loop if one is free. Otherwise, it takes a permit for a stream of another loop and
+ * crosses over to that loop. If there is no permit, the request waits in this shard.
  *
- * <p>A permit says that there is a free stream. It is atomic, so any event loop can take it. The
- * stream's event loop decides which stream it becomes. {@code permits} is the number of free
- * streams minus the permits that others have taken and not yet used. It can be negative for a
- * moment, if streams close after their permits were taken. Such a permit finds no stream, and its
- * request is queued again.
+ * <p><i>Permits:</i> a permit is the right to one free stream of a shard. Any loop can take it
+ * atomically. The stream's loop decides which stream it becomes. {@code permits} = free streams −
+ * permits that other loops have taken but not used yet. The count is below zero for a moment if
+ * streams close whose permits are taken. The request of such a permit finds no stream and is queued
+ * again.
  *
- * <p>No wake-up is lost. A request increases {@code pending} and becomes visible as the head of its
- * queue before it looks for permits once more. A stream returns its permit before it looks at
- * {@code pending} and at the heads of queues. A shard that leaves permits to another shard wakes
- * that shard, which does the same. {@code WakeUpStress} and {@code PermitStress} (profile {@code
- * jcstress}) try all interleavings.
+ * <p><i>No lost wake-up:</i> a request counts itself as pending and becomes visible in its queue
+ * before it looks for permits a last time. A stream returns its permit before it looks for pending
+ * requests and at the heads of queues. A shard that leaves permits to another shard wakes it, and
+ * the other shard follows the same rules. {@code WakeUpStress} and {@code PermitStress} (profile
+ * {@code jcstress}) try all interleavings.
  *
- * <p><b>Threading.</b> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} can
- * be called on any thread. Everything else is called on the shard's event loop, which each entry
- * asserts.
+ * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may
+ * be called on any thread. All other methods must be called on the shard's event loop, and each
+ * entry point asserts this.
  */
 public final class PoolShard implements ExchangeOwner {
     private static final double RETRIES_PER_REQUEST = 0.2;
     private static final double MAX_RETRY_BALANCE = 100;
 
-    /** Number of open bodies of a function that count for no client, over all event loops. */
+    /** Open bodies of a function, over all event loops, that count against no client's share. */
     private static final int ANYONES_BODIES = 8;
 
     /**
-     * A request that has been queued for less time has no priority over a request of the stream's
-     * own event loop, because crossing over costs two wake-ups. The order between event loops can
-     * be wrong by this time and the time of a wake-up.
+     * The time after which a queued request takes precedence over the requests of another loop.
+     * Crossing over costs two wake-ups, so a stream first serves its own loop. The order between
+     * loops can be wrong by this time plus the time of a wake-up.
      */
     private static final long YIELD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     /**
-     * An event loop that does not look for permits within this time after a wake-up is stalled.
-     * Others no longer wait for it.
+     * The time after a wake-up within which an event loop must look for permits. Other loops no
+     * longer wait for a loop that takes longer.
      */
     private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -80,8 +80,8 @@ public final class PoolShard implements ExchangeOwner {
     private final AtomicInteger permits = new AtomicInteger();
 
     /**
-     * Time since which the event loop has been asked to look for permits, by the ticker of the
-     * event loops. 0 if it has looked since.
+     * When this shard's event loop was asked to look for permits, by the loops' ticker; 0 if it has
+     * looked since.
      */
     private final AtomicLong wokenNanos = new AtomicLong();
 
@@ -92,8 +92,8 @@ public final class PoolShard implements ExchangeOwner {
     private final WaitingMemory memory = new WaitingMemory();
 
     /**
-     * Share for the first few open bodies of any client. Most bodies arrive together with their
-     * headers and end in the same turn, so they need no look at their client's share.
+     * A share that belongs to no client, for the first few open bodies. Most bodies arrive with
+     * their request headers and end in the same turn. They need no look-up of a client's share.
      */
     private final ClientShare anyone = ClientShare.ofAnyone();
 
@@ -107,10 +107,12 @@ public final class PoolShard implements ExchangeOwner {
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
 
-    // The connections of this event loop by worker, and what the capacity controller asks for.
+    // Worker connections of this loop by worker id.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
     private boolean serving;
     private boolean lookScheduled;
+
+    // For the capacity controller.
     private long arrived;
     private long completed;
     private long serviceNanos;
@@ -141,14 +143,14 @@ public final class PoolShard implements ExchangeOwner {
         return loop;
     }
 
-    /** Returns the number of permits. Any thread. */
+    /** Returns the permits that are left; may be negative for a moment. Any thread. */
     int permits() {
         return permits.get();
     }
 
     /**
-     * Limits the memory of queued requests by the memory that clients leave free. Called before the
-     * first request.
+     * Sets the memory that queued requests share, in bytes. Must be called before the first
+     * request.
      */
     public void limitMemoryBy(LongSupplier freeBytes) {
         memory.limitBy(freeBytes);
@@ -156,7 +158,7 @@ public final class PoolShard implements ExchangeOwner {
 
     // Requests.
 
-    /** Starts an exchange. When this returns, it is carried, queued or failed. */
+    /** Starts an exchange. When this returns, the exchange is carried, queued or failed. */
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
@@ -171,7 +173,7 @@ public final class PoolShard implements ExchangeOwner {
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
         arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
-        // A request that is queued on another event loop may be next.
+        // If requests are queued on any loop, one of them may be next.
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
@@ -208,8 +210,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Returns whether its client is within its share of worker streams with open bodies and unread
-     * responses.
+     * Returns whether the exchange may take a worker stream now. A client must not occupy too many
+     * worker streams with unfinished bodies, or with responses that it does not read.
      */
     private boolean mayBegin(Exchange exchange) {
         if (exchange.holds()) {
@@ -238,7 +240,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private void enqueue(FairQueue.Ticket<Exchange> ticket) {
-        // The order matters, see the comment of this class.
+        // This order prevents lost wake-ups: see the comment of this class.
         pool.onPending(nanoTime());
         waiting.add(ticket);
         serveWaiting();
@@ -248,7 +250,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Queues a request whose client has room in its share again. */
+    /** Queues a request that is no longer over its client's share. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
         arrived += ticket.entry.countsAsArrived() ? 1 : 0;
@@ -285,7 +287,11 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** @return false if it was not waiting */
+    /**
+     * Removes the exchange from its queue.
+     *
+     * @return false if it was not queued
+     */
     private boolean leave(Exchange exchange) {
         FairQueue.Ticket<Exchange> ticket = exchange.ticket();
         if (waiting.remove(ticket)) {
@@ -329,10 +335,11 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Prefers all other workers, on any event loop. Only another event loop knows its workers, so
-     * an exchange can cross over in vain. It then tries the next event loop.
+     * Sends the exchange to a worker other than {@code failedWorker} if any has room, on any loop.
+     * Only the other loop knows its workers. So an exchange may find none after it crossed over,
+     * comes back and tries the next loop.
      *
-     * @param from index of the first shard to ask
+     * @param from index of the first shard to try
      */
     private boolean dispatchToAnother(Exchange exchange, String failedWorker, int from) {
         if (from == 0 && leastExcept(failedWorker) != null && tryAcquire()) {
@@ -345,8 +352,9 @@ public final class PoolShard implements ExchangeOwner {
         if (crossOver(exchange, from, failedWorker)) {
             return true;
         }
-        // Only once. Otherwise, two exchanges that avoid the same worker could look for another one
-        // in turns, forever.
+        // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
+        // take
+        // permits from each other and look for another worker forever.
         exchange.avoidNoWorker();
         return dispatchToAny(exchange);
     }
@@ -375,8 +383,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Sends idempotent requests directly if they have been queued for {@code after}. Called before
-     * the first request.
+     * Lets idempotent requests that have waited for {@code after} use the carriers of {@code way}.
+     * Must be called before the first request.
      */
     public void overflow(Duration after, Supplier<@Nullable Carrier> way) {
         overflow = new Overflow(loop, after, way, this::onOverflowDue);
@@ -395,13 +403,13 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Serves queued requests in the order of their tags while there are permits, and leaves the
-     * rest to other event loops.
+     * Serves queued requests while there are permits, in the order of their tags. Wakes the loop
+     * whose request is next.
      */
     private void serveWaiting() {
         assert loop.inEventLoop();
         if (serving) {
-            // A request that fails or is served can start another one, which the loop below sees.
+            // A request that fails or is served may start another, and the loop below checks again.
             return;
         }
         serving = true;
@@ -421,10 +429,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /**
-     * Looks again later, because the event loop that has priority may be stalled, and nothing else
-     * may happen here.
-     */
+    /** Schedules another try, because the loop that has precedence may be stalled. */
     private void lookAgain() {
         if (!lookScheduled) {
             lookScheduled = true;
@@ -438,16 +443,19 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** @return false if no request is queued */
+    /**
+     * Serves, sheds or queues again the first request of the queue.
+     *
+     * @return false if it is empty
+     */
     private boolean serveHead() {
         FairQueue.Ticket<Exchange> head = waiting.poll();
         if (head == null) {
             return false;
         }
-        // Counted before the carrier starts, because the carrier can end the exchange immediately.
+        // Counted off first, because the carrier may end the exchange immediately.
         onLeft(head.entry);
-        // The last one is served even if it is stale, because shedding must not leave a stream
-        // idle.
+        // The last request is not shed, because shedding must leave no stream idle.
         if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
             observer.onProtection(Protection.QUEUE_SHED);
             failQueued(
@@ -468,14 +476,16 @@ public final class PoolShard implements ExchangeOwner {
         return true;
     }
 
-    /** Returns the shard whose head has priority over the head of this one, or {@code null}. */
+    /** Returns the shard to serve before this shard's first request, or {@code null}. */
     private @Nullable PoolShard elder() {
         return best(waiting.headTag(), YIELD_NANOS);
     }
 
     /**
-     * @return the other shard whose head has the lowest tag below {@code tag} and has been queued
-     *     for at least {@code waitNanos}, or {@code null}
+     * Finds the other shard whose first request has the lowest tag, below {@code tag}, among those
+     * that have waited at least {@code waitNanos}. Skips stalled shards.
+     *
+     * @return {@code null} if there is none
      */
     private @Nullable PoolShard best(long tag, long waitNanos) {
         PoolShard best = null;
@@ -500,16 +510,17 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Lets the shard look for permits on its event loop. It wakes another shard if it leaves any.
+     * Makes this shard look for permits on its event loop. It wakes another shard if it leaves any.
      * Any thread.
      *
-     * @return false if the embedding program has ended the event loop, so that no other shard may
-     *     wait for its requests
+     * @return false if the embedding program has shut down the event loop, so that its requests no
+     *     longer take precedence
      */
     private boolean wake() {
         if (!loop.isShutdown()) {
-            // Never 0, which means that there was no wake-up. Not the clock of the turn, which may
-            // have started long ago.
+            // The value is never 0, which means no wake-up. The clock would return the time at
+            // which the
+            // turn began, perhaps long ago.
             if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
                 return true;
             }
@@ -551,7 +562,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Handles a permit of {@code away} that found no stream, or only streams of the avoided worker.
+     * Dispatches the exchange again, because its permit for a stream of {@code away} found no
+     * stream, or only streams of the avoided worker.
      */
     void onStranded(Exchange exchange, PoolShard away) {
         assert loop.inEventLoop();
@@ -581,7 +593,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Returns a ticket for a request that has been served before. Its client's turn is not over.
+     * Creates a ticket for a request that was already served: its client's turn is not over yet.
      */
     private FairQueue.Ticket<Exchange> newTicketInFront(Exchange exchange, long sinceNanos) {
         return waiting.newTicket(exchange, pool.virtualTime(), sinceNanos);
@@ -591,8 +603,8 @@ public final class PoolShard implements ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            // If the client was too slow or disconnected, the time says nothing about the workers.
-            // More workers would not help.
+            // Time spent waiting for a slow or disconnected client says nothing about workers: more
+            // workers would not help.
             if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
                 countService(exchange);
             }
@@ -612,8 +624,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Counts the service time until here. The life of the tunnel would distort the mean that the
-     * capacity controller uses.
+     * Counts the time until here as the exchange's service time. A tunnel can stay open for hours,
+     * which would make the mean service time useless to the capacity controller.
      */
     @Override
     public void onTunnelOpened(Exchange exchange) {
@@ -637,7 +649,7 @@ public final class PoolShard implements ExchangeOwner {
     @Override
     public void failAll(Failure failure) {
         assert loop.inEventLoop();
-        // Queued requests first, otherwise they would get the streams that become free.
+        // Queued requests fail first: otherwise, they would get the streams that become free.
         for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
             left.entry.fail(failure);
         }
@@ -701,8 +713,8 @@ public final class PoolShard implements ExchangeOwner {
     // Worker streams.
 
     /**
-     * Takes the right to one free stream of this shard. The caller uses it on the shard's event
-     * loop, or gives it back. Any thread.
+     * Takes a permit for one free stream of this shard. The caller must use it with {@link
+     * #takeStream} on the shard's loop, or return it with {@link #onPermitUnused}. Any thread.
      */
     boolean tryAcquire() {
         int seen = permits.get();
@@ -716,10 +728,10 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Takes a stream for a permit that the caller holds.
+     * Takes a free stream of the least busy worker connection. The caller must hold a permit.
      *
-     * @param avoidedWorker the worker whose streams must not be taken; {@code null} if any will do
-     * @return {@code null} if there is no such stream, or no longer
+     * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
+     * @return {@code null} if no such stream is free
      */
     @Nullable
     Carrier takeStream(@Nullable String avoidedWorker) {
@@ -731,7 +743,7 @@ public final class PoolShard implements ExchangeOwner {
         Carrier stream = member.free.pop();
         member.busy++;
         member.peakBusy = Math.max(member.peakBusy, member.busy);
-        // The permit was already subtracted from the shard's permits.
+        // The shard's permit count is already lower: tryAcquire took the permit.
         member.offered--;
         settle(member);
         return stream;
@@ -742,7 +754,7 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Returns a permit for which {@link #takeStream} found no stream. Another request may want it.
+     * Returns a permit for which {@link #takeStream} found no stream. Other requests may use it.
      */
     void onPermitUnused() {
         assert loop.inEventLoop();
@@ -757,7 +769,7 @@ public final class PoolShard implements ExchangeOwner {
         addFree(member, stream);
     }
 
-    /** Frees a worker stream whose exchange has ended in both directions. */
+    /** Adds a worker stream whose exchange has ended in both directions. */
     public void onStreamFree(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         member.busy--;
@@ -765,18 +777,18 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Notes that the exchange of a worker stream has ended in both directions, but that the stream
-     * cannot take another yet. {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows.
+     * Records that a stream's exchange has ended in both directions, but the stream can take no
+     * other exchange yet. {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows.
      */
     public void onStreamLags(PooledConnection member) {
         assert loop.inEventLoop();
         member.busy--;
         settle(member);
-        // A worker at its limit can now take one more request on another stream.
+        // A worker at its limit can now take one more exchange on another stream.
         offerIf(member.offered > 0);
     }
 
-    /** Frees a worker stream after {@link #onStreamLags}. */
+    /** Adds a worker stream that has become free after {@link #onStreamLags}. */
     public void onStreamCaughtUp(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         addFree(member, stream);
@@ -796,23 +808,23 @@ public final class PoolShard implements ExchangeOwner {
             member.busy--;
         }
         settle(member);
-        // A worker at its limit can now take one more request on a free stream.
+        // A worker at its limit can now take one more exchange on a free stream.
         offerIf(member.offered > 0);
     }
 
-    /** Adds a worker connection. */
+    /** Adds a worker connection. This is the first call for it. */
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
-    /** Removes a worker connection. */
+    /** Removes a worker connection. This is the last call for it. */
     public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
 
-    /** Allows or forbids new requests on the streams of a worker connection. */
+    /** Sets whether requests may be sent to the member's streams. */
     public void setOpen(PooledConnection member, boolean open) {
         assert loop.inEventLoop();
         if (member.open != open) {
@@ -822,7 +834,9 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Limits the exchanges in flight of each connection that the worker has on this event loop. */
+    /**
+     * Limits the concurrent exchanges of each of the worker's connections on this event loop.
+     */
     void limit(String workerId, int exchanges) {
         assert loop.inEventLoop();
         for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
@@ -839,8 +853,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Updates the shard's permits and the rank of a connection after a change of what the
-     * connection can take.
+     * Updates the shard's permits and the member's rank after the number of exchanges that the
+     * member can take has changed.
      */
     private void settle(PooledConnection member) {
         int offers = member.offers();
@@ -855,7 +869,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Offers free streams to queued requests. */
+    /** Offers free streams to queued requests if {@code open} is true. */
     private void offerIf(boolean open) {
         if (open && pool.pending() > 0) {
             serveWaiting();
@@ -865,8 +879,8 @@ public final class PoolShard implements ExchangeOwner {
     // For the capacity controller.
 
     /**
-     * Returns the demand on this event loop so far. The {@code recent} service times are those
-     * since the previous call.
+     * Returns the totals of this event loop. The caller owns the service times in it; the shard
+     * starts new ones.
      */
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();

@@ -5,36 +5,34 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import java.util.ArrayDeque;
 
 /**
- * A worker connection as its pool shard sees it: its free worker streams, and the number of busy
- * ones. Confined to the connection's event loop. Only {@link PoolShard} changes it.
+ * A worker connection in its pool shard: its free worker streams, the number of busy ones, and how
+ * its exchanges ended. Confined to the connection's event loop. Only {@link PoolShard} changes its
+ * streams.
  */
 public final class PooledConnection extends LeastOutstanding.Entry {
     /**
-     * With this exponent, the penalty is larger than the number of streams of a connection can be.
+     * The largest penalty, which is larger than the number of streams that a connection can have.
      */
     private static final int MAX_PENALTY_BITS = 10;
 
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
-    /**
-     * Number of worker streams that carry an exchange, or whose worker has not ended the previous
-     * one.
-     */
+    /** Worker streams that carry an exchange. */
     int busy;
 
     int peakBusy;
     boolean open;
 
-    /** Maximum number of exchanges in flight. */
+    /** The maximum number of concurrent exchanges. */
     int limit = Integer.MAX_VALUE;
 
-    /** What the connection adds to the shard's permits. */
+    /** The number of permits that this connection contributes to the shard. */
     int offered;
 
-    /** Number of refused requests in a row. */
+    /** Consecutive refusals since an exchange ended in another way. */
     private int refusals;
 
-    // Counts of exchanges since the connection started.
+    // How its exchanges ended, since the connection opened.
     private long completed;
     private long failed;
     private long timed;
@@ -45,8 +43,8 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     }
 
     /**
-     * Counts a refused request. It is a failure, unless the worker is draining and the request was
-     * sent before the dispatcher knew.
+     * Records that the worker refused a request. This is no failure if the connection is no longer
+     * open for requests: the request and the worker's message crossed on the network.
      */
     public void onRefused() {
         int before = refusals;
@@ -55,10 +53,10 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     }
 
     /**
-     * Counts an exchange that has ended and was not refused.
+     * Records that an exchange has ended that the worker did not refuse.
      *
-     * @param failure whether there was no response, an incomplete one, or one with a status of at
-     *     least 500
+     * @param failure whether there was no response, an incomplete one, or one with a status of 500
+     *     or above
      */
     public void onExchangeEnd(boolean failure) {
         completed++;
@@ -66,16 +64,17 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         refusals = 0;
     }
 
-    /** Counts the time of an exchange that was measured. */
+    /** Records the duration of an exchange that was measured. */
     public void onTimed(long nanos) {
         timed++;
         timedNanos += nanos;
     }
 
     /**
-     * Returns the connection's rank: the fewer exchanges in flight, the sooner it is chosen. A
-     * worker that refuses requests is always the least busy. Therefore, each refusal in a row
-     * doubles a penalty, until an exchange ends in another way.
+     * Returns the rank among the worker connections: the lowest rank is chosen first. It is the
+     * number of exchanges in flight, plus a penalty. A worker that refuses requests ends them
+     * immediately and would be the least busy of all. So each consecutive refusal doubles the
+     * penalty, until an exchange ends in another way.
      */
     int rank() {
         return refusals == 0 ? busy : busy + (1 << Math.min(refusals, MAX_PENALTY_BITS));
@@ -85,7 +84,7 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         return open ? Math.max(0, Math.min(free.size(), limit - busy)) : 0;
     }
 
-    /** Returns the counts since the start, and the peak since the previous call. */
+    /** Returns the totals since the connection opened, and the peak since the previous call. */
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);
         peakBusy = busy;

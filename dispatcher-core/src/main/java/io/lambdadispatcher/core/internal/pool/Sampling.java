@@ -12,8 +12,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Collects the demand of all shards of a pool. Each shard answers on its event loop, and the last
- * one adds up.
+ * Takes one sample of all shards of a pool. Each shard answers on its event loop, and the loop that
+ * answers last adds up the parts.
  */
 final class Sampling {
     private final List<PoolShard> shards;

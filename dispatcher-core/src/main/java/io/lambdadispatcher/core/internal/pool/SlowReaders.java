@@ -15,19 +15,21 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Cuts off responses of clients that occupy many worker streams and do not read, while requests of
- * other clients are queued. Otherwise, {@code http.write-timeout} limits slow clients, and one
- * client with a thousand requests could occupy all streams of a function during that time.
+ * Takes worker streams back from clients that do not read their responses while other clients'
+ * requests are queued. {@code http.write-timeout} ends such responses too late: until then, one
+ * client with a thousand requests could occupy all streams of a function.
  *
  * <p>While requests are queued, the responses in flight are checked once a second. If no stream is
- * free, a client is a slow reader if it has read less than 240 bytes/s of each of its responses, on
- * average, over two checks. It loses a fifth of them, the oldest first. For the next ten seconds,
- * each of its requests holds a place in its share until the response ends, like a request whose
- * body does not end. A client is judged by all its responses together, because over a slow
- * connection a single response can stand still for seconds. Reading is counted in steps of 256 KiB,
- * so a client of 1 Mbit/s is not cut off.
+ * free, a client is judged by the bytes that it took of its responses in two seconds. If the mean
+ * per response is below 240 bytes/s, the client loses the oldest fifth of its responses. For the
+ * next ten seconds it is a slow reader: each of its requests counts against its share until the
+ * response ends.
  *
- * <p><b>Threading.</b> One event loop.
+ * <p>A client is judged by all its responses together, because over a slow connection one of many
+ * may pause for seconds. Bytes are counted in units of up to 256 KiB, so a client of 1 Mbit/s is
+ * not cut off.
+ *
+ * <p><i>Threading:</i> one event loop.
  */
 final class SlowReaders {
     static final long LOOK_MILLIS = 1000;
@@ -40,8 +42,7 @@ final class SlowReaders {
     private final DispatcherObserver observer;
     private boolean looking;
 
-    // Bytes read until the last check and until the one before, of responses that have more to
-    // read.
+    // Bytes taken at the last check and at the check before, of responses with untaken bytes.
     private Map<Exchange, Long> taken = new IdentityHashMap<>();
     private Map<Exchange, Long> takenBefore = new IdentityHashMap<>();
 
@@ -53,8 +54,7 @@ final class SlowReaders {
     }
 
     /**
-     * Starts to check, because requests are queued on some event loop. Further calls have no
-     * effect.
+     * Starts the checks, because requests are queued on some loop. Does nothing if already started.
      */
     void watch() {
         if (!looking) {
@@ -109,7 +109,7 @@ final class SlowReaders {
         pool.onSlowReader(until);
         int cut = (responses + 4) / 5;
         for (Exchange kept : untaken.exchanges.subList(cut, responses)) {
-            // A response of another client may have ended with those that were cut off.
+            // Responses of this client may have ended when another client's were cut off.
             if (!kept.holds() && inFlight.contains(kept)) {
                 kept.hold(client, Integer.MAX_VALUE);
             }
@@ -122,7 +122,7 @@ final class SlowReaders {
         }
     }
 
-    /** The unread responses of one client, the oldest first. */
+    /** The responses that one client has yet to take, oldest first. */
     private static final class Untaken {
         final List<Exchange> exchanges = new ArrayList<>();
         long takenBytes;

@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.pool;
 import java.util.function.LongSupplier;
 
 /**
- * The memory of one function's queued requests on one event loop: their headers, and the parts of
- * their bodies that have arrived. A function can use twice the memory that all clients leave free,
- * which is the dynamic threshold of Choudhury and Hahne. One function takes at most two thirds of
- * the memory and always leaves some for others. Event loop only.
+ * The memory of one function's queued requests on one event loop: their headers and the received
+ * parts of their bodies. A function may use twice the free memory. This is the dynamic threshold of
+ * Choudhury and Hahne: one function takes at most two thirds of the memory, and always leaves some
+ * for the others. Confined to the event loop.
  */
 final class WaitingMemory {
     private static final int TIMES_FREE = 2;
@@ -14,7 +14,11 @@ final class WaitingMemory {
     private LongSupplier freeBytes = () -> Long.MAX_VALUE / TIMES_FREE;
     private long bytes;
 
-    /** @param free returns the memory that the clients of this event loop leave free, in bytes */
+    /**
+     * Sets the source of the limit.
+     *
+     * @param free memory of this event loop that is free, in bytes
+     */
     void limitBy(LongSupplier free) {
         freeBytes = free;
     }
@@ -32,13 +36,12 @@ final class WaitingMemory {
     }
 
     /**
-     * Returns whether a request may be queued. A request that takes less than half of the average
-     * may be queued even if there is no room. Otherwise, one client that holds much memory would
-     * keep out all others.
+     * Returns whether a request may be queued. A request of less than half the mean size may always
+     * be queued: otherwise, one client with large requests could keep out all others.
      *
      * @param own bytes of the request
-     * @param more the part of them that {@link #add} has not counted yet
-     * @param requests number of queued requests
+     * @param more the part of {@code own} that {@link #add} has not counted yet
+     * @param requests the number of queued requests
      */
     boolean admits(long own, long more, int requests) {
         return bytes + more <= TIMES_FREE * freeBytes.getAsLong() || own * 2 * requests < bytes;
