@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Calculates how many worker streams the queued requests need. Requests that arrived together with
- * the first one, within a moment, should be served together, so each counts as one stream. Requests
- * that were queued later, while workers were starting, count as the streams that serve them within
- * a second, because each stream serves several of them in turn.
+ * Calculates how many worker streams the queued requests need. Requests that arrived within 100 ms
+ * of the first one are a burst, and count one stream each. Requests that arrived later, while
+ * workers were starting, count only as many streams as serve them within a second, because each
+ * stream can serve several of them.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -33,7 +33,11 @@ final class Backlog {
         }
     }
 
-    /** @param meanServiceNanos 0 if unknown; then each request counts as one stream */
+    /**
+     * Returns the streams needed.
+     *
+     * @param meanServiceNanos 0 = unknown: each request counts one stream
+     */
     double streams(double meanServiceNanos) {
         int first = Math.min(pending, together);
         double worth = meanServiceNanos == 0 ? 1 : Math.min(1, meanServiceNanos / CLEARED_WITHIN_NANOS);

@@ -15,46 +15,47 @@ import java.util.random.RandomGenerator;
 
 /**
  * Decides for one function which workers are launched, limited, ejected, drained and killed. {@link
- * WorkerTarget} says how many workers there should be, {@link LaunchGuard} how many may be launched
- * now, and {@link Retirement} which ones must drain.
+ * WorkerTarget} calculates how many there should be, {@link LaunchGuard} how many may be launched
+ * now, and {@link Retirement} which ones to drain. The controller acts through {@link Actions},
+ * which must not call the controller.
  *
- * <p><b>Threading.</b> Confined to one thread. Times are like {@link System#nanoTime()}: only
- * differences count. The controller acts through {@link Actions}, which must not call back.
+ * <p><i>Threading:</i> confined to one thread. Times are like {@link System#nanoTime()}: only
+ * differences have a meaning.
  */
 public final class CapacityController {
 
-    /** What the controller can do to workers. */
+    /** The actions that the controller can take on workers. */
     public interface Actions {
         /**
-         * Launches a worker. Its exit is always reported later.
+         * Starts a worker. Its exit must be reported later, even if the launch fails.
          *
-         * @return the worker's id
+         * @return its id
          */
         String launch();
 
         /**
-         * Drains a worker. It takes no more requests, and exits when it has answered those in
-         * flight, after {@code graceNanos} at the latest.
+         * Makes a worker exit when it has answered its requests in flight, but after {@code
+         * graceNanos} at the latest. It gets no more requests.
          */
         void drain(String workerId, DrainCode reason, long graceNanos);
 
-        /** Kills a worker. */
+        /** Terminates a worker by force. */
         void kill(String workerId, String reason);
 
-        /** Limits a worker's exchanges in flight; 0 means none for now. */
+        /** Sets the maximum number of a worker's concurrent exchanges; 0 = none for now. */
         void limit(String workerId, int exchanges);
     }
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    /** Samples can arrive slightly early or late. */
+    /** A little less than a second, because samples can arrive a little early. */
     private static final long NEARLY_A_SECOND = SECOND * 9 / 10;
-    /** A worker that has been ready for this time counts as proven. */
+    /** The time after which a ready worker counts as successfully launched. */
     private static final long SETTLED_NANOS = 10 * SECOND;
 
     private static final int MOST_EJECTIONS = 3;
     /**
-     * A handler may take longer to start than a connection. But a handler that hangs must not count
-     * as capacity forever.
+     * The time that a connected worker has to become ready, as a multiple of the launch timeout. A
+     * handler may start slowly, but a worker that hangs must not count as capacity forever.
      */
     private static final int TIMES_LONGER_TO_BE_READY = 4;
 
@@ -87,16 +88,16 @@ public final class CapacityController {
     }
 
     /**
-     * Sets the kill switch. With {@code false}, nothing is launched until it is set again.
-     * Connected workers keep serving.
+     * Sets the launch switch: {@code false} = no launch until it is set to {@code true}. Running
+     * workers continue.
      */
     public void setLaunching(boolean value) {
         guard.setStopped(!value);
     }
 
     /**
-     * Continues the history of a dispatcher that ended {@code agoNanos} ago. Its launches count as
-     * if all of them had happened then.
+     * Continues with the history of a dispatcher that ended {@code agoNanos} ago. All its launches
+     * count as launched at that time.
      */
     public void restore(long nowNanos, LaunchHistory history, long agoNanos) {
         setLaunching(history.launching());
@@ -117,14 +118,15 @@ public final class CapacityController {
     }
 
     /**
-     * @param deadlineNanos time at which the worker must have exited; {@link Long#MAX_VALUE} if
-     *     there is none
+     * Records that a worker takes requests.
+     *
+     * @param deadlineNanos when the worker must have exited; {@link Long#MAX_VALUE} = no deadline
      */
     public void onReady(long nowNanos, String workerId, long deadlineNanos) {
         WorkerLife worker = fleet.onDialled(nowNanos, workerId);
         if (worker.is(State.DRAINING)) {
             worker.onBack();
-            // It lost its connections before it was told to drain.
+            // The worker lost its connections before the drain message reached it.
             tellToDrain(nowNanos, worker, DrainCode.REQUESTED);
             return;
         }
@@ -134,12 +136,12 @@ public final class CapacityController {
             guard.onReady(worker.launchedNanos);
         }
         if (worker.allowed() < function.streamsPerWorker()) {
-            // The connections that knew the limit are closed.
+            // The limit was set on the worker's previous connections only.
             actions.limit(worker.id, worker.allowed());
         }
     }
 
-    /** The worker is connected, but takes no requests for now. */
+    /** Records that a connected worker takes no requests for now. */
     public void onUnready(long nowNanos, String workerId) {
         WorkerLife worker = fleet.get(workerId);
         if (worker != null) {
@@ -155,7 +157,7 @@ public final class CapacityController {
         return deadlineNanos == WorkerLife.NEVER || own - deadlineNanos < 0 ? own : deadlineNanos;
     }
 
-    /** The worker drains, by itself or because another dispatcher told it to. */
+    /** Records that a worker drains, by itself or because something else drained it. */
     public void onDraining(long nowNanos, String workerId) {
         WorkerLife worker = fleet.get(workerId);
         if (worker != null) {
@@ -164,7 +166,7 @@ public final class CapacityController {
     }
 
     /**
-     * The worker has lost its last connection.
+     * Records that a worker's last connection has closed.
      *
      * @param clean whether it said goodbye
      */
@@ -182,7 +184,7 @@ public final class CapacityController {
         }
     }
 
-    /** A launched worker has exited. */
+    /** Records that a launched worker has exited, or could not be launched. */
     public void onExit(long nowNanos, String workerId, WorkerExit exit) {
         WorkerLife worker = fleet.get(workerId);
         if (worker == null) {
@@ -190,8 +192,8 @@ public final class CapacityController {
         }
         State before = worker.state();
         if (before == State.DIALLED || before == State.READY) {
-            // If the process has ended, its connections close soon. If they do not, the worker is
-            // alive, and only its invocation was lost.
+            // The connections of an exited process close soon. If they do not, the process still
+            // runs, and only the invocation that started it has ended.
             worker.onExit();
         } else {
             fleet.onGone(nowNanos, worker);
@@ -209,7 +211,7 @@ public final class CapacityController {
 
     public void onLoad(long nowNanos, String workerId, int memoryPermille, int loopLagMicros) {
         WorkerLife worker = fleet.get(workerId);
-        // The event loop of a JVM that has just started is late even without load.
+        // The event loops of a JVM that has just started are late even without load.
         if (worker != null && worker.is(State.READY) && worker.inStateNanos(nowNanos) >= SETTLED_NANOS) {
             int before = worker.allowed();
             worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
@@ -218,7 +220,8 @@ public final class CapacityController {
     }
 
     /**
-     * Adds the time for which overflowing requests were in service since the previous call, in sum.
+     * Adds the total time of the direct invocations of overflowing requests since the previous
+     * call.
      */
     public void onOverflow(long nanos) {
         target.spend().addInvocations(nanos);
@@ -227,8 +230,8 @@ public final class CapacityController {
     // Decisions.
 
     /**
-     * Checks everything and acts. Called every second with a demand that lists workers, and soon
-     * after requests have been queued.
+     * Compares the workers with the demand and acts. Must be called every second with a demand that
+     * lists workers, and soon after requests were queued.
      */
     public void evaluate(long nowNanos, Demand demand) {
         retirement.onServiceTimes(demand.serviceTimes());
@@ -310,8 +313,8 @@ public final class CapacityController {
         int capacity = fleet.count(worker -> worker.isCapacity(nowNanos));
         int starting = fleet.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
         int there = fleet.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
-        // Workers that expire, are ejected or have lost their connections are replaced, but only
-        // once.
+        // Workers that expire, are ejected or have lost their connections are replaced. Twice the
+        // maximum bounds the workers that run during replacement.
         int missing = Math.min(target.wanted() - capacity, 2 * policy.maxWorkers() - there);
         int count = guard.permitted(nowNanos, missing, starting);
         for (int i = 0; i < count; i++) {
@@ -331,8 +334,8 @@ public final class CapacityController {
     }
 
     /**
-     * Returns whether requests may overflow. The kill switch and the spending limit apply to them,
-     * but the pause after a failed launch does not.
+     * Returns whether requests may overflow to direct invocations. The launch switch and the
+     * spending limit apply to them, but not the pause after a failed launch.
      */
     public boolean permitsOverflow() {
         return !guard.isStopped() && target.spend().isWithinCeiling();

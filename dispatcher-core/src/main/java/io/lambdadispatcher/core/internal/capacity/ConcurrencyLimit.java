@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Limits the exchanges in flight of one worker: to its number of streams, or to fewer if it is
- * overloaded. Additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989), based on the
- * load that the worker reports: late event loops and a full heap. Latency is not used, because
- * requests of one function differ, and a slow request does not mean that there are too many.
+ * The maximum number of concurrent exchanges of one worker: its stream count, or less if it is
+ * overloaded. The limit follows additive increase, multiplicative decrease (D.-M. Chiu, R. Jain,
+ * 1989). A decrease needs a worker that reports late event loops or a full heap. Latency does not
+ * count on purpose: requests of one function differ, and slow requests do not prove overload.
  */
 final class ConcurrencyLimit {
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -28,7 +28,7 @@ final class ConcurrencyLimit {
         return Math.max(1, (int) limit);
     }
 
-    /** Takes a load report. */
+    /** Decreases the limit if the worker's load report shows overload. */
     void onReport(long nowNanos, int memoryPermille, int loopLagMicros) {
         if (loopLagMicros >= LATE_MICROS || memoryPermille >= FULL_PERMILLE) {
             decrease(nowNanos);
@@ -36,9 +36,9 @@ final class ConcurrencyLimit {
     }
 
     /**
-     * Called once a second.
+     * Increases the limit if it was reached; called once a second.
      *
-     * @param peakBusy maximum number of exchanges in flight since the previous call
+     * @param peakBusy the most concurrent exchanges since the previous call
      */
     void onSecond(long nowNanos, int peakBusy) {
         boolean resting = decreased && nowNanos - decreasedNanos < PAUSE_NANOS;

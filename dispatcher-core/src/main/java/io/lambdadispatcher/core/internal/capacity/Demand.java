@@ -4,15 +4,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a pool at a moment. Totals count from the pool's start.
+ * A sample of a function's pool. Totals count from the start of the pool.
  *
- * @param arrived requests so far
- * @param completed exchanges so far that had a worker stream
- * @param serviceNanos sum of the times for which they had one
+ * @param arrived total requests
+ * @param completed total exchanges that had a worker stream and have ended
+ * @param serviceNanos total time for which completed exchanges had a worker stream
  * @param busy exchanges in flight
- * @param pending queued requests
- * @param serviceTimes of the exchanges since the previous sample; owned by the caller
- * @param workers the connected workers; {@code null} if not asked for
+ * @param pending requests that are queued for a worker stream
+ * @param serviceTimes durations of the exchanges that ended since the previous sample; owned by the
+ *     caller
+ * @param workers the connected workers; {@code null} if the sample has no workers
  */
 public record Demand(
         long arrived,
@@ -24,20 +25,20 @@ public record Demand(
         @Nullable List<WorkerDemand> workers) {
 
     /**
-     * The demand on one worker. Totals count from its first connection.
+     * The demand of one worker, or of one of its connections. Totals count from its connection.
      *
      * @param busy exchanges in flight
-     * @param peakBusy maximum number of exchanges in flight since the previous sample
-     * @param completed exchanges that have ended
-     * @param failed ended exchanges without a response, with an incomplete one, or with a status of
-     *     at least 500
-     * @param timed exchanges whose time was measured, which are not all
-     * @param timedNanos sum of their times
+     * @param peakBusy the most exchanges in flight since the previous sample
+     * @param completed total exchanges that have ended
+     * @param failed completed exchanges without a response, with an incomplete one, or with a
+     *     status of 500 or above
+     * @param timed completed exchanges that were measured (not all are)
+     * @param timedNanos total time of the measured exchanges
      */
     public record WorkerDemand(
             String workerId, int busy, int peakBusy, long completed, long failed, long timed, long timedNanos) {
 
-        /** Adds the demand of another connection of the same worker. */
+        /** Returns the sum of two connections of one worker. */
         public WorkerDemand plus(WorkerDemand other) {
             return new WorkerDemand(
                     workerId,

@@ -9,7 +9,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers of one function from launch to exit, the oldest first. Confined to the controller's
+ * The workers of one function from launch to exit, oldest first. Confined to the controller's
  * thread.
  */
 final class Fleet {
@@ -24,7 +24,7 @@ final class Fleet {
         workers.put(id, WorkerLife.launched(id, nowNanos, streamsPerWorker));
     }
 
-    /** Returns the worker. A worker that was not launched here is added as self-launched. */
+    /** Records that a worker has connected. An unknown worker is added as self-launched. */
     WorkerLife onDialled(long nowNanos, String id) {
         WorkerLife worker =
                 workers.computeIfAbsent(id, unknown -> WorkerLife.selfLaunched(id, nowNanos, streamsPerWorker));
@@ -42,12 +42,12 @@ final class Fleet {
         return workers.get(id);
     }
 
-    /** Returns a copy of all workers, so that the fleet can change during an iteration. */
+    /** Returns a copy, so that the caller can add and remove workers during iteration. */
     List<WorkerLife> all() {
         return List.copyOf(workers.values());
     }
 
-    /** Returns a copy of the workers that take requests, including ejected ones. */
+    /** Returns a new list of the workers that are ready, including ejected ones. */
     List<WorkerLife> ready() {
         List<WorkerLife> ready = new ArrayList<>();
         for (WorkerLife worker : workers.values()) {
@@ -67,8 +67,8 @@ final class Fleet {
     }
 
     /**
-     * Returns how many exchanges a worker can have in flight: its number of streams, or fewer if
-     * workers were overloaded with fewer.
+     * Returns the mean number of concurrent exchanges that a worker may have: its streams, or fewer
+     * if workers were overloaded.
      */
     double exchangesPerWorker() {
         return ready().stream()

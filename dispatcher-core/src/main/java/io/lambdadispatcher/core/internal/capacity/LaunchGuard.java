@@ -8,25 +8,27 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says how many workers may be launched now. Four rules limit launches:
+ * Decides how many workers may be launched now. Four things block or limit launches:
+ *
  * <ul>
- *   <li>a maximum number of launches in any 60 seconds
- *   <li>exponential back-off with full jitter after a failure (M. Brooker, "Exponential Backoff And
- *       Jitter", AWS Architecture Blog), and after several failures a circuit breaker that allows
- *       one probe at a time
- *   <li>a separate back-off after throttling, which is not a failure
- *   <li>the kill switch
+ *   <li>The launch switch.
+ *   <li>The maximum number of launches per minute.
+ *   <li>Failed launches: each is followed by an exponential backoff with full jitter (M. Brooker,
+ *       "Exponential Backoff And Jitter", AWS Architecture Blog). After five failures, or one with
+ *       cause {@code REFUSED}, a circuit breaker permits only one probe at a time.
+ *   <li>Throttled launches: each is followed by a separate backoff, because throttling is not a
+ *       failure.
  * </ul>
  */
 final class LaunchGuard {
 
-    /** The states of the circuit breaker. {@link #onReady} and {@link #onFailed} change it. */
+    /** The state of the circuit breaker. */
     enum Circuit {
-        /** Launches are allowed. */
+        /** Launches are permitted. */
         CLOSED,
-        /** No launch is allowed until the pause is over. */
+        /** No launch is permitted until the backoff ends; then one probe is. */
         OPEN,
-        /** One launch is in progress. Its result decides. */
+        /** One probe is being launched, and its result decides the next state. */
         PROBING
     }
 
@@ -35,7 +37,7 @@ final class LaunchGuard {
     private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final int OPENS_AFTER = 5;
 
-    /** Minimum pause of an open circuit breaker, whatever the jitter. */
+    /** The minimum backoff of an open circuit, whatever the jitter. */
     private static final long MIN_OPEN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final LaunchLimits limits;
@@ -59,12 +61,12 @@ final class LaunchGuard {
         this.random = random;
     }
 
-    /** Sets the kill switch. */
+    /** Sets the launch switch; {@code true} = no launches. */
     void setStopped(boolean value) {
         stopped = value;
     }
 
-    /** Adds workers that a previous dispatcher launched at that time. */
+    /** Adds the launches of a previous dispatcher, all at the given time. */
     void restore(int count, long launchedNanos) {
         for (int i = 0; i < count; i++) {
             launches.addLast(launchedNanos);
@@ -76,9 +78,10 @@ final class LaunchGuard {
     }
 
     /**
-     * @param starting number of workers that were launched before and are not ready
-     * @return how many of the {@code wanted} launches are allowed now. {@link #onLaunched} must
-     *     follow for each launch
+     * Returns how many of {@code wanted} workers may be launched now. The caller reports each
+     * launch with {@link #onLaunched}.
+     *
+     * @param starting workers that are launched but not ready yet
      */
     int permitted(long nowNanos, int wanted, int starting) {
         if (wanted <= 0 || stopped || isHeld(nowNanos) || circuit == Circuit.PROBING) {
@@ -89,8 +92,8 @@ final class LaunchGuard {
     }
 
     /**
-     * Halves the number of launches in progress with each failure and each throttled launch, until
-     * a launch works again.
+     * Limits the workers that may start concurrently: each failure and each throttle halves their
+     * number, until a launch succeeds again.
      */
     private int cautious(int wanted, int starting) {
         if (circuit == Circuit.OPEN) {
@@ -114,8 +117,8 @@ final class LaunchGuard {
     }
 
     /**
-     * A launched worker is ready, so launches work. If it was launched after the last throttled
-     * launch, there is room again.
+     * Records that a launched worker has become ready: launching works. If the worker was launched
+     * after the last throttle, throttling has ended, too.
      */
     void onReady(long launchedNanos) {
         circuit = Circuit.CLOSED;
@@ -127,12 +130,12 @@ final class LaunchGuard {
         }
     }
 
-    /** A worker has been ready for some time. */
+    /** Records that a launched worker has been ready for some time. Resets the failure count. */
     void onSettled() {
         failures = 0;
     }
 
-    /** A probe ended in a way that says nothing about the next one. */
+    /** Permits another probe, because the last one neither failed nor succeeded. */
     void onInconclusive() {
         if (circuit == Circuit.PROBING) {
             circuit = Circuit.OPEN;
@@ -140,10 +143,10 @@ final class LaunchGuard {
     }
 
     /**
-     * Counts a failed launch.
+     * Records that a launch has failed. Workers launched before the last counted failure are not
+     * counted again, because they probably failed for the same reason.
      *
-     * @param launchedNanos time of the launch. Launches before the last counted failure have the
-     *     same cause, so they do not count again
+     * @param launchedNanos when the worker was launched
      */
     void onFailed(long nowNanos, long launchedNanos, Cause cause, String detail) {
         lastFailure = detail;
@@ -183,8 +186,8 @@ final class LaunchGuard {
     }
 
     /**
-     * @return why fewer workers are launched than are wanted, in one line; {@code null} if nothing
-     *     blocks launches
+     * Returns why fewer workers are launched than wanted, in one line, or {@code null} if launches
+     * are neither blocked nor limited.
      */
     @Nullable
     String obstacle(long nowNanos) {

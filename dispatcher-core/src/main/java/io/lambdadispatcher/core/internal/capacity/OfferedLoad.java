@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Estimates how many worker streams the traffic keeps busy: arrival rate times time in service,
- * which is Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961). Rates
- * are exponentially weighted means. The larger of a fast and a slow mean counts, so that the
- * estimate follows a rise immediately and a dip slowly.
+ * Estimates the worker streams that the traffic keeps busy. By Little's law (J. D. C. Little, "A
+ * Proof for the Queuing Formula L = λW", 1961), this is the arrival rate times the mean service
+ * time. The arrival rate is the larger of a fast and a slow exponentially weighted mean, so that it
+ * follows a rise immediately and a dip slowly.
  */
 final class OfferedLoad {
     private static final double FAST_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -19,8 +19,7 @@ final class OfferedLoad {
     private long serviceNanos;
     private double fastPerNano;
     private double slowPerNano;
-    // Decaying sums, so that a few long requests that end last do not outweigh many that ended
-    // before.
+    // Decaying sums: a few long requests that just ended do not outweigh many earlier ones.
     private double recentServiceNanos;
     private double recentCompleted;
 
@@ -54,12 +53,12 @@ final class OfferedLoad {
         return mean + (value - mean) * -Math.expm1(-elapsedNanos / constantNanos);
     }
 
-    /** Returns how many worker streams are busy on average if there are enough. */
+    /** Returns the mean number of busy worker streams, if there are enough streams. */
     double streams() {
         return Math.max(fastPerNano, slowPerNano) * meanServiceNanos();
     }
 
-    /** Returns the mean time in service of recent requests; 0 if none has ended yet. */
+    /** Returns the mean service time of recent requests, or 0 if none has ended yet. */
     double meanServiceNanos() {
         return recentCompleted == 0 ? 0 : recentServiceNanos / recentCompleted;
     }

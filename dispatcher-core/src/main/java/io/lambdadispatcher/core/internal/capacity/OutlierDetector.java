@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Finds workers that fail, or are slow, more than the others. It compares the workers of one
- * function with each other, because what affects all of them is not one worker's fault. It ejects
- * at most a third of them, so that a wrong decision cannot stop the function.
+ * Finds workers that fail more often or are slower than the other workers of their function. A
+ * problem of all workers is no reason to eject one. At most a third of the workers is ejected, so
+ * that a wrong decision cannot stop the function.
  */
 final class OutlierDetector {
     private static final int FEWEST_WORKERS = 3;
@@ -21,11 +21,11 @@ final class OutlierDetector {
 
     /**
      * @param ready workers that take requests, including ejected ones
-     * @return the workers to eject now, the worst first
+     * @return the workers to eject now, worst first
      */
     static List<WorkerLife> find(Collection<WorkerLife> ready) {
-        long aside = ready.stream().filter(WorkerLife::isEjected).count();
-        long room = ready.size() / 3 - aside;
+        long ejected = ready.stream().filter(WorkerLife::isEjected).count();
+        long room = ready.size() / 3 - ejected;
         if (ready.size() < FEWEST_WORKERS || room <= 0) {
             return List.of();
         }

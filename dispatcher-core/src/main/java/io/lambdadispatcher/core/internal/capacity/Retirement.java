@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Decides which workers must drain, and when. Workers near their deadline are replaced first. If
- * there are too many workers, the least busy drain.
+ * Decides which workers to drain, and when. Workers near their deadline are replaced before they
+ * drain. If there are too many workers, the least busy ones drain.
  */
 final class Retirement {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -16,23 +16,23 @@ final class Retirement {
     private static final int SERVICE_TIMES_KEPT = 20_000;
 
     /**
-     * Time before its deadline at which a worker drains by itself, unless a tenth of its life is
-     * shorter.
+     * The time before its deadline at which a worker drains by itself. A worker with a short life
+     * uses a tenth of its life instead.
      */
     private static final long WORKERS_OWN_MARGIN_NANOS = 10 * SECOND;
 
-    /** Maximum share of the workers that drain in one second for scale-in. */
+    /** The maximum share of the workers that drains per second, even if far fewer are needed. */
     private static final double SCALE_IN_SHARE = 0.1;
 
     private final ServiceTimes serviceTimes = new ServiceTimes();
     private long meanStartNanos = DEFAULT_START_NANOS;
-    /** The 99.9th percentile of the time in service. */
+    /** The 99.9th percentile of the service times. */
     private long slowNanos;
 
     /**
-     * A launched worker has become ready for the first time.
+     * Records a worker's startup time.
      *
-     * @param startNanos time since its launch
+     * @param startNanos time from launch until the worker was first ready
      */
     void onStarted(long startNanos) {
         meanStartNanos += (startNanos - meanStartNanos) / 4;
@@ -49,7 +49,7 @@ final class Retirement {
         slowNanos = serviceTimes.quantileNanos(0.999);
     }
 
-    /** Marks the workers that need a replacement now. */
+    /** Marks the launched workers that now need a replacement. */
     void markExpiring(long nowNanos, List<WorkerLife> ready) {
         for (WorkerLife worker : ready) {
             if (worker.ours && worker.hasDeadline() && needsReplacement(nowNanos, worker)) {
@@ -66,8 +66,8 @@ final class Retirement {
     }
 
     /**
-     * Returns how long before its deadline a worker is drained. It is enough for nearly every
-     * response to end, and earlier than the worker drains by itself.
+     * Returns the time before its deadline at which a worker must drain. It is long enough for
+     * nearly every response, and the worker would drain by itself only later.
      */
     private long partingNanos(WorkerLife worker) {
         long own = Math.min(WORKERS_OWN_MARGIN_NANOS, worker.lifeNanos() / 10);
@@ -75,8 +75,8 @@ final class Retirement {
     }
 
     /**
-     * Returns the expiring workers that must drain now, the oldest first: as soon as others can
-     * replace them, and in any case before their deadlines.
+     * Returns the expiring workers that must drain now, the nearest deadline first. A worker drains
+     * when its replacement is ready, or when its deadline is near.
      */
     List<WorkerLife> replaced(long nowNanos, List<WorkerLife> ready, int wanted) {
         List<WorkerLife> expiring = new ArrayList<>();
@@ -102,12 +102,12 @@ final class Retirement {
 
     /**
      * Returns the surplus workers that must drain now, the least busy first. Starting workers do
-     * not count, because they replace nobody yet.
+     * not count, because they serve no requests yet.
      *
-     * <p>A worker that drains with requests in flight costs as much as before, until the grace
-     * period ends. Therefore, a busy worker drains only if fewer workers drain than are ready, or
-     * if none is kept. Otherwise, slow clients and a changing load could give a function any number
-     * of workers.
+     * <p>A draining worker with requests in flight costs as much as before, until its grace period
+     * ends. So busy workers drain only if fewer workers are draining than ready, or if none is to
+     * be kept. Otherwise, slow clients and a load that rises and falls could accumulate any number
+     * of draining workers.
      */
     static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining) {
         List<WorkerLife> ours = ready.stream()
@@ -125,7 +125,7 @@ final class Retirement {
                 .toList();
     }
 
-    /** Returns how long a worker may take to drain. */
+    /** Returns the time that a worker may take to drain. */
     static long graceNanos(long nowNanos, WorkerLife worker) {
         return worker.hasDeadline()
                 ? Math.max(0, Math.min(MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))

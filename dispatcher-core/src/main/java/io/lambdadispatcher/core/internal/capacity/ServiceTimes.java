@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 /**
- * A histogram of durations from 1 µs to 18 minutes, with four buckets per octave, so a quantile is
- * correct within 19 %. Recording takes a few instructions and allocates nothing. Not thread-safe.
+ * A histogram of durations from 1 µs to 18 minutes, with four buckets per power of two. A quantile
+ * is at most 25 % too high. Recording takes a few instructions and no allocation. Not thread-safe.
  */
 public final class ServiceTimes {
     private static final int SUB_BITS = 2;
@@ -29,7 +29,7 @@ public final class ServiceTimes {
         count += other.count;
     }
 
-    /** Halves all counts, so that older values weigh less. */
+    /** Halves all counts, so that older durations have less weight. */
     public void halve() {
         count = 0;
         for (int i = 0; i < BUCKETS; i++) {
@@ -39,8 +39,8 @@ public final class ServiceTimes {
     }
 
     /**
-     * @return upper bound of the bucket that contains the quantile, in nanoseconds; 0 if nothing
-     *     was recorded
+     * Returns the upper bound of the bucket that contains the quantile, in nanoseconds, or 0 if
+     * nothing was recorded.
      */
     public long quantileNanos(double quantile) {
         long rank = (long) Math.ceil(quantile * count);

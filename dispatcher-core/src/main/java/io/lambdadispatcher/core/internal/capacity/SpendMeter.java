@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts the GB-seconds of the last hour by minute, of workers and of overflowing requests, and
- * compares them with a limit. Each worker needs enough GB-seconds for one more minute. Therefore,
- * the number of workers falls smoothly near the limit, and the limit is not exceeded.
+ * Compares the GB-seconds of the last hour, counted per minute, with a ceiling. It counts workers
+ * and the direct invocations of overflowing requests. The ceiling must leave one minute for each
+ * worker, so the number of workers falls gradually near the ceiling.
  */
 final class SpendMeter {
     private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -29,7 +29,7 @@ final class SpendMeter {
         this.workerGb = workerMegabytes / 1024.0;
     }
 
-    /** Counts {@code workers} that have been alive since the previous call. */
+    /** Adds the time since the previous call for the workers that ran in it. */
     void advance(long nowNanos, int workers) {
         if (!started) {
             started = true;
@@ -55,7 +55,7 @@ final class SpendMeter {
         }
     }
 
-    /** Returns what each minute of the last hour has used, the current minute first. */
+    /** Returns the GB-seconds of each minute of the last hour, the current minute first. */
     List<Double> byMinute() {
         List<Double> all = new ArrayList<>(minutes.length);
         for (int age = 0; age < minutes.length; age++) {
@@ -64,7 +64,7 @@ final class SpendMeter {
         return all;
     }
 
-    /** Adds what {@link #byMinute} returned {@code minutesAgo}. */
+    /** Adds the values that {@link #byMinute} returned {@code minutesAgo}. */
     void restore(List<Double> byMinute, long minutesAgo) {
         long age = minutesAgo;
         for (double gbSeconds : byMinute) {
@@ -81,8 +81,8 @@ final class SpendMeter {
     }
 
     /**
-     * Adds the time of a direct invocation. It counts in the current minute, because it is known
-     * only at the end.
+     * Adds the time of direct invocations. The time counts in the current minute, because it is
+     * known only when an invocation ends.
      */
     void addInvocations(long nanos) {
         double spent = workerGb * (nanos / NANOS_PER_SECOND);
@@ -91,12 +91,12 @@ final class SpendMeter {
         lastHour += spent;
     }
 
-    /** Returns whether anything is left of the limit. */
+    /** Returns whether the last hour is below the ceiling. */
     boolean isWithinCeiling() {
         return ceilingGbSeconds == 0 || lastHour < ceilingGbSeconds;
     }
 
-    /** Returns how many workers the limit allows now. */
+    /** Returns how many workers the ceiling allows now. */
     int affordableWorkers() {
         if (ceilingGbSeconds == 0) {
             return Integer.MAX_VALUE;

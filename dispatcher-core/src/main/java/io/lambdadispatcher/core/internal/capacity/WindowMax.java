@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import java.util.ArrayDeque;
 
-/** The maximum of the values of a recent window of time, in amortised O(1). */
+/** Calculates the largest value of a sliding time window, in amortised O(1). */
 final class WindowMax {
     private record Entry(long nanos, int value) {}
 
@@ -13,13 +13,16 @@ final class WindowMax {
         this.windowNanos = windowNanos;
     }
 
-    /** @return the maximum, including this value */
+    /**
+     * Adds a value.
+     *
+     * @return the largest value of the window, including this one
+     */
     int add(long nowNanos, int value) {
         while (!falling.isEmpty() && falling.peekLast().value <= value) {
             falling.pollLast();
         }
         falling.addLast(new Entry(nowNanos, value));
-        // A value counts until the sample after it.
         while (nowNanos - falling.getFirst().nanos > windowNanos) {
             falling.pollFirst();
         }

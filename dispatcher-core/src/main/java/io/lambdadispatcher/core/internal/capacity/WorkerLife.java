@@ -5,25 +5,25 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One worker from its launch to its end, and its recent behaviour.
+ * The state of one worker from its launch to its exit, and statistics of its exchanges.
  *
  * <pre>
  * launched → dialled → ready → draining → gone
- *     ↑          ↑________|  it reports that it is not ready for now
- *     |___________________|  it has lost its connections, and may connect again
+ *     ↑          ↑________|  the worker reports that it is not ready for now
+ *     |___________________|  the worker has lost its connections, and may dial in again
  * </pre>
  *
- * A worker can end in each state.
+ * Each state can also change to gone.
  */
 final class WorkerLife {
     enum State {
-        /** Launched, and not connected yet. */
+        /** The worker has no connection, but is expected to dial in. */
         LAUNCHED,
-        /** Connected. It takes no requests yet, or none for now. */
+        /** The worker is connected, but is not ready yet or not ready for now. */
         DIALLED,
-        /** Takes requests. */
+        /** The worker takes requests. */
         READY,
-        /** Takes no more requests. */
+        /** The worker takes no new requests, and exits soon. */
         DRAINING,
         GONE
     }
@@ -31,13 +31,13 @@ final class WorkerLife {
     static final long NEVER = Long.MAX_VALUE;
 
     /**
-     * A worker that has lost its connections, or is no longer ready, still counts as capacity for
-     * this time.
+     * The time for which a worker that has lost its connections, or is no longer ready, still
+     * counts as capacity.
      */
     private static final long BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;
-    /** Whether this dispatcher launched it, and may drain it. */
+    /** Whether the dispatcher has launched this worker, and so may drain and replace it. */
     final boolean ours;
 
     final long launchedNanos;
@@ -53,13 +53,13 @@ final class WorkerLife {
     private boolean parted;
     private boolean expiring;
 
-    // Recent behaviour: exponentially weighted means of the totals' changes per second.
+    // Statistics of the exchanges, as decaying sums of each second's part of the totals.
     private @Nullable WorkerDemand last;
     private double completed;
     private double failed;
     private double meanNanos;
 
-    // Ejection by the outlier detector.
+    // Ejections by the outlier detector.
     int ejections;
     private boolean ejected;
     private long ejectedUntilNanos;
@@ -77,7 +77,7 @@ final class WorkerLife {
         return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams);
     }
 
-    /** Returns a self-launched worker. */
+    /** Creates a worker that the dispatcher has not launched. */
     static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
         return new WorkerLife(id, false, State.DIALLED, nowNanos, streams);
     }
@@ -96,7 +96,11 @@ final class WorkerLife {
         return state == State.LAUNCHED && enter(State.DIALLED, nowNanos);
     }
 
-    /** @param deadline time at which it must have exited; {@link #NEVER} if there is none */
+    /**
+     * Makes the worker ready.
+     *
+     * @param deadline when it must have exited; {@link #NEVER} = no deadline
+     */
     boolean onReady(long nowNanos, long deadline) {
         if (state != State.LAUNCHED && state != State.DIALLED) {
             return false;
@@ -117,18 +121,20 @@ final class WorkerLife {
         return state != State.DRAINING && state != State.GONE && enter(State.DRAINING, nowNanos);
     }
 
-    /** It has lost its last connection, but its exit was not reported. */
+    /**
+     * Records that the last connection was lost without a goodbye. The worker may dial in again.
+     */
     boolean onDisconnected(long nowNanos) {
         return (state == State.DIALLED || state == State.READY) && enter(State.LAUNCHED, nowNanos);
     }
 
-    /** It drains and has lost its last connection. Its exit should follow soon. */
+    /** Records that the last connection of a draining worker has closed. It should exit soon. */
     void onParted(long nowNanos) {
         parted = true;
         enter(State.DRAINING, nowNanos);
     }
 
-    /** It has connected again, and still drains. */
+    /** Records that a draining worker has dialled in again. It still drains. */
     void onBack() {
         parted = false;
     }
@@ -147,7 +153,9 @@ final class WorkerLife {
         return true;
     }
 
-    /** Returns whether it serves requests, or is expected to do so soon and for some time. */
+    /**
+     * Returns whether the worker serves requests, or is expected to do so soon and for some time.
+     */
     boolean isCapacity(long nowNanos) {
         return switch (state) {
             case LAUNCHED -> isExpected(nowNanos);
@@ -157,17 +165,19 @@ final class WorkerLife {
         };
     }
 
-    /** Returns whether it is starting, or was ready a moment ago. */
+    /** Returns whether the worker is still starting, or was ready a moment ago. */
     private boolean isExpected(long nowNanos) {
         return !everReady || inStateNanos(nowNanos) < BACK_NANOS;
     }
 
-    /** Returns how long it has been in its state. */
+    /** Returns how long the worker has been in its state. */
     long inStateNanos(long nowNanos) {
         return nowNanos - enteredNanos;
     }
 
-    /** @return true once, when it has been in its state for that time and must be killed */
+    /**
+     * Returns true once, if the worker has been in its state for the limit and must be killed.
+     */
     boolean endsAfter(long nowNanos, long limitNanos) {
         if (killed || inStateNanos(nowNanos) < limitNanos) {
             return false;
@@ -176,7 +186,7 @@ final class WorkerLife {
         return true;
     }
 
-    /** Its launcher has reported its exit, but it is still connected. */
+    /** Records that the launcher reported the worker's exit, although it is still connected. */
     void onExit() {
         exited = true;
     }
@@ -193,7 +203,7 @@ final class WorkerLife {
         return firstReadyNanos - launchedNanos;
     }
 
-    /** @return true once, when it has been ready for that time */
+    /** Returns true once, if the worker has been ready for the given time. */
     boolean settles(long nowNanos, long afterNanos) {
         if (settled || state != State.READY || inStateNanos(nowNanos) < afterNanos) {
             return false;
@@ -206,9 +216,12 @@ final class WorkerLife {
         return settled;
     }
 
-    // Its end.
+    // Expiry.
 
-    /** Marks it as being replaced. This is final, because the replacement has been launched. */
+    /**
+     * Marks the worker as being replaced. This is final, even if the estimates behind the decision
+     * change, because its replacement may be starting.
+     */
     void expire() {
         expiring = true;
     }
@@ -231,14 +244,14 @@ final class WorkerLife {
     }
 
     /**
-     * Returns a number from 0 to 1 that differs between workers, so that workers that were launched
-     * together are not replaced together.
+     * Returns a number from 0 to 1 that differs between workers, so that workers launched together
+     * are not replaced together.
      */
     double lot() {
         return (id.hashCode() * 0x9E3779B97F4A7C15L >>> 11) * 0x1p-53;
     }
 
-    // How it fares.
+    // Statistics.
 
     void onSecond(long nowNanos, WorkerDemand now) {
         WorkerDemand before = last;
@@ -285,7 +298,7 @@ final class WorkerLife {
         ejectedUntilNanos = nowNanos + ejections * TimeUnit.SECONDS.toNanos(10);
     }
 
-    /** @return true when its ejection ends */
+    /** Returns true once, when an ejection ends. Resets the statistics. */
     boolean returns(long nowNanos) {
         if (!ejected || nowNanos - ejectedUntilNanos < 0) {
             return false;
@@ -297,7 +310,7 @@ final class WorkerLife {
         return true;
     }
 
-    /** Returns the maximum number of exchanges in flight. */
+    /** Returns the maximum number of concurrent exchanges; 0 while the worker is ejected. */
     int allowed() {
         return ejected ? 0 : limit.value();
     }

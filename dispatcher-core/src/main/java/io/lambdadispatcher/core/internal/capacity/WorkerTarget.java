@@ -5,8 +5,9 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calculates how many workers a function should have, within its capacity policy and its spending
- * limit. Little's law says how many the traffic keeps busy. Queued requests are added immediately.
+ * Calculates how many workers one function should have, within its capacity policy and its spending
+ * limit. The number follows from the {@link OfferedLoad}, or from the exchanges in flight and the
+ * {@link Backlog} if these need more workers.
  */
 final class WorkerTarget {
     private final CapacityPolicy policy;
@@ -31,8 +32,8 @@ final class WorkerTarget {
     /**
      * Takes a new sample of the pool.
      *
-     * @param alive workers that have cost money since the previous sample
-     * @param exchangesPerWorker how many exchanges a worker can have in flight
+     * @param alive workers that were charged for since the previous sample
+     * @param exchangesPerWorker concurrent exchanges that one worker may have
      */
     void onSample(long nowNanos, Demand demand, int alive, double exchangesPerWorker) {
         load.onSample(nowNanos, demand);
@@ -72,7 +73,7 @@ final class WorkerTarget {
         return wanted;
     }
 
-    /** Returns how many workers scale-in keeps: the maximum that was wanted recently. */
+    /** Returns how many workers scale-in keeps: the most that were wanted recently. */
     int kept() {
         return kept;
     }

@@ -1,6 +1,6 @@
 /**
- * How many workers there should be, and which of them should go: arithmetic over times that are
- * passed in. No thread, no clock, no I/O, so that the simulator runs what the dispatcher runs.
+ * Decides how many workers to run, and which of them to drain. The caller passes in all times: this
+ * package has no thread, clock or I/O. So the simulator can run the same code as the dispatcher.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.capacity;

@@ -17,7 +17,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
-    /** Worker streams that carry an exchange. */
+    /**
+     * Worker streams that carry an exchange, or a cancelled one that the worker has not ended yet.
+     */
     int busy;
 
     int peakBusy;
