@@ -20,22 +20,22 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves one request with one invocation. It gathers the body, invokes the function, and answers
- * with the result. Confined to the client's event loop, except that the JSON of the response is
- * read on the thread that received it.
+ * Carries one request as one invocation: gathers the body, invokes the function when the body is
+ * complete, and answers with the result. Confined to the client's event loop, except that the
+ * thread that completes the invocation parses the response's JSON.
  */
 final class DirectCall implements Carrier, RequestSink {
 
     private enum State {
-        /** The body is arriving. The call does not count yet, unless it counted from the start. */
+        /** The body arrives. The call is not counted yet, unless it was counted from the start. */
         GATHERING,
-        /** The function is being invoked. */
+        /** The event is being sent, or the function runs. */
         INVOKED,
-        /** The complete response is held until the client has read it. */
+        /** The call holds the complete response until the client has taken all of it. */
         ANSWERED,
         /**
-         * Failed, cancelled, or the response has been read. The body is released, and the call no
-         * longer counts.
+         * The call has failed, is cancelled, or the client has taken the response. The body is
+         * released, and the call is no longer counted.
          */
         ENDED
     }
@@ -54,8 +54,11 @@ final class DirectCall implements Carrier, RequestSink {
     private int eventBytes;
 
     /**
-     * @param counted whether {@link DirectFunction#tryBeginCall} has returned true and {@link
-     *     #carry} is called next; otherwise the call counts when the body is complete
+     * Creates a call.
+     *
+     * @param counted whether the caller has counted the call with {@link
+     *     DirectFunction#tryBeginCall}, and calls {@link #carry} next; otherwise, the call is
+     *     counted when the body is complete
      */
     DirectCall(DirectFunction function, EventLoop home, boolean counted) {
         this.function = function;
@@ -63,7 +66,7 @@ final class DirectCall implements Carrier, RequestSink {
         this.counted = counted;
     }
 
-    /** Returns {@code null}, because there is no worker. */
+    /** Returns {@code null}, because AWS manages the function's environments. */
     @Override
     public @Nullable String workerId() {
         return null;
@@ -99,7 +102,7 @@ final class DirectCall implements Carrier, RequestSink {
         } else if (end) {
             invoke();
         }
-        // Last, because the next part can arrive during this call.
+        // Last, because the next part may arrive within this call.
         to.onRequestTaken(bytes);
     }
 
@@ -110,7 +113,7 @@ final class DirectCall implements Carrier, RequestSink {
                         + function.name()));
     }
 
-    /** Drops the trailers, because an event has no place for them. */
+    /** Ends the body. Trailers are dropped, because no event format supports them. */
     @Override
     public void trailers(Http2Headers trailers) {
         if (state == State.GATHERING && attempt != null) {
@@ -129,9 +132,7 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
-    /**
-     * Has no window to open. It is also called for bytes that a disconnected client never reads.
-     */
+    /** Counts response bytes. Also called for bytes that a disconnected client never takes. */
     @Override
     public void responseTaken(int bytes) {
         untakenBytes -= bytes;
@@ -140,10 +141,7 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
-    /**
-     * Returns the size of the body while it is gathered, and then of the event until the function
-     * has answered.
-     */
+    /** Returns the bytes of the body while it is gathered, then of the event until the response. */
     @Override
     public long heldBytes() {
         return switch (state) {
@@ -254,8 +252,7 @@ final class DirectCall implements Carrier, RequestSink {
         if (failure.kind() == Failure.Kind.THROTTLED) {
             Attempt to = attempt();
             end();
-            // The function has not seen the request, so a worker can still serve a request that has
-            // overflowed.
+            // The function has not seen the request, so a worker may still serve it.
             to.onRefused(failure);
         } else {
             fail(failure);

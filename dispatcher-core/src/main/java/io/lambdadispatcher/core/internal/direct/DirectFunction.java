@@ -18,11 +18,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the direct calls of one function share. Any thread. */
+/** The state that all direct calls of one function share. Any thread. */
 public final class DirectFunction {
     private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
 
-    /** Number of open bodies that a client can always have if there is room for them. */
+    /**
+     * The number of open bodies that a client may always have, if the function has room for them.
+     */
     private static final int MIN_BODIES = 8;
 
     private final String name;
@@ -76,12 +78,12 @@ public final class DirectFunction {
     }
 
     /**
-     * Counts a request whose body has not arrived. Such a request is not yet a call. There are as
-     * many places for open bodies as for calls, and one client has at most half of them, so it
-     * cannot keep out others with bodies that it does not end.
+     * Counts a request whose body is incomplete. Such a request does not count as a call yet. There
+     * may be as many open bodies as calls. One client may have at most about half of them, so that
+     * it cannot block others with bodies that it does not end.
      *
-     * @return false if there is no place for the client; otherwise {@link #onBodyEnded} must follow
-     *     once
+     * @return false if the client must not open another body; otherwise, {@link #onBodyEnded} must
+     *     be called once
      */
     boolean tryBeginBody(Exchange exchange) {
         int others = openBodies.getAndIncrement();
@@ -94,8 +96,7 @@ public final class DirectFunction {
     }
 
     /**
-     * The body is complete, or the exchange has ended. Has no effect for an exchange without a
-     * place.
+     * Ends a body that is complete or whose exchange has ended. Does nothing if it is not counted.
      */
     void onBodyEnded(Exchange exchange) {
         if (exchange.release()) {
@@ -109,8 +110,9 @@ public final class DirectFunction {
     }
 
     /**
-     * @return false if the maximum number of calls is reached; otherwise {@link #onCallEnded} must
-     *     follow once
+     * Counts a call.
+     *
+     * @return false if the maximum is reached; otherwise, {@link #onCallEnded} must be called once
      */
     boolean tryBeginCall() {
         int now = calls.incrementAndGet();
@@ -125,22 +127,25 @@ public final class DirectFunction {
         calls.decrementAndGet();
     }
 
-    /** Returns the number of calls that hold a body, an event or a response. */
+    /** Returns the number of counted calls, which hold a body, an event or a response. */
     int calls() {
         return calls.get();
     }
 
-    /** An invocation has ended, or its result is no longer wanted. */
+    /** Adds the time of an invocation that has ended or was cancelled. */
     void onInvocationEnd(long nanos) {
         invokedNanos.add(nanos);
     }
 
-    /** Returns the sum of the times of all invocations so far. */
+    /** Returns the total time of all invocations so far. */
     public long invokedNanos() {
         return invokedNanos.sum();
     }
 
-    /** Allows or forbids sending queued requests directly. Default: allowed. */
+    /**
+     * Sets whether requests that wait too long for a worker may be sent directly. Default: {@code
+     * true}.
+     */
     public void permitOverflow(boolean value) {
         if (permitsOverflow != value) {
             permitsOverflow = value;
@@ -157,7 +162,10 @@ public final class DirectFunction {
         }
     }
 
-    /** Returns the failure for the client. The first of several equal errors in a row is logged. */
+    /**
+     * Returns the failure for the client. Logs a warning only if the previous problem was
+     * different.
+     */
     Failure failure(Throwable error) {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
         InvokeException.Reason reason =

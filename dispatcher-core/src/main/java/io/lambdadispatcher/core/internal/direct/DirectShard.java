@@ -17,8 +17,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The direct requests of the clients of one event loop. Confined to that event loop, which each
- * entry asserts.
+ * Holds the requests of one event loop's clients that invoke a function directly. Confined to that
+ * event loop, which the entry points assert.
  */
 public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     private final FunctionOptions options;
@@ -64,8 +64,9 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     }
 
     /**
-     * Returns a carrier for a complete request that has been queued for long enough, or {@code
-     * null} if the request must keep waiting.
+     * Returns a carrier for a complete request that has waited long enough for a worker.
+     *
+     * @return {@code null} if the request must continue to wait
      */
     public @Nullable Carrier newOverflow() {
         assert loop.inEventLoop();
@@ -79,7 +80,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         function.onBodyEnded(exchange);
     }
 
-    /** Retries nothing, because the function may have started, or is throttled. */
+    /** Never retries, because the function may have begun, and a retry worsens throttling. */
     @Override
     public boolean retry(Exchange exchange) {
         return false;

@@ -1,7 +1,7 @@
 /**
- * The direct path: one invocation for each request, as a load balancer or API Gateway does it. A
- * {@code DirectCall} takes a worker stream's place under an exchange. Confined to the client's
- * event loop, except {@code DirectFunction} and the reading of results.
+ * The direct path: invokes a function once per request, as a load balancer or API Gateway does. A
+ * {@code DirectCall} carries an exchange instead of a worker stream. All state is confined to the
+ * client's event loop, except in {@code DirectFunction}.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.direct;

@@ -36,8 +36,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request of the embedding program. Publishers and subscribers can use any thread. All state is
- * confined to the exchange's event loop.
+ * Connects an embedder's request with its exchange. Publishers and subscribers may use any thread.
+ * All state is confined to the exchange's event loop.
  */
 public final class EmbeddedExchange implements ResponseSink {
     private static final Logger log = LoggerFactory.getLogger(EmbeddedExchange.class);
@@ -66,15 +66,14 @@ public final class EmbeddedExchange implements ResponseSink {
      * Starts a request. The stage fails with {@link DispatchException}, or with the error of the
      * request's body. Cancelling its future cancels the request. Any thread.
      *
-     * @param unreadTimeout the response is cancelled if nobody starts to read its body within this
-     *     time
-     * @throws IllegalArgumentException for a CONNECT, or for headers that HTTP does not allow
+     * @param unreadTimeout the time after which the response is cancelled if nobody reads its body
+     * @throws IllegalArgumentException for a CONNECT request, or for headers that HTTP does not
+     *     allow
      */
     public static CompletionStage<DispatchResponse> start(
             EventLoop loop, ExchangeOpener opener, DispatchRequest request, Duration unreadTimeout) {
         if (Exchange.isTunnel(request.headers())) {
-            // The two directions of a tunnel end separately, which a response that completes cannot
-            // express.
+            // The two directions of a tunnel end separately, which this API cannot express.
             throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
         }
         boolean bodyless = request.body() == null;
@@ -115,8 +114,8 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Calls code of the program. This event loop serves other requests too, so an exception fails
-     * only this exchange.
+     * Calls the embedding program's code. An exception fails only this exchange, and not others on
+     * this event loop.
      */
     static void guarded(Runnable call, Consumer<Throwable> onThrown) {
         try {
@@ -126,7 +125,7 @@ public final class EmbeddedExchange implements ResponseSink {
         }
     }
 
-    /** Cancels the exchange, because nobody wants the response. Any thread. */
+    /** Cancels the request, because nobody wants the response. Any thread. */
     void cancel() {
         onLoop(() -> {
             if (!ended) {
@@ -170,7 +169,7 @@ public final class EmbeddedExchange implements ResponseSink {
         }
     }
 
-    /** Somebody reads or has discarded the response's body. */
+    /** Cancels the timer of an unread body, because the body has a subscriber or is discarded. */
     void onBodyClaimed() {
         Future<?> timer = unreadTimer;
         if (timer != null) {
@@ -187,7 +186,7 @@ public final class EmbeddedExchange implements ResponseSink {
         responseBody.expire(exception(new Failure(Failure.Kind.TIMEOUT, detail)));
     }
 
-    /** Returns the exception that tells the embedding program of a failure. Any thread. */
+    /** Converts a failure into the exception for the embedding program. Any thread. */
     public static DispatchException exception(Failure failure) {
         return new DispatchException(
                 failure.kind().name(), failure.kind().status().code(), failure.detail());
@@ -238,18 +237,15 @@ public final class EmbeddedExchange implements ResponseSink {
     }
 
     /**
-     * Requests the next buffer when the worker has taken the previous one, so that one buffer and
-     * the worker stream's window limit the memory.
+     * Subscribes to the request's body. It requests the next buffer when the worker has taken the
+     * previous one, so memory is bounded by one buffer and the worker stream's window.
      */
     private final class RequestBody implements Flow.Subscriber<ByteBuf> {
         private Flow.@Nullable Subscription subscription;
         private boolean stopped;
         private int untakenBytes;
 
-        /**
-         * Whether the publisher has been asked for a buffer that has not arrived, or is about to be
-         * asked.
-         */
+        /** Whether a buffer is requested, or is about to be, and has not arrived yet. */
         private boolean asked;
 
         @Override
@@ -344,8 +340,8 @@ public final class EmbeddedExchange implements ResponseSink {
         }
 
         /**
-         * Asks in a separate task, because the publisher can call {@link #onNext} immediately, and
-         * this call may be inside the one that sends the previous buffer.
+         * Requests the next buffer in a separate task. The publisher may call {@link #onNext}
+         * immediately, and the current call may still be sending the previous buffer.
          */
         private void askWhenTaken() {
             if (untakenBytes == 0 && !asked && !stopped && subscription != null) {

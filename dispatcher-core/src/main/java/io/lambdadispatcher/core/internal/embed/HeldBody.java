@@ -7,9 +7,9 @@ import io.netty.util.concurrent.Ticker;
 import org.slf4j.LoggerFactory;
 
 /**
- * A buffer of the embedding program with one more reference. If the program releases the buffer too
- * early, its memory stays until it is sent, so that neither this request nor another one is harmed.
- * It has its own indexes, and is released like any buffer.
+ * Wraps one buffer of an embedding program and retains it once more. If the program releases its
+ * buffer too early by mistake, the memory stays valid until it is sent, so no request is damaged.
+ * The wrapper has its own indexes, and is released like any buffer.
  */
 final class HeldBody extends CompositeByteBuf {
     private static final SeldomLog log = new SeldomLog(LoggerFactory.getLogger(HeldBody.class), Ticker.systemTicker());

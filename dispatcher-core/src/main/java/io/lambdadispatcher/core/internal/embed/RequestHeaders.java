@@ -12,13 +12,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies the rules for clients' headers and trailers to those of the embedding program, so that a
- * worker reads nothing differently. The program's own object is not changed. Any thread.
+ * Copies and checks the headers and trailers of an embedder's request. The rules are those for a
+ * client's request, so that workers never receive headers that they could interpret differently.
+ * The embedder's object stays unchanged. Any thread.
  */
 final class RequestHeaders {
     private RequestHeaders() {}
 
-    /** @throws IllegalArgumentException if HTTP does not allow these request headers */
+    /** @throws IllegalArgumentException if HTTP does not allow a request with these headers */
     static Http2Headers head(Http2Headers from, boolean bodyless) {
         FlatHeaders head = copy(from);
         HopByHop.removeFromRequest(head);

@@ -10,9 +10,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A response body for one subscriber. Bytes that it has not requested wait here and count in the
- * worker's window. All state is confined to the exchange's event loop, on which the subscriber is
- * called.
+ * Publishes a response body to one subscriber. Buffers that the subscriber has not requested yet
+ * are queued, and count against the worker stream's flow-control window.
+ *
+ * <p><i>Threading:</i> state is confined to the exchange's event loop, which also calls the
+ * subscriber. {@link #subscribe}, {@link #request}, {@link #cancel} and {@link #discard} may be
+ * called on any thread.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     private static final Logger log = LoggerFactory.getLogger(ResponseBody.class);
@@ -65,7 +68,8 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     public void request(long n) {
         exchange.onLoop(() -> {
             if (n <= 0) {
-                // The response may have ended, and only the subscriber has not taken all of it.
+                // The response may have ended already, although the subscriber has not taken all of
+                // it.
                 ended = true;
                 error = new IllegalArgumentException("request(" + n + "), expected more than 0");
                 deliver();
@@ -77,7 +81,7 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         });
     }
 
-    /** Discards the body. Further calls have no effect. Any thread. */
+    /** Discards the body if nobody has claimed it. May be called repeatedly. Any thread. */
     void discard() {
         exchange.onLoop(() -> {
             if (!claimed) {
@@ -94,8 +98,7 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     }
 
     /**
-     * Drops the waiting bytes, because nobody has started to read in time. A later subscriber gets
-     * the error.
+     * Drops the queued buffers of a body that nobody has read. A later subscriber gets the error.
      */
     void expire(Throwable cause) {
         ended = true;
@@ -103,12 +106,12 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
         dropWaiting();
     }
 
-    /** Returns whether somebody reads or has discarded the body. */
+    /** Returns whether the body has a subscriber or is discarded. */
     boolean isClaimed() {
         return claimed;
     }
 
-    /** Returns whether bytes wait for a reader, or can still arrive. */
+    /** Returns whether bytes are queued or may still arrive. */
     boolean isWaiting() {
         return !ended || !waiting.isEmpty();
     }
@@ -135,8 +138,8 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
             ended = true;
             error = cause;
             if (cause != null && subscriber == null) {
-                // A later subscriber gets only the error. The bytes of a failed body must not wait
-                // for a subscriber that may never come.
+                // There may never be a subscriber for a failed body. If there is, it gets the
+                // error.
                 dropWaiting();
             }
             deliver();
@@ -179,8 +182,8 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     }
 
     /**
-     * A subscriber must not throw. If it does, it has cancelled (Reactive Streams 2.13), and other
-     * requests on this event loop are not affected.
+     * Passes one buffer to the subscriber. A subscriber must not throw. If it does, this cancels
+     * the subscription (Reactive Streams 2.13) and protects other exchanges of the event loop.
      */
     private void pass(ByteBuf next, Flow.Subscriber<? super ByteBuf> to) {
         EmbeddedExchange.guarded(() -> to.onNext(next), thrown -> {

@@ -1,4 +1,4 @@
-/** Requests that come from the program the dispatcher is embedded in. */
+/** Requests from the program that embeds the dispatcher. */
 @NullMarked
 package io.lambdadispatcher.core.internal.embed;
 

@@ -37,23 +37,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Supplies one function's {@link CapacityController} with time, samples of the pool and events of
- * workers, and carries out its decisions.
+ * Runs the {@link CapacityController} of one function. It passes the time, samples of the pool and
+ * events of workers to the controller, and carries out the controller's actions.
  *
- * <p><b>Threading.</b> Any thread. All mutable state is in {@link Confined}, which runs on one
- * executor, except the latest snapshot.
+ * <p><i>Threading:</i> any thread. All mutable state is in {@link Confined}, which runs on one
+ * executor, except the latest snapshot and history, which any thread can read.
  */
 public final class LaunchSupervisor {
-    /** A token that has not admitted a worker within this time expires. */
+    /** The time within which a worker must first be accepted with its launch token. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
     private static final long TICK_MILLIS = 1000;
 
-    /** Time for which a burst is gathered, so that one decision covers it. */
+    /**
+     * The delay before a burst of requests is evaluated, so that one evaluation counts all of it.
+     */
     private static final long GATHER_MILLIS = 20;
 
-    /** AWS keeps an idle environment for some minutes, but does not document how many. */
+    /**
+     * The interval of warm-ups. AWS keeps idle environments for some minutes, but states no time.
+     */
     private static final long WARM_UP_EVERY_MILLIS = TimeUnit.MINUTES.toMillis(4);
 
     private final FunctionOptions function;
@@ -71,8 +75,8 @@ public final class LaunchSupervisor {
     private volatile LaunchHistory history;
 
     /**
-     * @param key signs the launch tokens of this function
-     * @param direct serves the requests that overflow; {@code null} if none may
+     * @param key the key that signs the launch tokens of this function
+     * @param direct serves the requests that overflow; {@code null} = requests do not overflow
      */
     public LaunchSupervisor(
             FunctionPool pool,
@@ -98,8 +102,8 @@ public final class LaunchSupervisor {
     }
 
     /**
-     * Continues the history that an earlier dispatcher stored at {@code taken}. Called before
-     * {@link #start}.
+     * Restores the history that a previous dispatcher saved at {@code taken}. Call before {@link
+     * #start}.
      */
     public void restore(LaunchHistory earlier, Instant taken) {
         history = earlier;
@@ -107,7 +111,11 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.restore(earlier, agoMillis));
     }
 
-    /** @param advertisedAddresses addresses that launched workers connect to */
+    /**
+     * Starts to launch workers.
+     *
+     * @param advertisedAddresses the addresses that launched workers dial
+     */
     public void start(List<InetSocketAddress> advertisedAddresses) {
         pool.onShortage(this::lookSoon);
         executor.execute(() -> confined.start(advertisedAddresses));
@@ -118,7 +126,7 @@ public final class LaunchSupervisor {
         executor.execute(confined::close);
     }
 
-    /** Sets the kill switch. */
+    /** Sets the launch switch; {@code false} = no launches. */
     public void setLaunching(boolean value) {
         executor.execute(() -> confined.setLaunching(value));
     }
@@ -138,22 +146,22 @@ public final class LaunchSupervisor {
         return history;
     }
 
-    // News of workers, from the registry.
+    // Events of workers, from the registry.
 
-    /** The worker has its first connection. */
+    /** Records that a worker has its first connection. */
     void onWorkerDialled(String workerId) {
         executor.execute(() -> confined.onDialled(workerId));
     }
 
     /**
-     * The worker's first connection is ready. Called again after the worker has lost all
-     * connections, or was unready.
+     * Records that the worker's first connection is ready. Called again after the worker has lost
+     * all connections, or was not ready.
      */
     void onWorkerReady(String workerId, @Nullable Instant deadline) {
         executor.execute(() -> confined.onReady(workerId, deadline));
     }
 
-    /** The worker is connected, but none of its connections is ready any more. */
+    /** Records that the worker is connected, but no longer has a ready connection. */
     void onWorkerUnready(String workerId) {
         executor.execute(() -> confined.onUnready(workerId));
     }
@@ -162,13 +170,13 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onLoad(workerId, load));
     }
 
-    /** The worker drains, by itself or because it was told to. Called once. */
+    /** Records that the worker drains, by itself or because it was told to. Called once. */
     void onWorkerDraining(String workerId) {
         executor.execute(() -> confined.onDraining(workerId));
     }
 
     /**
-     * The worker has lost its last connection.
+     * Records that the worker's last connection has closed.
      *
      * @param clean whether it said goodbye
      */
@@ -176,7 +184,7 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.onDisconnected(workerId, clean));
     }
 
-    /** Evaluates soon. Several calls cause one evaluation. Any thread. */
+    /** Schedules one evaluation, however often it is called. Any thread. */
     private void lookSoon() {
         if (!lookingSoon.get() && lookingSoon.compareAndSet(false, true) && !executor.isShuttingDown()) {
             executor.schedule(
@@ -197,7 +205,7 @@ public final class LaunchSupervisor {
         });
     }
 
-    /** The controller, and the actions that it decides on. Confined to the executor. */
+    /** Owns the controller and carries out its actions. Confined to the executor. */
     private final class Confined implements CapacityController.Actions {
         private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
         private final Map<String, LaunchedWorker> launched = new HashMap<>();
@@ -239,7 +247,10 @@ public final class LaunchSupervisor {
             endIfOver();
         }
 
-        /** Ends the schedule, because the executor can outlive the dispatcher. */
+        /**
+         * Cancels the timers after the last worker's exit, because the executor may outlive the
+         * dispatcher.
+         */
         private void endIfOver() {
             if (closed && launched.isEmpty()) {
                 timers.forEach(timer -> timer.cancel(false));
@@ -312,8 +323,8 @@ public final class LaunchSupervisor {
         }
 
         /**
-         * Before the start, nothing is launched: workers that have already connected are known, but
-         * the advertised addresses are not.
+         * Lets the controller decide, and publishes the new state. Does nothing before {@link
+         * #start}, because the addresses that launched workers dial are not known yet.
          */
         void evaluate(Demand demand) {
             if (timers.isEmpty()) {
@@ -345,8 +356,8 @@ public final class LaunchSupervisor {
         }
 
         /**
-         * The kill switch and the spending limit are about money, and overflowing requests cost
-         * money, too.
+         * Applies the launch switch and the spending limit to overflowing requests, because their
+         * invocations cost money, too.
          */
         private void permitOverflow() {
             if (direct != null) {

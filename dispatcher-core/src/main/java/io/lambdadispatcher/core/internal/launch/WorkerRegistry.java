@@ -27,24 +27,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All connected workers, all launched workers that have not ended, and ended workers whose token
- * has not expired.
+ * Tracks all connected workers, all launched workers that have not exited, and exited workers whose
+ * launch token has not expired yet. Accepts or rejects workers that dial in.
  *
- * <p>A launch token admits one worker for as long as that worker lives. Its expiry limits only the
- * first connection: a launched worker that has lost its connections returns with the same token.
- * The token becomes invalid when the worker says goodbye, or when its launcher reports that it has
- * ended or is given up. A worker that connects later is rejected and exits, because nobody would
+ * <p>A launch token is valid for one worker until that worker exits. Its expiry limits only the
+ * first dial-in: a launched worker that has lost its connections dials in again with the same
+ * token. The token becomes void when the worker says goodbye, or when the launcher reports its exit
+ * or a failed launch. A worker that dials in later is rejected and exits, because nothing would
  * count, drain or replace it.
  *
- * <p><b>Threading.</b> Any thread. Events are rare, so one lock guards all state. Supervisors and
- * connections are called without the lock.
+ * <p><i>Threading:</i> any thread. Events are rare (a few per worker), so one lock guards all
+ * state. Connections are called without the lock. Supervisors may be called with it; they only
+ * schedule a task.
  */
 public final class WorkerRegistry implements WorkerEvents {
 
-    /** One worker. Guarded by the registry's lock. */
+    /** A connected worker. Guarded by the registry's lock. */
     private static final class Worker {
         final String function;
-        /** The connections, and whether each is ready. */
+        /** The worker's connections; {@code true} = the connection is ready. */
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
 
         /** Whether at least one connection is ready. */
@@ -56,7 +57,10 @@ public final class WorkerRegistry implements WorkerEvents {
             this.function = function;
         }
 
-        /** Updates {@link #ready}, and returns whether it has changed. */
+        /**
+         * Updates {@link #ready} after a connection has changed. Returns whether it has changed and
+         * the worker is not draining.
+         */
         boolean changesReadiness() {
             boolean before = ready;
             ready = connections.containsValue(true);
@@ -73,13 +77,13 @@ public final class WorkerRegistry implements WorkerEvents {
     private final Map<String, Worker> workers = new LinkedHashMap<>();
 
     /**
-     * The launched workers that have not ended, by id. The value is {@code true} if the worker was
-     * admitted before, so that the expiry of its token no longer counts.
+     * The launched workers that have not exited, by id; {@code true} = the worker was accepted
+     * before, so its token's expiry no longer counts.
      */
     @GuardedBy("this")
     private final Map<String, Boolean> launched = new HashMap<>();
 
-    /** The workers that have ended, each with a time at which its token has expired. */
+    /** The exited workers, with a time by which their token has certainly expired. */
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
@@ -90,8 +94,10 @@ public final class WorkerRegistry implements WorkerEvents {
     private boolean closing;
 
     /**
-     * @param supervisors supervisors of the functions whose workers are launched here; must not
-     *     change after the first worker has connected
+     * Creates a registry.
+     *
+     * @param supervisors the supervisors of the functions whose workers this dispatcher launches,
+     *     by function; must not change after the first worker dials in
      */
     public WorkerRegistry(Map<String, LaunchSupervisor> supervisors) {
         this.supervisors = supervisors;
@@ -104,14 +110,14 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    /** Adds a worker that is about to be launched. */
+    /** Records that a worker is about to be launched. */
     synchronized void onLaunched(String workerId) {
         launched.put(workerId, false);
     }
 
     /**
-     * Notes that the launcher has reported the end of a worker. It is not admitted again, even if
-     * it is still connected.
+     * Records that the launcher reported a worker's exit. The worker is not accepted again after it
+     * has lost its connections.
      */
     synchronized void onEnded(String workerId) {
         if (launched.remove(workerId) != null) {
@@ -178,8 +184,8 @@ public final class WorkerRegistry implements WorkerEvents {
                     "launch token of worker " + token.workerId()
                             + " names another function than the first token of this worker");
         }
-        // The worker may try again, because one of its connections may be lost without our
-        // knowledge.
+        // The worker may try again: the dispatcher may not have noticed yet that a connection is
+        // lost.
         return worker.connections.size() >= limit
                 ? new Refusal(
                         TOO_MANY_REQUESTS,
@@ -197,7 +203,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    /** Called with the lock, so that the supervisor learns of changes in their order. */
+    /** Logs and reports a change. Called with the lock, so that changes are reported in order. */
     private void tellReadiness(WorkerConnection connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
@@ -263,7 +269,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    // A lost worker may connect again. A worker that has said goodbye may not.
+    // A lost worker may dial in again, but not one that has said goodbye.
     @GuardedBy("this")
     private void forget(String workerId, boolean clean) {
         workers.remove(workerId);
@@ -273,14 +279,14 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    /** Drains a worker. */
+    /** Tells a worker to exit after it has answered its requests in flight. */
     public void drain(String workerId, DrainCode reason, Duration grace) {
         if (startDraining(workerId)) {
             connections(workerId).forEach(connection -> connection.drain(reason, grace));
         }
     }
 
-    /** Rejects new workers and drains all others. Completes when all connections are closed. */
+    /** Rejects new workers and drains all others. Completes when no worker is connected. */
     public CompletionStage<Void> drainAll(Duration grace) {
         List<WorkerConnection> all = new ArrayList<>();
         CompletableFuture<Void> done = new CompletableFuture<>();
@@ -299,7 +305,7 @@ public final class WorkerRegistry implements WorkerEvents {
         return done;
     }
 
-    /** Closes all remaining connections with a goodbye. */
+    /** Says goodbye to all workers that are still connected. */
     public void goodbyeAll(String text) {
         List<String> ids;
         synchronized (this) {

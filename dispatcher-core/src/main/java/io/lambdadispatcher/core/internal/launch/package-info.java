@@ -1,4 +1,7 @@
-/** Which workers there are, which there should be, and starting the difference. */
+/**
+ * Tracks the connected and launched workers, and launches and drains workers as capacity control
+ * decides.
+ */
 @NullMarked
 package io.lambdadispatcher.core.internal.launch;
 

@@ -6,13 +6,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue by age in which all entries have the same timeout, so the oldest entry always expires
- * next. Adding a young entry, removing any entry and expiring one are O(1). One timer of the event
- * loop serves all entries. Confined to that event loop.
+ * A queue in order of age. All entries have the same timeout, so the oldest entry is always the
+ * next to expire. Adding the youngest entry, removing any entry and expiring are O(1). One timer of
+ * the event loop serves all entries. Confined to that event loop.
  */
 public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
 
-    /** An element, which can be in one queue at a time. */
+    /** An entry, which can be in one queue at a time. */
     public abstract static class Entry {
         private @Nullable Entry previous;
         private @Nullable Entry next;
@@ -32,7 +32,9 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     private long timerNanos;
 
     /**
-     * @param timeoutNanos 0 if entries never expire
+     * Creates a queue.
+     *
+     * @param timeoutNanos 0 = entries never expire
      * @param onExpired receives each expired entry after its removal
      */
     public DeadlineQueue(EventLoop loop, long timeoutNanos, Consumer<E> onExpired) {
@@ -46,10 +48,10 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     /**
-     * Adds an entry at the place of its age. Usually it is the youngest, which takes one step.
-     * Otherwise, it takes one step for each younger entry.
+     * Adds an entry in order of age. This takes one step if the entry is the youngest, as usual.
+     * Otherwise, it takes one step for each older entry.
      *
-     * @param startNanos start of its timeout, by the event loop's clock
+     * @param startNanos when the entry's timeout begins, by the event loop's ticker
      */
     public void add(E entry, long startNanos) {
         Entry node = entry;
@@ -74,7 +76,11 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         return younger;
     }
 
-    /** @param younger {@code null} for the end of the queue */
+    /**
+     * Inserts the node.
+     *
+     * @param younger the entry that follows it; {@code null} = insert at the end
+     */
     private void linkBefore(@Nullable Entry younger, Entry node) {
         Entry older = younger == null ? last : younger.previous;
         node.previous = older;
@@ -91,15 +97,13 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
-    /** Returns the oldest entry without removing it, or {@code null}. */
+    /** Returns the oldest entry, or {@code null}. Does not remove it. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E peek() {
         return (E) first;
     }
 
-    /**
-     * Passes each entry to {@code action}, the oldest first. The action must not change the queue.
-     */
+    /** Passes each entry to {@code action}, oldest first. The action must not change the queue. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public void forEach(Consumer<? super E> action) {
         for (Entry entry = first; entry != null; entry = entry.next) {
@@ -107,7 +111,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
-    /** Removes and returns the oldest entry, or returns {@code null}. */
+    /** Removes and returns the oldest entry, or {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {
         Entry oldest = first;
@@ -149,9 +153,10 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         size--;
     }
 
-    // Usually there is one timer. It is not cancelled when its entry is removed, but then checks
-    // the oldest entry. A timer that is later than another one does nothing, otherwise timers would
-    // multiply.
+    // Usually there is one timer. It is not cancelled when its entry is removed, but then serves
+    // the oldest entry. If an earlier timer was set meanwhile, the later one does nothing:
+    // otherwise,
+    // timers would multiply.
     private void setTimer(long dueNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;

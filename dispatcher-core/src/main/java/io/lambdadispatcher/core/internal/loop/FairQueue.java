@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A queue that serves the lowest tag first, and equal tags in the order in which their tickets were
- * created. All entries have the same timeout. Adding, removing any entry and polling are O(log n).
+ * created. All entries have the same timeout. Adding, removing any ticket and polling are O(log n).
  *
  * <p><b>Threading.</b> Confined to one event loop, except {@link #headTag}, {@link #headSinceNanos}
  * and {@link #hide}.
@@ -18,7 +18,10 @@ public final class FairQueue<E> {
 
     private static final int NOT_QUEUED = -1;
 
-    /** An entry's place in the queue. An entry that was removed can return to its place. */
+    /**
+     * An entry's position in the queue. A ticket can be added again after it was removed, and then
+     * has the same position.
+     */
     public static final class Ticket<E> extends DeadlineQueue.Entry {
         public final E entry;
         public final long tag;
@@ -33,7 +36,7 @@ public final class FairQueue<E> {
             this.sinceNanos = sinceNanos;
         }
 
-        /** Returns the start of its timeout. */
+        /** Returns when the ticket's timeout begins. */
         public long sinceNanos() {
             return sinceNanos;
         }
@@ -50,13 +53,15 @@ public final class FairQueue<E> {
     private int size;
     private long orders;
 
-    // The head, for other event loops. The two fields are not read atomically, so a reader must
-    // accept a mixture.
+    // The head, for other event loops. The two fields are not read atomically, so callers must
+    // tolerate values of two different heads.
     private volatile long headTag = EMPTY;
     private volatile long headSinceNanos;
 
     /**
-     * @param timeoutNanos 0 if entries never expire
+     * Creates a queue.
+     *
+     * @param timeoutNanos 0 = entries never expire
      * @param onExpired receives each expired ticket after its removal
      */
     public FairQueue(EventLoop loop, long timeoutNanos, Consumer<Ticket<E>> onExpired) {
@@ -80,7 +85,7 @@ public final class FairQueue<E> {
         return headTag;
     }
 
-    /** Returns since when the head has been queued, if there is one. Any thread. */
+    /** Returns when the timeout of the head began, if there is a head. Any thread. */
     public long headSinceNanos() {
         return headSinceNanos;
     }
@@ -93,15 +98,15 @@ public final class FairQueue<E> {
     }
 
     /**
-     * Creates a ticket, which is not queued yet.
+     * Creates a ticket without adding it.
      *
-     * @param sinceNanos start of its timeout
+     * @param sinceNanos when its timeout begins
      */
     public Ticket<E> newTicket(E entry, long tag, long sinceNanos) {
         return new Ticket<>(entry, tag, orders++, sinceNanos);
     }
 
-    /** Adds a ticket of this queue that is not queued. */
+    /** Adds a ticket that this queue created and that is not queued. */
     public void add(Ticket<E> ticket) {
         assert ticket.index == NOT_QUEUED : "ticket is queued already";
         byAge.add(ticket, ticket.sinceNanos);
@@ -112,12 +117,12 @@ public final class FairQueue<E> {
         publishHead();
     }
 
-    /** Returns the ticket with the lowest tag without removing it, or {@code null}. */
+    /** Returns the ticket with the lowest tag, or {@code null}. Does not remove it. */
     public @Nullable Ticket<E> peek() {
         return heap[0];
     }
 
-    /** Removes and returns the ticket with the lowest tag, or returns {@code null}. */
+    /** Removes and returns the ticket with the lowest tag, or {@code null}. */
     public @Nullable Ticket<E> poll() {
         Ticket<E> head = heap[0];
         if (head != null) {

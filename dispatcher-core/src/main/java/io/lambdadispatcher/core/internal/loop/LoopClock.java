@@ -3,10 +3,12 @@ package io.lambdadispatcher.core.internal.loop;
 import io.netty.channel.EventLoop;
 
 /**
- * The time at which the current turn of the event loop began. The first caller of a turn reads it
- * from the event loop's ticker, and it is forgotten when the turn's tasks run. On a virtual
- * machine, reading the time takes 40 ns, and each request asks twice. The error is the length of a
- * turn, which is less than a millisecond on a healthy event loop. Event loop only.
+ * A clock that reads the time at most once per turn of an event loop. The first call in a turn
+ * reads the loop's ticker. All calls return this time until the loop runs its queued tasks.
+ *
+ * <p>Reading the time takes 40 ns on a virtual machine, and each request needs it twice. The time
+ * can be late by the length of one turn, which is less than a millisecond on a healthy loop.
+ * Confined to the event loop.
  */
 public final class LoopClock implements Runnable {
     private final EventLoop loop;
@@ -17,7 +19,10 @@ public final class LoopClock implements Runnable {
         this.loop = loop;
     }
 
-    /** Returns a time like {@link System#nanoTime}: only differences count. */
+    /**
+     * Returns the time of this turn. As with {@link System#nanoTime}, only differences have a
+     * meaning.
+     */
     public long nanoTime() {
         if (!known) {
             nanos = loop.ticker().nanoTime();

@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Logs warnings that a peer can cause at any rate. It logs one of them from time to time, with the
- * number of those that it left out, because a log line costs an event loop more than most of the
- * events that it reports. Any thread.
+ * Logs at most one warning per ten seconds, with the number of suppressed warnings. It is for
+ * warnings that a peer can cause at any rate, because logging costs an event loop more than most of
+ * the reported events. Any thread.
  */
 public final class SeldomLog {
     public static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);

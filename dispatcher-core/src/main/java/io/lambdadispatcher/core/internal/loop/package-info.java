@@ -1,6 +1,5 @@
 /**
- * What event loops need and no one else: their time, their queues of deadlines, and a log that
- * costs them little.
+ * Tools for code on event loops: a clock, queues with timeouts, and a rate-limited log.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.loop;
