@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a dispatcher must remember of a function across a restart: recent launches, recent spending,
- * and the kill switch. Otherwise, launch limits would start from zero, and a function that was
- * switched off would launch workers again. Immutable.
+ * The state of a function's launching that must survive a restart: recent launches, recent
+ * spending, and the kill switch. Otherwise, launch limits would start from zero, and a function
+ * that was switched off would launch workers again. Immutable.
  *
  * <pre>{@code
  * List<LaunchHistory> history = previous.launchHistory();

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * What the dispatcher tells handlers about a request's client, and which headers it adds. {@link
- * Builder} states the defaults. Immutable.
+ * Settings for the headers that tell handlers about a request's client. {@link Builder} states the
+ * defaults. Immutable.
  *
  * <pre>{@code
  * ForwardingPolicy behindProxy = ForwardingPolicy.builder()

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.request;
 
 /**
- * Why there is no complete response. An HTTP client would receive {@link #status()}, or an
- * incomplete response.
+ * Reports that a request of the embedding program got no complete response. An HTTP client would
+ * receive {@link #status()}, or an incomplete response.
  */
 public final class DispatchException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -11,9 +11,9 @@ public final class DispatchException extends RuntimeException {
     private final int status;
 
     /**
-     * For the dispatcher, and for tests of programs that embed it.
+     * Creates the exception. Used by the dispatcher, and by tests of programs that embed it.
      *
-     * @param kind a stable name, for example {@code QUEUE_FULL}
+     * @param kind the stable name of the failure, for example {@code QUEUE_FULL}
      */
     public DispatchException(String kind, int status, String detail) {
         super(kind + ": " + detail);
@@ -26,7 +26,7 @@ public final class DispatchException extends RuntimeException {
         return kind;
     }
 
-    /** Returns the HTTP status that means the same. */
+    /** Returns the HTTP status that corresponds to the failure. */
     public int status() {
         return status;
     }

@@ -15,8 +15,8 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an embedding program. Immutable. It can be dispatched repeatedly if its body can be
- * subscribed to repeatedly.
+ * A request of an embedding program. Immutable. A request can be dispatched repeatedly if its body
+ * supports repeated subscription.
  *
  * <pre>{@code
  * DispatchRequest.post("/orders").header("content-type", "application/json").body("{}").build()
@@ -57,9 +57,9 @@ public final class DispatchRequest {
     /**
      * Begins a request.
      *
-     * @param method any but CONNECT
-     * @param path with the query, beginning with {@code /}, visible ASCII characters only; or
-     *     {@code *}
+     * @param method the method, which must not be CONNECT
+     * @param path the path and query, which begin with {@code /} and have only visible ASCII
+     *     characters; or {@code *}
      * @throws IllegalArgumentException if no HTTP request can have this method or path
      */
     public static Builder builder(String method, String path) {
@@ -67,19 +67,19 @@ public final class DispatchRequest {
     }
 
     /**
-     * Returns all headers with {@code :method}, {@code :scheme}, {@code :authority} and {@code
-     * :path}. Not to be changed.
+     * Returns all headers, including {@code :method}, {@code :scheme}, {@code :authority} and
+     * {@code :path}. They must not be changed.
      */
     public Http2Headers headers() {
         return headers;
     }
 
-    /** Returns {@code null} if there is no body. */
+    /** Returns the body, or {@code null} if there is none. */
     public Flow.@Nullable Publisher<ByteBuf> body() {
         return body;
     }
 
-    /** Returns {@code null} if there are no trailers. */
+    /** Returns the trailers, or {@code null} if there are none. */
     public @Nullable CompletionStage<Http2Headers> trailers() {
         return trailers;
     }
@@ -89,7 +89,7 @@ public final class DispatchRequest {
         return client;
     }
 
-    /** Not thread-safe. Setters validate their arguments. */
+    /** Builds {@link DispatchRequest}. Setters validate their arguments. Not thread-safe. */
     public static final class Builder {
         private final String method;
         private final String path;
@@ -140,8 +140,8 @@ public final class DispatchRequest {
         /**
          * Adds a header.
          *
-         * @param name sent in lower case
-         * @param value characters of ISO 8859-1
+         * @param name the name, which is sent in lower case
+         * @param value the value, with characters of ISO 8859-1 only
          * @throws IllegalArgumentException if no HTTP request can have this header
          */
         public Builder header(CharSequence name, CharSequence value) {
@@ -168,9 +168,10 @@ public final class DispatchRequest {
         /**
          * Sets a body that is sent as it is published.
          *
-         * @param publisher subscribed to when the request is dispatched, and asked for more as the
-         *     worker receives the body. The dispatcher owns each buffer from {@code onNext} on, so
-         *     the publisher must neither release nor change it. {@code onError} cancels the request
+         * @param publisher the publisher of the body. The dispatcher subscribes when the request is
+         *     dispatched, and requests more as the worker receives the body. The dispatcher owns
+         *     each buffer after {@code onNext}, so the publisher must neither release nor change
+         *     it. {@code onError} cancels the request
          */
         public Builder body(Flow.Publisher<ByteBuf> publisher) {
             body = Objects.requireNonNull(publisher, "body");
@@ -201,7 +202,7 @@ public final class DispatchRequest {
         }
     }
 
-    /** For one subscriber. */
+    /** Publishes one buffer to one subscriber. */
     private static final class OneBuffer implements Flow.Subscription {
         private final Flow.Subscriber<? super ByteBuf> to;
         private @Nullable ByteBuf left;

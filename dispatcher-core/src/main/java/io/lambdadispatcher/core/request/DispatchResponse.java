@@ -11,9 +11,11 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A response to an embedding program. Its body must be subscribed to, gathered or discarded, once.
- * Until then it keeps its worker stream busy, and after {@link
- * io.lambdadispatcher.core.options.HttpLimits#writeTimeout} it is cancelled. Any thread.
+ * A response to an embedding program. Subscribe to its body, gather it, or discard it, exactly
+ * once. Until then, the response keeps its worker stream busy. After {@link
+ * io.lambdadispatcher.core.options.HttpLimits#writeTimeout}, the response is cancelled.
+ *
+ * <p><b>Threading.</b> All methods can be called on any thread.
  */
 public final class DispatchResponse {
     /** The maximum that {@link #bodyAsBytes()} and {@link #bodyAsString()} gather, in bytes. */
@@ -26,9 +28,9 @@ public final class DispatchResponse {
     private final CompletionStage<Http2Headers> trailers;
 
     /**
-     * For the dispatcher, and for tests of programs that embed it.
+     * Creates a response. Used by the dispatcher, and by tests of programs that embed it.
      *
-     * @param discard what {@link #discard} does
+     * @param discard the action of {@link #discard}
      */
     public DispatchResponse(
             int status,
@@ -43,14 +45,14 @@ public final class DispatchResponse {
         this.trailers = trailers;
     }
 
-    /** Returns 200 to 999. */
+    /** Returns the status, 200 to 999. */
     public int status() {
         return status;
     }
 
     /**
-     * Returns all headers, {@code :status} included. They are the embedding program's to change, on
-     * one thread.
+     * Returns all headers, including {@code :status}. The embedding program may change them, on one
+     * thread at a time.
      */
     public Http2Headers headers() {
         return headers;
@@ -59,7 +61,7 @@ public final class DispatchResponse {
     /**
      * Returns the first value of a header, or {@code null} if there is none.
      *
-     * @param name in lower case
+     * @param name the name in lower case
      */
     public @Nullable String header(CharSequence name) {
         CharSequence value = headers.get(name);
@@ -67,15 +69,16 @@ public final class DispatchResponse {
     }
 
     /**
-     * Returns the body as it arrives. The subscriber is called on an event loop, which it must not
-     * block, and must release each buffer. What it does not request waits in the worker. {@code
-     * onError} receives a {@link DispatchException} if the response breaks off.
+     * Returns a publisher of the body as it arrives. The subscriber is called on an event loop,
+     * which it must not block. It must release each buffer. If it requests no more buffers, flow
+     * control pauses the worker. {@code onError} receives a {@link DispatchException} if the
+     * response is incomplete.
      */
     public Flow.Publisher<ByteBuf> body() {
         return body;
     }
 
-    /** {@link #bodyAsBytes(int)} with {@link #DEFAULT_MAX_BODY_BYTES}. */
+    /** Gathers a body of at most {@link #DEFAULT_MAX_BODY_BYTES}. See {@link #bodyAsBytes(int)}. */
     public CompletionStage<byte[]> bodyAsBytes() {
         return bodyAsBytes(DEFAULT_MAX_BODY_BYTES);
     }
@@ -83,8 +86,9 @@ public final class DispatchResponse {
     /**
      * Gathers the body.
      *
-     * @return fails with {@link DispatchException} if the response breaks off, or if the body is
-     *     longer than {@code maxBytes}, which cancels it
+     * @param maxBytes the maximum size of the body, in bytes
+     * @return the body. The stage fails with {@link DispatchException} if the response is
+     *     incomplete. It also fails if the body is too long, and then the response is cancelled
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
         GatheredBody gathered = new GatheredBody(maxBytes);
@@ -92,14 +96,16 @@ public final class DispatchResponse {
         return gathered.bytes();
     }
 
-    /** {@link #bodyAsString(int)} with {@link #DEFAULT_MAX_BODY_BYTES}. */
+    /**
+     * Gathers a text of at most {@link #DEFAULT_MAX_BODY_BYTES}. See {@link #bodyAsString(int)}.
+     */
     public CompletionStage<String> bodyAsString() {
         return bodyAsString(DEFAULT_MAX_BODY_BYTES);
     }
 
     /**
-     * Gathers the body as {@link #bodyAsBytes(int)} does, and decodes it as {@code content-type}
-     * says. Default: UTF-8.
+     * Gathers the body as {@link #bodyAsBytes(int)} does, and decodes it with the charset of {@code
+     * content-type}. Default: UTF-8.
      */
     public CompletionStage<String> bodyAsString(int maxBytes) {
         String type = header(HttpHeaderNames.CONTENT_TYPE);
@@ -108,16 +114,16 @@ public final class DispatchResponse {
     }
 
     /**
-     * Discards the body: what has arrived is released, and the rest is cancelled. Has no effect if
-     * somebody reads the body.
+     * Discards the body. Releases the part that has arrived, and cancels the rest. Has no effect if
+     * the body has a subscriber.
      */
     public void discard() {
         discard.run();
     }
 
     /**
-     * Completes when the body has ended, with empty headers if there are no trailers. Fails if the
-     * response breaks off.
+     * Returns the trailers. The stage completes when the body has ended, with empty headers if
+     * there are no trailers. It fails if the response is incomplete.
      */
     public CompletionStage<Http2Headers> trailers() {
         return trailers;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public interface ErrorRenderer {
     ErrorPage render(ErrorContext error);
 
-    /** What is known of an error. It holds nothing secret, and no class names. */
+    /** Describes an error. Contains no secrets and no class names. */
     interface ErrorContext {
         /** Returns the status of the response. The renderer cannot change it. */
         int status();
@@ -55,8 +55,8 @@ public interface ErrorRenderer {
     /**
      * The body of an error response.
      *
-     * @param contentType value of {@code content-type}
-     * @param body not to be changed afterwards
+     * @param contentType the value of {@code content-type}
+     * @param body the body, which must not be changed afterwards
      */
     record ErrorPage(String contentType, byte[] body) {
         /**

@@ -17,23 +17,25 @@ public interface FunctionInvoker {
      *
      * @param function the name of a configured function, never chosen by a client. The invoker
      *     knows which Lambda function, alias or version that is
-     * @param event JSON, which nobody changes afterwards, so it need not be copied
-     * @return completes on any thread. It fails with {@link InvokeException}; any other failure
-     *     counts as {@link InvokeException.Reason#UNAVAILABLE}. If nobody waits for it any more,
-     *     its {@code toCompletableFuture()} is cancelled, which should end the call
+     * @param event the event as JSON. The array does not change afterwards, so it need not be
+     *     copied
+     * @return a stage that completes on any thread. It fails with {@link InvokeException}. Any
+     *     other failure counts as {@link InvokeException.Reason#UNAVAILABLE}. If the result is no
+     *     longer needed, {@code toCompletableFuture()} is cancelled, which should end the call
      */
     CompletionStage<InvokeResult> invoke(String function, byte[] event);
 
-    /** Called when the dispatcher has ended, not on an event loop. */
+    /** Closes the invoker. Called after the dispatcher has ended, but not on an event loop. */
     default void close() {}
 
     /**
-     * What the function returned.
+     * The result of an invocation.
      *
-     * @param status of {@code Invoke} itself, which is 200
+     * @param status the status of {@code Invoke} itself, which is 200
      * @param functionError {@code Handled} or {@code Unhandled}, from {@code X-Amz-Function-Error};
      *     {@code null} if the function returned normally
-     * @param payload the JSON that it returned, or a description of its error. Not to be changed
+     * @param payload the JSON that the function returned, or a description of its error. The array
+     *     must not be changed
      */
     record InvokeResult(int status, @Nullable String functionError, byte[] payload) {}
 }

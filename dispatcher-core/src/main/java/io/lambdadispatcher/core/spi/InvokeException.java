@@ -2,11 +2,11 @@ package io.lambdadispatcher.core.spi;
 
 import org.jspecify.annotations.Nullable;
 
-/** Why an invocation has no result. The message is for logs, not for clients. */
+/** Reports that an invocation has no result. The message is for logs, not for clients. */
 public final class InvokeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** What went wrong, by what can be done about it. */
+    /** The reason why an invocation has no result. */
     public enum Reason {
         /**
          * {@code TooManyRequestsException}: too many invocations run concurrently. The function has
@@ -15,7 +15,7 @@ public final class InvokeException extends RuntimeException {
         THROTTLED,
         /** There is no such function, alias or version. */
         NOT_FOUND,
-        /** There is no permission to invoke it, or its state does not allow it. */
+        /** There is no permission to invoke the function, or its state does not allow it. */
         REFUSED,
         /** {@code RequestTooLargeException}: the event is too large. */
         TOO_LARGE,

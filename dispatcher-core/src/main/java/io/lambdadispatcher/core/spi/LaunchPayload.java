@@ -10,15 +10,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JSON that tells a worker who it is and whom to dial: the event of a worker's Lambda invoke,
- * and what other launchers pass on. {@code docs/reference/protocol.md} says what each member means.
+ * Writes the JSON that tells a worker its identity and the addresses to dial. It is the event of a
+ * worker's Lambda invocation. Other launchers pass on the same JSON. {@code
+ * docs/reference/protocol.md} describes each member.
  */
 public final class LaunchPayload {
     private LaunchPayload() {}
 
     /**
-     * @param tlsFingerprint SHA-256 of the one certificate that the worker takes for the
-     *     dispatcher's, hexadecimal; {@code null} = what its authorities vouch for
+     * Returns the JSON for a new worker.
+     *
+     * @param tlsFingerprint the hexadecimal SHA-256 of the only dispatcher certificate that the
+     *     worker accepts; {@code null} = the worker verifies the certificate with its trusted
+     *     authorities
      */
     public static String json(LaunchRequest request, @Nullable String tlsFingerprint) {
         Map<String, Object> members = new LinkedHashMap<>();
@@ -44,8 +48,8 @@ public final class LaunchPayload {
     }
 
     /**
-     * A port on all interfaces cannot be dialled as such; a worker on the same machine finds it on
-     * the loopback.
+     * Returns the address that a worker dials. A wildcard address cannot be dialled, so it becomes
+     * the loopback address, which workers on the same machine can dial.
      */
     private static String hostAndPort(InetSocketAddress address) {
         InetAddress ip = address.getAddress();

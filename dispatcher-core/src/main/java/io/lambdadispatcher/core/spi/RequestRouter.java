@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface RequestRouter {
     /**
-     * @return the name of a configured function, or {@code null} to send 404. If it throws, the
-     *     client receives 500
+     * Returns the function that serves a request. If the method throws, the client receives 500.
+     *
+     * @return the name of a configured function, or {@code null} to send 404
      */
     @Nullable
     String route(Http2Headers head);

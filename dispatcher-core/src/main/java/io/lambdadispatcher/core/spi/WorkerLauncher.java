@@ -13,18 +13,18 @@ import java.util.concurrent.CompletionStage;
 public interface WorkerLauncher extends AutoCloseable {
 
     /**
-     * What a new worker has to know. Components may be added in later versions.
+     * The data that a new worker needs. Components may be added in later versions.
      *
-     * @param function the function that it serves
-     * @param workerId its id, which is also part of the token
+     * @param function the function that the worker serves
+     * @param workerId the worker's id, which is also part of the token
      * @param token the signed launch token, valid for this worker only
-     * @param advertisedAddresses the addresses that it dials. It spreads its connections over all
-     *     of them
-     * @param connections the number of its connections
+     * @param advertisedAddresses the addresses that the worker dials. It distributes its
+     *     connections over all of them
+     * @param connections the number of the worker's connections
      * @param streamsPerConnection the number of worker streams on each connection
      * @param tls whether the worker port has TLS
-     * @param maxLife the worker drains before this time has passed. Zero: there is no limit except
-     *     that of the place where it runs
+     * @param maxLife the time within which the worker drains. Zero: only the platform limits the
+     *     worker's life
      */
     record LaunchRequest(
             String function,
@@ -36,25 +36,29 @@ public interface WorkerLauncher extends AutoCloseable {
             boolean tls,
             Duration maxLife) {}
 
-    /** Why a worker ended. */
+    /** The reason why a worker exited. */
     enum Cause {
-        /** It ended as intended. */
+        /** The worker exited as intended. */
         ENDED,
         /**
-         * It or its launch failed: the function threw an exception, the process crashed, or the
-         * network failed.
+         * The worker or its launch failed. For example, the function threw an exception, the
+         * process crashed, or the network failed.
          */
         FAILED,
-        /** There is no capacity for another worker at present. */
+        /** There is currently no capacity for another worker. */
         THROTTLED,
         /**
-         * It will not work until somebody changes something, for example because there is no such
-         * function or no permission.
+         * Launches fail until the configuration is changed. For example, the function does not
+         * exist, or there is no permission to invoke it.
          */
         REFUSED
     }
 
-    /** How a worker ended. @param detail in one line, for logs */
+    /**
+     * The result of a worker that exited or was not started.
+     *
+     * @param detail a description in one line, for logs
+     */
     record WorkerExit(Cause cause, String detail) {
         public boolean failed() {
             return cause != Cause.ENDED;
@@ -63,14 +67,17 @@ public interface WorkerLauncher extends AutoCloseable {
 
     /** A worker that has been launched. */
     interface LaunchedWorker {
-        /** Completes when the worker has ended or could not be started. Never fails. */
+        /**
+         * Returns a stage that completes when the worker has exited or could not be started. It
+         * never fails.
+         */
         CompletionStage<WorkerExit> exit();
 
-        /** Ends the worker by force, because it does not respond. Has no effect if it has ended. */
+        /** Terminates a worker that does not respond. Has no effect if the worker has exited. */
         void kill();
     }
 
-    /** Starts a worker. Returns before it runs. */
+    /** Starts a worker. Returns before the worker runs. */
     LaunchedWorker launch(LaunchRequest request);
 
     /**
@@ -79,7 +86,7 @@ public interface WorkerLauncher extends AutoCloseable {
      */
     default void warmUp(String function, int count) {}
 
-    /** Ends all workers that are left, and waits for them for up to {@code grace}. */
+    /** Ends all remaining workers, and waits for at most {@code grace} until they have exited. */
     void close(Duration grace);
 
     @Override

@@ -88,7 +88,7 @@ public final class CapacityController {
     }
 
     /**
-     * Sets the launch switch: {@code false} = no launch until it is set to {@code true}. Running
+     * Sets the kill switch: {@code false} = no launch until it is set to {@code true}. Running
      * workers continue.
      */
     public void setLaunching(boolean value) {
@@ -334,7 +334,7 @@ public final class CapacityController {
     }
 
     /**
-     * Returns whether requests may overflow to direct invocations. The launch switch and the
+     * Returns whether requests may overflow to direct invocations. The kill switch and the
      * spending limit apply to them, but not the pause after a failed launch.
      */
     public boolean permitsOverflow() {

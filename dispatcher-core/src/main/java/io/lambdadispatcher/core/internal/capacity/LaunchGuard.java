@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Decides how many workers may be launched now. Four things block or limit launches:
  *
  * <ul>
- *   <li>The launch switch.
+ *   <li>The kill switch.
  *   <li>The maximum number of launches per minute.
  *   <li>Failed launches: each is followed by an exponential backoff with full jitter (M. Brooker,
  *       "Exponential Backoff And Jitter", AWS Architecture Blog). After five failures, or one with
@@ -61,7 +61,7 @@ final class LaunchGuard {
         this.random = random;
     }
 
-    /** Sets the launch switch; {@code true} = no launches. */
+    /** Sets the kill switch; {@code true} = no launches. */
     void setStopped(boolean value) {
         stopped = value;
     }

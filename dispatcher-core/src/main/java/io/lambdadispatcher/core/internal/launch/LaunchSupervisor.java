@@ -126,7 +126,7 @@ public final class LaunchSupervisor {
         executor.execute(confined::close);
     }
 
-    /** Sets the launch switch; {@code false} = no launches. */
+    /** Sets the kill switch; {@code false} = no launches. */
     public void setLaunching(boolean value) {
         executor.execute(() -> confined.setLaunching(value));
     }
@@ -356,7 +356,7 @@ public final class LaunchSupervisor {
         }
 
         /**
-         * Applies the launch switch and the spending limit to overflowing requests, because their
+         * Applies the kill switch and the spending limit to overflowing requests, because their
          * invocations cost money, too.
          */
         private void permitOverflow() {
