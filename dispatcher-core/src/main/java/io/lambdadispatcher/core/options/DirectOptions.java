@@ -183,11 +183,11 @@ public final class DirectOptions {
 
         /**
          * Queues requests for a worker first, and makes a request direct if it has waited for this
-         * time. Only idempotent requests become direct, and only if the whole body has arrived and
-         * is at most 64 KiB. The other requests continue to wait. If the dispatcher launches the
-         * function's workers, no request becomes direct while launching is switched off or {@link
-         * LaunchLimits.Builder#gbSecondsPerHour} is reached. Default: every request is direct, and
-         * workers are not used.
+         * time. Only idempotent requests become direct, and only if the complete body has arrived
+         * and is at most 64 KiB. The other requests continue to wait. If the dispatcher launches
+         * the function's workers, no request becomes direct while launching is switched off or
+         * {@link LaunchLimits.Builder#gbSecondsPerHour} is reached. Default: every request is
+         * direct, and workers are not used.
          *
          * @param wait 10 ms or more
          */
