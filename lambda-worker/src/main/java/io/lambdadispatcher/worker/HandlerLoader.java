@@ -15,7 +15,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the handler that environment variables choose: a class of the user's, a Lambda runtime or a
+ * Creates the handler that environment variables choose: a class, a Lambda runtime or a
  * web application.
  */
 final class HandlerLoader {

@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One child process, again and again until it is stopped:
+ * A child process, which is restarted until it is stopped:
  *
  * <pre>
  *   NEW ──start──▶ RUNNING ──died──▶ WAITING ──back-off──▶ RUNNING
@@ -24,11 +24,11 @@ import org.slf4j.LoggerFactory;
  *                  STOPPING ──ended──▶ STOPPED
  * </pre>
  *
- * The wait before a restart doubles from one to the next, until somebody says that the child is
- * {@link #markHealthy healthy}. What a child has started itself is signalled with it, as far as it
- * is still the child's; what it leaves behind in its {@link Session} when it ends is killed, for
- * the next would find it at its ports. Methods may be called from any thread; the state is confined
- * to the thread of all children.
+ * The wait before each restart doubles, until {@link #markHealthy} is called. Signals also go to
+ * the processes that the child has started, as long as they are its descendants. Processes that it
+ * leaves behind in its {@link Session} are killed when it ends, because the next child would find
+ * their ports in use. Any thread can call the methods. The state is confined to the thread of all
+ * children.
  */
 public final class Child {
     private static final Duration FIRST_WAIT = Duration.ofMillis(100);
@@ -72,21 +72,21 @@ public final class Child {
         return command;
     }
 
-    /** Harmless when called again. */
+    /** Starts the child. Further calls have no effect. */
     public void start() {
         Children.THREAD.execute(this::onStart);
     }
 
-    /** It does what it is there for: should it die, it is started again after the shortest wait. */
+    /** Notes that the child works. If it dies, it is restarted after the shortest wait. */
     public void markHealthy() {
         Children.THREAD.execute(() -> waitMillis = firstWaitMillis);
     }
 
     /**
-     * Ends the process at once, by KILL, unless it has been replaced since; to the listener it has
+     * Kills the process with KILL, unless it has been replaced. The listener learns that it has
      * died.
      *
-     * @param pid as {@link ChildListener#onStarted} gave it
+     * @param pid the process id from {@link ChildListener#onStarted}
      */
     public void kill(long pid) {
         Children.THREAD.execute(() -> {
@@ -97,9 +97,10 @@ public final class Child {
     }
 
     /**
-     * TERM, and KILL after {@code grace}; no more restarts. Harmless when called again.
+     * Sends TERM, and KILL after {@code grace}. The child is not restarted. Further calls have no
+     * effect.
      *
-     * @return completes, never exceptionally, when the process has ended
+     * @return completes when the process has ended, and never exceptionally
      */
     public CompletionStage<Void> stop(Duration grace) {
         Children.THREAD.execute(() -> onStop(grace));
@@ -142,7 +143,8 @@ public final class Child {
     }
 
     /**
-     * A shell that is killed, or whose last program ends, leaves the others of its line to run on.
+     * Kills the processes that are left. A shell that ends leaves the other programs of its line
+     * running.
      */
     private void killRest(Process ended) {
         List<ProcessHandle> rest = Session.ledBy(ended.pid());
@@ -152,7 +154,7 @@ public final class Child {
         }
     }
 
-    /** A shell's and the JDK's way of saying which signal it was. */
+    /** Describes an exit code. A shell and the JDK report a signal in this way. */
     private static String describe(int exitCode) {
         return exitCode > 128 ? "exit code " + exitCode + ", signal " + (exitCode - 128) : "exit code " + exitCode;
     }
@@ -187,7 +189,10 @@ public final class Child {
         }
     }
 
-    /** A shell ends at once where what it has started takes its time. */
+    /**
+     * Waits for the processes that the child has started, because a shell ends immediately while
+     * they may take time.
+     */
     private void awaitFamily(Process ended) {
         CompletableFuture<?>[] left = family.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
         CompletableFuture.allOf(left).thenRunAsync(() -> onFamilyEnded(ended), Children.THREAD);
@@ -216,7 +221,7 @@ public final class Child {
                 TimeUnit.MILLISECONDS);
     }
 
-    /** It and what it has started, before the end of the one hides the others. */
+    /** Returns the process and its descendants, which can no longer be found after its end. */
     private static List<ProcessHandle> family(Process process) {
         return Stream.concat(Stream.of(process.toHandle()), process.descendants())
                 .toList();
@@ -235,9 +240,9 @@ public final class Child {
     }
 
     /**
-     * Apart, so that no thread starts before the first child does. The thread never ends: Linux
-     * takes the end of the thread that started a process for the end of its parent (prctl(2),
-     * PR_SET_PDEATHSIG).
+     * In a separate class, so that no thread starts before the first child. The thread never ends,
+     * because Linux takes the end of the thread that started a process for the end of its parent
+     * (prctl(2), PR_SET_PDEATHSIG).
      */
     private static final class Children {
         static final ScheduledThreadPoolExecutor THREAD = create();

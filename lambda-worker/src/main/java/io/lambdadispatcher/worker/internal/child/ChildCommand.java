@@ -9,20 +9,20 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What to start. The child has the worker's environment, as changed here.
+ * A command to start. The child has the worker's environment variables, with these changes.
  *
- * @param name in the log, before each line of output
+ * @param name name in the log, before each line of output
  * @param words the program and its arguments
- * @param directory {@code null} = the worker's
- * @param added variables, set over those of the worker
- * @param removed names of variables of the worker's that the child does not get
+ * @param directory {@code null} for the worker's directory
+ * @param added environment variables that are added or replaced
+ * @param removed names of the worker's environment variables that the child does not get
  */
 public record ChildCommand(
         String name, List<String> words, @Nullable Path directory, Map<String, String> added, List<String> removed) {
     private static final String SEVERAL = ";&|()`{}\n";
     /**
-     * What {@code exec} cannot become: assignments before a program, and what only the shell itself
-     * can do.
+     * Matches lines that {@code exec} cannot run: assignments before a program, and commands of the
+     * shell itself.
      */
     private static final Pattern SHELL_ONLY = Pattern.compile(
             "\\s*(\\w+=|([.:!]|cd|command|eval|exec|exit|export|read|set|trap|ulimit|umask|unset|wait)(\\s|$))");
@@ -41,9 +41,9 @@ public record ChildCommand(
     }
 
     /**
-     * A line for the shell, {@code sh -c}. One with a single program becomes that program, so that
-     * signals and a worker's death reach it; what a line with several starts may outlive a worker
-     * that was killed.
+     * Returns a command that runs a line with {@code sh -c}. If the line has a single program, the
+     * shell becomes that program, so that signals and the worker's death reach it. If it has
+     * several programs, they can outlive a worker that was killed.
      */
     public static ChildCommand shell(String name, String line) {
         if (line.isBlank()) {
@@ -71,7 +71,7 @@ public record ChildCommand(
         return new ChildCommand(name, words, directory, added, more);
     }
 
-    /** Its standard input is a pipe that nobody writes to and that ends with the worker. */
+    /** Standard input is a pipe to which nobody writes, and which closes when the worker ends. */
     ProcessBuilder toBuilder() {
         ProcessBuilder builder = new ProcessBuilder(Leash.wrap(words)).redirectErrorStream(true);
         if (directory != null) {

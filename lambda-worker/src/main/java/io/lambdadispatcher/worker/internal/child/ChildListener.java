@@ -1,16 +1,14 @@
 package io.lambdadispatcher.worker.internal.child;
 
-/**
- * Learns what becomes of a child; called on the thread of all children, where it must not block.
- */
+/** Learns about a child. Called on the thread of all children, which it must not block. */
 public interface ChildListener {
     void onStarted(long pid);
 
     /**
-     * It has ended without being asked to, or could not be started; it will be started again after
-     * a while.
+     * The child has ended without being stopped, or could not be started. It is started again after
+     * a wait.
      *
-     * @param how for logs
+     * @param how description for logs
      */
     void onDied(String how);
 }

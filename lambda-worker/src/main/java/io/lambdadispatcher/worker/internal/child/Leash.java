@@ -8,11 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sees to it that a child does not outlive a worker that could not stop it: one that was killed, or
- * halted. On Linux the kernel kills the child (PR_SET_PDEATHSIG, set by {@code setpriv} of
- * util-linux), and the child leads a {@link Session} of its own. Where that is missing a shell
- * waits at a pipe from us for its end, and kills the child then. Where there is no shell either,
- * nothing is done but a line in the log.
+ * Ends a child whose worker was killed or halted and could not stop it. On Linux, the kernel kills
+ * the child (PR_SET_PDEATHSIG, set by {@code setpriv} of util-linux), and the child leads its own
+ * {@link Session}. Without {@code setpriv}, a shell waits for the end of a pipe from the worker and
+ * then kills the child. Without a shell, a line is logged and nothing else is done.
  */
 final class Leash {
     private static final List<String> SETPRIV = List.of("setpriv", "--pdeathsig", "KILL", "--", "setsid", "--");
@@ -22,12 +21,12 @@ final class Leash {
 
     private Leash() {}
 
-    /** The command, or one that becomes it. */
+    /** Returns the command, or one that becomes it. */
     static List<String> wrap(List<String> command) {
         return Kernel.HOLDS ? concat(SETPRIV, command) : command;
     }
 
-    /** Does what {@link #wrap} could not. */
+    /** Does what {@link #wrap} could not do. */
     static void hold(Process child) {
         if (!Kernel.HOLDS) {
             watch(child);
@@ -53,8 +52,8 @@ final class Leash {
     }
 
     /**
-     * Asked once, by trying: there are a {@code setpriv} without the option (BusyBox) and systems
-     * without one.
+     * Tries once, because some systems have no {@code setpriv}, and that of BusyBox lacks the
+     * option.
      */
     private static final class Kernel {
         static final boolean HOLDS = tried();

@@ -9,11 +9,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs what a process writes, line by line at INFO, on a thread of its own that ends with the
+ * Logs the output of a process, line by line at INFO, on a separate thread that ends with the
  * output.
  */
 final class OutputLog implements Runnable {
-    /** A longer line is logged in pieces. */
+    /** A longer line is logged in parts. */
     static final int MOST_LINE_CHARS = 16 * 1024;
 
     private static final int CHUNK_CHARS = 8 * 1024;

@@ -7,9 +7,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The processes of one session (setsid(2)), which is how those are found that have lost the parent
- * they were started by: Linux says of each process in which session it is (proc(5), {@code
- * /proc/PID/stat}). Elsewhere none is found. Any thread.
+ * The processes of one session (setsid(2)). It finds processes that have lost the parent that
+ * started them, because Linux reports the session of each process (proc(5), {@code
+ * /proc/PID/stat}). On other systems, it finds none. Any thread.
  */
 final class Session {
     /** Fields behind the program's name: state, parent, process group, session. */
@@ -21,7 +21,7 @@ final class Session {
 
     private Session() {}
 
-    /** @param leader the process that the session began with; it need not live any more */
+    /** @param leader the process that started the session; it may have ended */
     static List<ProcessHandle> ledBy(long leader) {
         return ProcessHandle.allProcesses()
                 .filter(process -> of(process.pid()) == leader)
@@ -31,7 +31,7 @@ final class Session {
     private static long of(long pid) {
         try {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"), StandardCharsets.ISO_8859_1);
-            // The name is in parentheses and may hold any character.
+            // The name is in parentheses and can contain any character.
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
             return fields[STATE].equals(ZOMBIE) ? NONE : Long.parseLong(fields[SESSION]);
         } catch (IOException e) {

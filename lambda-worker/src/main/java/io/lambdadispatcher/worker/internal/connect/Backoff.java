@@ -3,8 +3,9 @@ package io.lambdadispatcher.worker.internal.connect;
 import java.util.function.DoubleSupplier;
 
 /**
- * Waits that double, from {@code firstMillis} up to {@code mostMillis}, each cut by up to half at
- * random: workers that lost the same dispatcher do not come back in step. Confined to one thread.
+ * Waits that double from {@code firstMillis} to {@code mostMillis}. Each is shortened at random by
+ * up to half, so that workers that lost the same dispatcher do not return at the same time.
+ * Confined to one thread.
  */
 final class Backoff {
     private final long firstMillis;

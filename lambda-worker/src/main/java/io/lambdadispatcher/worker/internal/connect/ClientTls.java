@@ -21,7 +21,10 @@ import java.nio.file.Path;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 
-/** TLS towards the dispatcher, with ALPN for HTTP/2. Loaded only where TLS is used. Any thread. */
+/**
+ * TLS for connections to the dispatcher, with ALPN for HTTP/2. Loaded only if TLS is used. Any
+ * thread.
+ */
 public final class ClientTls {
     private final SslContext context;
     private final boolean verifiesHost;
@@ -31,9 +34,7 @@ public final class ClientTls {
         this.verifiesHost = verifiesHost;
     }
 
-    /**
-     * @throws IllegalArgumentException if a file it names cannot be read, or holds something else
-     */
+    /** @throws IllegalArgumentException if a file cannot be read, or has the wrong content */
     public static ClientTls of(WorkerTls tls) {
         try {
             SslContextBuilder builder = SslContextBuilder.forClient()
@@ -73,7 +74,7 @@ public final class ClientTls {
     }
 
     SslHandler newHandler(ByteBufAllocator allocator, InetSocketAddress peer) {
-        // A certificate known by its fingerprint is the right one whatever names it bears.
+        // A certificate with the expected fingerprint is accepted whatever names it has.
         String algorithm = verifiesHost ? "HTTPS" : "";
         SslHandler handler = context.newHandler(allocator, peer.getHostString(), peer.getPort());
         SSLParameters parameters = handler.engine().getSSLParameters();

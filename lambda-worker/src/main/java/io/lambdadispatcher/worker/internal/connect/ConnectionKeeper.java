@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one worker connection alive, to each of the addresses in turn. Confined to one event loop,
- * which is also the connections'; {@link #start} and {@link #drain} may be called from any thread.
+ * Keeps one worker connection open, and tries the addresses in turn. Confined to one event loop,
+ * which is also that of the connections. {@link #start} and {@link #drain} can be called on any
+ * thread.
  *
  * <pre>
  *   IDLE ──start──▶ DIALLING ──ready──▶ UP ──closed──▶ WAITING ──back-off over──▶ DIALLING
@@ -30,16 +31,20 @@ public final class ConnectionKeeper {
     public interface Owner {
         void onReady(ConnectionKeeper keeper);
 
-        /** The connection is gone; the keeper tries again. */
+        /** The connection is lost. The keeper tries again. */
         void onLost(ConnectionKeeper keeper);
 
-        /** The dispatcher wants this worker to go. */
+        /** The dispatcher drains this worker. */
         void onDrain(DrainReason reason, Duration grace);
 
-        /** The dispatcher itself goes; the keeper tries again. */
+        /** The dispatcher shuts down. The keeper tries again. */
         void onShutdown(Duration grace);
 
-        /** The last call. @param detail why */
+        /**
+         * The last call.
+         *
+         * @param detail the reason
+         */
         void onStopped(ConnectionKeeper keeper, boolean refused, String detail);
     }
 
@@ -75,8 +80,8 @@ public final class ConnectionKeeper {
     private @Nullable DispatcherConnection connection;
 
     /**
-     * @param index of this keeper among the worker's: where in the list of addresses it begins
-     * @param deadlineNanos by {@link System#nanoTime}; 0 = never
+     * @param index index of this keeper in its worker, at which it starts in the list of addresses
+     * @param deadlineNanos time by {@link System#nanoTime}; 0 if there is none
      */
     public ConnectionKeeper(
             WorkerConfig config,
@@ -108,8 +113,8 @@ public final class ConnectionKeeper {
     }
 
     /**
-     * Stops as soon as the exchanges in flight have ended, or grace is over. Harmless when called
-     * again.
+     * Stops when the exchanges in flight have ended, or the grace period is over. Further calls
+     * have no effect.
      */
     public void drain(DrainReason reason, Duration grace) {
         int graceMillis = (int) Math.min(Integer.MAX_VALUE, grace.toMillis());
@@ -188,7 +193,7 @@ public final class ConnectionKeeper {
         owner.onStopped(this, refused, detail);
     }
 
-    /** Of one connection. */
+    /** The events of one connection. */
     private final class Events implements ConnectionListener {
         private final InetSocketAddress address;
         private boolean ready;

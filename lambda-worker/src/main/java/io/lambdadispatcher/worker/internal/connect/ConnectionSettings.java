@@ -1,11 +1,11 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 /**
- * What one connection needs to know at the moment it is made.
+ * What a connection needs to know when it is opened.
  *
  * @param authority {@code host:port} of the dispatcher
- * @param token never to be logged
- * @param remainingMillis until the worker must be gone; -1 = never
+ * @param token must never be logged
+ * @param remainingMillis time until the worker's deadline; -1 if there is none
  * @param agent software and version
  */
 record ConnectionSettings(

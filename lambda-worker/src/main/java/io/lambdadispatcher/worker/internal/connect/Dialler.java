@@ -23,35 +23,35 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Makes channels for worker connections. Any thread. */
+/** Opens channels for worker connections. Any thread. */
 public final class Dialler {
     private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
 
-    /** What the HTTP/2 layer may hand to the socket's queue ahead of the network. */
+    /** Limits what the HTTP/2 layer may queue for the socket. */
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
     private final ClientTransport transport;
     private final @Nullable ClientTls tls;
 
-    /** @param tls {@code null} = plain */
+    /** @param tls {@code null} for plain text */
     public Dialler(@Nullable ClientTls tls) {
         this.transport = ClientTransport.best();
         this.tls = tls;
     }
 
-    /** Of threads that keep the JVM alive. For the caller to shut down. */
+    /** Returns event loops whose threads keep the JVM alive. The caller must shut them down. */
     public EventLoopGroup newLoops(int threads) {
         return transport.newLoops(threads, false);
     }
 
-    /** Native transport or not, for logs. */
+    /** Returns the name of the transport for logs. */
     public String transportName() {
         return transport.name();
     }
 
     /**
-     * @param onFailed on the loop; not called once the channel is active, from then on the
-     *     connection speaks for itself
+     * @param onFailed called on the event loop; not called after the channel is active, because
+     *     then the connection reports its end
      */
     void dial(
             EventLoop loop, InetSocketAddress address, DispatcherConnection connection, Consumer<Throwable> onFailed) {
@@ -67,7 +67,10 @@ public final class Dialler {
                         loop);
     }
 
-    /** The JDK's look-up blocks, and this loop serves other connections. */
+    /**
+     * Resolves on another thread, because the JDK's resolver blocks, and this event loop serves
+     * other connections.
+     */
     private static CompletableFuture<InetSocketAddress> resolve(InetSocketAddress address) {
         if (!address.isUnresolved()) {
             return CompletableFuture.completedFuture(address);
@@ -139,7 +142,8 @@ public final class Dialler {
     }
 
     /**
-     * Gives the channel to HTTP/2 when TLS has agreed on it; until then a failure is a failed dial.
+     * Passes the channel to HTTP/2 when TLS has negotiated it. A failure before that is a failed
+     * attempt.
      */
     private static final class HandshakeWatch extends ChannelInboundHandlerAdapter {
         private final DispatcherConnection connection;

@@ -52,10 +52,10 @@ import org.slf4j.LoggerFactory;
  *      ENDING ──our bodies have ended──▶ PARTING (GOODBYE sent) ──PING came back──▶ CLOSED
  * </pre>
  *
- * <p>After a DRAIN of our own, requests that crossed it on their way are still served: only when a
- * PING sent after it has come back are later ones refused. The same way the channel is closed after
- * GOODBYE only when the dispatcher has read all there was. Any state ends in CLOSED when the
- * channel does, when the peer is silent, or when the control stream breaks.
+ * <p>After the worker has sent DRAIN, requests that were already in transit are still served. Later
+ * requests are refused when a PING that was sent after the DRAIN has been answered. In the same
+ * way, the channel is closed after GOODBYE only when the dispatcher has read everything. Each state
+ * ends in CLOSED when the channel closes, when the peer is lost, or when the control stream fails.
  */
 final class DispatcherConnection extends Http2Client.Owner implements StreamHost, ControlStream.Listener {
     private static final long GREETING_TIMEOUT_MILLIS = 10_000;
@@ -105,7 +105,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         http2.connection().addListener(new StreamWatch());
     }
 
-    // ---- the way up
+    // ---- opening
 
     @Override
     protected void onConnected(ChannelHandlerContext connected) {
@@ -208,9 +208,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
     }
 
-    // ---- the way down
+    // ---- closing
 
-    /** Ends the connection once its exchanges have ended, or grace is over. */
+    /** Ends the connection when its exchanges have ended, or the grace period is over. */
     void drain(DrainReason reason, int graceMillis) {
         if (state != State.SERVING) {
             if (state == State.NEW || state == State.GREETING) {
@@ -244,7 +244,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         graceEndNanos = http2.ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
         timeout(graceMillis, this::onGraceOver);
         Duration grace = Duration.ofMillis(graceMillis);
-        // Listeners may end exchanges, and with the last one the streams.
+        // A copy, because listeners can end exchanges, and the last exchange ends the streams.
         List.copyOf(streams.values()).forEach(stream -> stream.drain(grace));
     }
 
@@ -299,8 +299,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         ending = why;
         if (state != State.NEW) {
             closing = true;
-            // Past the HTTP/2 handler, whose own close would wait for the streams, which never end
-            // by themselves.
+            // Bypasses the HTTP/2 handler, whose own close would wait for streams that never end by
+            // themselves.
             http2.ctx().close();
         }
     }
@@ -417,10 +417,10 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
     }
 
-    /** Runs {@code action} when the dispatcher has read all that was written before now. */
+    /** Runs {@code action} when the dispatcher has read everything that was written before. */
     private void roundTrip(Runnable action) {
         roundTrips.put(++lastRoundTrip, action);
-        // What is queued must leave first: a PING overtakes it otherwise.
+        // Flushed first, because a PING would overtake what is queued.
         http2.flush(http2.ctx());
         http2.ping(lastRoundTrip);
     }
@@ -434,7 +434,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         return stream == null ? null : stream.getProperty(streamKey);
     }
 
-    /** Streams end in more ways than frames tell. */
+    /** Watches the end of streams, because not each end is visible in frames. */
     private final class StreamWatch extends Http2ConnectionAdapter {
         @Override
         public void onStreamHalfClosed(Http2Stream stream) {
@@ -460,14 +460,14 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             }
         }
 
-        /** Within a flush nothing may be written. */
+        /** In a separate task, because nothing may be written during a flush. */
         private void checkSoon() {
             if (state == State.ENDING) {
                 http2.ctx().executor().execute(DispatcherConnection.this::checkEnded);
             }
         }
 
-        /** One that never served may not serve the next time either. */
+        /** Opens a new stream after a wait, because a stream that never served may fail again. */
         private void replace(ServedStream lost) {
             if (state == State.SERVING) {
                 long delayMillis = lost.hasServedWell() ? 0 : REPLACE_DELAY_MILLIS;
@@ -478,7 +478,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
     }
 
-    // ---- for the streams
+    // ---- calls from the streams
 
     @Override
     public CoalescingHttp2Handler http2() {

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports every 5 s how the process and this event loop fare. Reads the process's CPU time through
- * {@link ProcessHandle}, which needs no management classes. Event loop only.
+ * Reports the load of the process and of this event loop every 5 s. It reads the process's CPU time
+ * through {@link ProcessHandle}, which needs no management classes. Event loop only.
  */
 final class LoadMeter {
     private static final Logger log = LoggerFactory.getLogger(LoadMeter.class);
@@ -53,7 +53,7 @@ final class LoadMeter {
         }
     }
 
-    /** Since the last report, or the start. */
+    /** Returns the load since the last report, or since the start. */
     private Load report() {
         long atNanos = now();
         long usedNanos = cpuNanos();

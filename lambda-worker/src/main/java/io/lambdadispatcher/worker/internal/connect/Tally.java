@@ -3,7 +3,7 @@ package io.lambdadispatcher.worker.internal.connect;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one keeper's connections have served. Written by its event loop alone, read by any thread.
+ * Counts what one keeper's connections have served. Only its event loop writes. Any thread reads.
  */
 public final class Tally {
     private final AtomicLong started = new AtomicLong();
@@ -30,7 +30,7 @@ public final class Tally {
         add(connections, 1);
     }
 
-    // One writer: no locked instruction needed.
+    // There is one writer, so no locked instruction is needed.
     private static void add(AtomicLong to, long amount) {
         to.lazySet(to.getPlain() + amount);
     }

@@ -24,7 +24,7 @@ public final class BodyGatherer implements BodyReader {
         this.onTooLong = onTooLong;
     }
 
-    /** What the client is told then. */
+    /** Returns the text that the client receives if the body is too long. */
     public static String tooLong(int maxBytes) {
         return "the request's body is longer than " + maxBytes + " bytes\n";
     }

@@ -3,8 +3,8 @@ package io.lambdadispatcher.worker.internal.exchange;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * How many requests a worker of this process may have in flight, for the connection pools of its
- * handlers. Any thread.
+ * The number of requests that a worker of this process can have in flight, for the connection pools
+ * of its handlers. Any thread.
  */
 public final class Concurrency {
     private static final AtomicInteger MOST = new AtomicInteger();
@@ -13,7 +13,7 @@ public final class Concurrency {
 
     /**
      * Returns connections × streams of the largest worker so far; {@code otherwise} if there was
-     * none yet.
+     * none.
      */
     public static int ofWorkers(int otherwise) {
         int most = MOST.get();

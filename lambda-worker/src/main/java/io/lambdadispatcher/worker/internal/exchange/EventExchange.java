@@ -21,17 +21,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that is at hand as a whole, and a response that is wanted as a whole: what an ordinary
- * invocation is to a {@link Handler}. The handler's side is called as {@link Request} and {@link
- * Response} say, {@link #cancel} and {@link #answer} on any thread.
+ * A request that is complete, and a response that must be complete: an ordinary invocation as a
+ * {@link Handler} sees it. The handler's side is called as {@link Request} and {@link Response}
+ * describe. {@link #cancel} and {@link #answer} can be called on any thread.
  */
 public final class EventExchange implements Request, RequestBody, Response {
-    /** @param body not to be changed */
+    /** @param body must not be changed */
     public record Answer(Http2Headers head, byte[] body) {}
 
-    /**
-     * What Lambda takes of a response (6 MB and a little) and base64 makes of it: more is no use.
-     */
+    /** Maximum size of a response. Lambda accepts slightly more than 6 MB, including base64. */
     private static final int MOST_BODY_BYTES = 6 * 1024 * 1024 + 100 * 1024;
 
     private final ScheduledExecutorService loop;
@@ -51,7 +49,7 @@ public final class EventExchange implements Request, RequestBody, Response {
     private @Nullable Consumer<FailureReason> cancelListener;
     private volatile @Nullable FailureReason cancellation;
 
-    /** @param body not to be changed any more */
+    /** @param body must not be changed */
     public EventExchange(ScheduledExecutorService loop, Http2Headers head, byte[] body, Duration remaining) {
         this.loop = loop;
         this.requestHead = head;
@@ -59,7 +57,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         this.deadlineNanos = System.nanoTime() + remaining.toNanos();
     }
 
-    /** Completes exceptionally where the handler breaks its response off. */
+    /** Returns the answer, which completes exceptionally if the handler breaks its response off. */
     public CompletableFuture<Answer> answer() {
         return answer;
     }
@@ -73,7 +71,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         });
     }
 
-    /** The handler may go on forever. */
+    /** Ends the exchange without waiting for the handler, which may continue forever. */
     private void leave(FailureReason code) {
         cancellation = code;
         if (cancelListener != null) {
@@ -98,7 +96,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         return Optional.of(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())));
     }
 
-    /** There is no dispatcher that could ask the worker to go. */
+    /** Does nothing, because no dispatcher could drain the worker. */
     @Override
     public void onDrain(Consumer<Duration> listener) {}
 
@@ -175,7 +173,7 @@ public final class EventExchange implements Request, RequestBody, Response {
 
     // ---- the response
 
-    /** An event's answer has no place for it. */
+    /** Drops interim responses, because the answer to an event has no place for them. */
     @Override
     public void interim(Http2Headers interim) {}
 
@@ -206,7 +204,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         verifyHead();
         if (!responseBody.add(bytes)) {
             fail(FailureReason.BAD_MESSAGE, "the response is longer than " + MOST_BODY_BYTES + " bytes");
-            // Not from within the frame, or the part, that was too much.
+            // Not during the call that exceeded the limit.
             loop.execute(() -> leave(FailureReason.NOT_NEEDED));
         }
         return true;
@@ -217,7 +215,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         return !answer.isDone();
     }
 
-    /** It always is. */
+    /** Calls nothing, because the response is always writable. */
     @Override
     public void onWritable(Runnable listener) {}
 
@@ -228,7 +226,7 @@ public final class EventExchange implements Request, RequestBody, Response {
         }
     }
 
-    /** An event's answer has no place for trailers. */
+    /** Drops the trailers, because the answer to an event has no place for them. */
     @Override
     public void end(Http2Headers trailers) {
         end();

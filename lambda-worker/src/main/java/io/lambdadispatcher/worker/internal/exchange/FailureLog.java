@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Failures of handlers, for whoever wrote them: with stack trace and at WARN at most once a second,
- * for a handler that always fails would otherwise fill the log; the others at TRACE. Any thread.
+ * Logs failures of handlers for their authors: at WARN with a stack trace at most once a second,
+ * because a handler that always fails would fill the log, and all others at TRACE. Any thread.
  */
 public final class FailureLog {
     private static final Logger log = LoggerFactory.getLogger(FailureLog.class);
@@ -16,7 +16,7 @@ public final class FailureLog {
 
     private FailureLog() {}
 
-    /** @param request for its text */
+    /** @param request appears in the log as text */
     public static void report(String what, Object request, Throwable cause) {
         long now = System.nanoTime();
         long next = nextNanos.get();

@@ -8,14 +8,14 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on a handler's thread, which is interrupted when nobody wants the response any more.
- * Started on the event loop; the call itself is on the thread.
+ * A request on a handler's thread, which is interrupted if nobody wants the response any more. It
+ * is started on the event loop and runs on the thread.
  */
 public abstract class HandlerCall implements Runnable {
     protected final Request request;
     protected final Response response;
 
-    /** Guards {@link #thread}: the interrupt must not hit the thread's next task. */
+    /** Guards {@link #thread}, so that an interrupt does not reach the thread's next task. */
     private final Object threadLock = new Object();
 
     private @Nullable Thread thread;
@@ -25,10 +25,10 @@ public abstract class HandlerCall implements Runnable {
         this.response = response;
     }
 
-    /** Calls the user's code, unless the request has been cancelled before its turn. */
+    /** Calls the user's code, unless the request was cancelled before. */
     protected abstract void call();
 
-    /** Releases what the call holds: it has ended, or there is no thread for it. */
+    /** Releases what the call holds, because it has ended or there is no thread for it. */
     protected abstract void release();
 
     protected final void execute(Executor threads) {
@@ -40,7 +40,7 @@ public abstract class HandlerCall implements Runnable {
         }
     }
 
-    /** To be called when the request is cancelled. */
+    /** Interrupts the call. Must be called when the request is cancelled. */
     protected final void interrupt(FailureReason code) {
         synchronized (threadLock) {
             if (thread != null) {
@@ -58,7 +58,7 @@ public abstract class HandlerCall implements Runnable {
             }
         } finally {
             setThread(null);
-            // An interrupt that was meant for this request ends with it.
+            // Clears an interrupt that was meant for this request.
             Thread.interrupted();
             release();
         }
@@ -70,7 +70,7 @@ public abstract class HandlerCall implements Runnable {
         }
     }
 
-    /** @param text gets as far as the client, the message of {@code cause} only into the log */
+    /** @param text is sent to the client; the message of {@code cause} is only logged */
     protected final void fail(String what, Throwable cause, String text) {
         if (request.cancellation() == null) {
             FailureLog.report(what, request, cause);

@@ -10,16 +10,19 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** Where blocking handlers run. One for the process, made when first needed. */
+/**
+ * The threads of blocking handlers. The process has one pool, which is created when it is first
+ * needed.
+ */
 public final class HandlerThreads {
-    /** More requests than this wait; their number is bounded by the worker's streams. */
+    /** Further requests wait. The worker's streams limit their number. */
     private static final int MOST_PLATFORM_THREADS = 128;
 
     private static final int KEEP_SECONDS = 30;
 
     private HandlerThreads() {}
 
-    /** Virtual where the JVM has them. */
+    /** Returns virtual threads if the JVM has them. */
     public static Executor shared() {
         return Holder.SHARED;
     }

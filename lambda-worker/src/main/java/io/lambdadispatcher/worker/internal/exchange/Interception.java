@@ -7,9 +7,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls the interceptor of one request's handler. Code of the handler that is called from within
- * other code of it, such as a reader from within {@code handle}, is in the same scope. Confined to
- * one thread: the event loop, or that of a blocking handler.
+ * Calls the interceptor of one request's handler. Code of the handler that is called during other
+ * code of it, such as a reader during {@code handle}, is in the same scope. Confined to one thread:
+ * the event loop, or the thread of a blocking handler.
  */
 public final class Interception {
     private final HandlerInterceptor interceptor;
@@ -33,8 +33,8 @@ public final class Interception {
     }
 
     /**
-     * @return for try-with-resources, around code of the handler; what it throws fails the request
-     *     as that code would
+     * @return the scope for a try-with-resources around code of the handler; an exception fails the
+     *     request as that code would
      */
     public static @Nullable Scope enter(@Nullable Interception interception) {
         return interception == null || interception.entered ? null : interception.begin();
@@ -51,7 +51,7 @@ public final class Interception {
         };
     }
 
-    /** Logs what code of the handler has thrown, and tells the interceptor. Never throws. */
+    /** Logs an exception of the handler, and tells the interceptor. Never throws. */
     public static void report(@Nullable Interception interception, String what, Request request, Throwable cause) {
         boolean logged = false;
         try (Scope scope = enter(interception)) {

@@ -18,7 +18,7 @@ public final class Lifecycles {
         return handler instanceof Lifecycle lifecycle ? lifecycle.start() : CompletableFuture.completedFuture(null);
     }
 
-    /** What the handler throws is logged, and the worker drains without it. */
+    /** Drains the handler. An exception is logged, and the worker drains without the handler. */
     public static CompletionStage<?> drain(Handler handler, DrainReason reason, Duration grace) {
         try {
             if (handler instanceof Lifecycle lifecycle) {

@@ -8,7 +8,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
 /**
- * Sends what the worker itself has to say in place of the user's code. Any thread that may use the
+ * Sends responses of the worker itself, instead of the user's code. Any thread that may use the
  * response.
  */
 public final class TextAnswers {
@@ -19,7 +19,7 @@ public final class TextAnswers {
         send(request, response, TextAnswer.of(ByteBufAllocator.DEFAULT, status, line));
     }
 
-    /** @param answer its body is released or the response's from now on */
+    /** @param answer its body is released, or owned by the response */
     public static void send(Request request, Response response, TextAnswer answer) {
         if (Methods.isHead(request.method())) {
             answer.body().release();

@@ -4,14 +4,15 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;
 
 /**
- * Makes the object of a class that a setting names, or says in one line why it cannot. Any thread.
+ * Creates an object of a class that a setting names, or says in one line why that fails. Any
+ * thread.
  */
 public final class UserClass {
     private UserClass() {}
 
     /**
-     * @throws IllegalArgumentException names the class, what is wrong with it and what was
-     *     expected; its cause is what the constructor threw
+     * @throws IllegalArgumentException its message has the class, the error and what was expected;
+     *     its cause is the exception of the constructor
      */
     public static Object newInstance(Class<?> type) {
         try {

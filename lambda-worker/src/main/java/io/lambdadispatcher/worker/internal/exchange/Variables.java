@@ -6,8 +6,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads settings from environment variables. A setting may have several names, of which the first
- * that is set counts. A blank variable is not set. Immutable; any thread.
+ * Reads settings from environment variables. A setting can have several names, of which the first
+ * that is set counts. A blank variable is not set. Immutable. Any thread.
  */
 public record Variables(Map<String, String> values) {
     /** Returns those of these variables that are set. */
@@ -54,7 +54,7 @@ public record Variables(Map<String, String> values) {
         return new IllegalArgumentException(name + " is '" + values.getOrDefault(name, "") + "', expected " + expected);
     }
 
-    /** Returns the name that counts; the first if the setting is not set. */
+    /** Returns the name that counts, or the first name if the setting is not set. */
     private String nameOf(String... names) {
         return Stream.of(names)
                 .filter(name -> !values.getOrDefault(name, "").isBlank())

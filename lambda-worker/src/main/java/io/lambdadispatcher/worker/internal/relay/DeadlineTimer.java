@@ -6,9 +6,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The deadline of the exchange in flight. Requests end long before their deadlines, and these
- * mostly grow: a timer that was set for an earlier exchange is left running and set again when it
- * fires, so that the usual request costs no timer at all. Event loop only.
+ * The deadline of the exchange in flight. Most exchanges end long before their deadlines, and
+ * deadlines usually increase. Therefore, a timer of an earlier exchange keeps running and is set
+ * again when it fires, so that most exchanges set no timer. Event loop only.
  */
 final class DeadlineTimer {
     private final EventExecutor loop;
@@ -24,7 +24,7 @@ final class DeadlineTimer {
         this.onDeadline = onDeadline;
     }
 
-    /** @param atNanos by the loop's ticker */
+    /** @param atNanos by the event loop's ticker */
     void arm(long atNanos) {
         armed = true;
         deadlineNanos = atNanos;
@@ -39,7 +39,7 @@ final class DeadlineTimer {
         armed = false;
     }
 
-    /** For good. */
+    /** Stops the timer for good. */
     void stop() {
         if (timer != null) {
             timer.cancel(false);

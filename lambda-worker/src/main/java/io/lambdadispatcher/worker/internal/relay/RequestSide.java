@@ -18,10 +18,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request of one exchange, between the frames that arrive and the reader that takes them. Two
- * things end apart: <em>arrival</em>, with the terminal frame (or CANCEL); and <em>delivery</em>,
- * with the reader's last call or when nobody reads any more. Bytes go back to the window upon
- * delivery, but no later than the exchange is over: the window is the next one's then.
+ * The request of one exchange, between the frames and the reader of the body. <em>Arrival</em> ends
+ * with the last frame (or CANCEL). <em>Delivery</em> ends with the reader's last call, or when
+ * nobody reads any more. Bytes return to the window on delivery, but at the end of the exchange at
+ * the latest, because the next exchange then uses the window.
  */
 final class RequestSide implements Request, RequestBody {
     private final ServedExchange exchange;
@@ -74,12 +74,12 @@ final class RequestSide implements Request, RequestBody {
         deliver();
     }
 
-    /** Whatever the dispatcher has to say of this request has been said. */
+    /** The dispatcher has sent everything of this request. */
     void endArrival() {
         arrived = true;
     }
 
-    /** The exchange is over. In a tunnel delivery may go on, at the reader's pace. */
+    /** The exchange has ended. In a tunnel, delivery can continue at the reader's pace. */
     void onOver() {
         if (waiting != null) {
             giveBack(waiting.stream().mapToInt(ByteBuf::readableBytes).sum());
@@ -93,7 +93,7 @@ final class RequestSide implements Request, RequestBody {
         }
     }
 
-    /** Nothing is delivered any more but this. Harmless when delivery has ended. */
+    /** Ends delivery with a failure. Has no effect if delivery has ended. */
     void failDelivery(FailureReason code) {
         if (failure != null || delivered) {
             return;
@@ -120,8 +120,8 @@ final class RequestSide implements Request, RequestBody {
     }
 
     /**
-     * Not re-entered: a reader that pauses, resumes or ends the response from within a call is
-     * called on from this one.
+     * Not re-entered: if a reader pauses, resumes or ends the response during a call, this method
+     * continues.
      */
     private void deliver() {
         if (delivering || reader == null) {

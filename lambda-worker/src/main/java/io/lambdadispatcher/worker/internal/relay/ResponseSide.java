@@ -19,18 +19,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The response of one exchange. The order of calls is checked on the caller's thread; the frames
- * are made on the event loop, to which calls from other threads hop in order (and, as long as one
- * of those is on its way, calls from the loop as well).
+ * The response of one exchange. The order of calls is checked on the caller's thread. Frames are
+ * written on the event loop. Calls of other threads are passed to it in order, and as long as one
+ * of them is pending, so are calls of the event loop itself.
  */
 final class ResponseSide implements Response {
     /**
-     * With more than this waiting to be sent the handler is asked to wait; a whole image of usual
-     * size fits.
+     * If more bytes than this wait to be sent, the handler is asked to wait. A complete image of
+     * usual size fits.
      */
     static final int HIGH_WATER_BYTES = 256 * 1024;
 
-    /** With less than this it may go on. */
+    /** If fewer bytes than this wait, the handler may continue. */
     static final int LOW_WATER_BYTES = 64 * 1024;
 
     private static final Logger log = LoggerFactory.getLogger(ResponseSide.class);
@@ -45,7 +45,7 @@ final class ResponseSide implements Response {
     private final ServedExchange exchange;
     private final ServedStream out;
 
-    // Of the caller, whichever thread that is at the moment.
+    // Used by the caller, on whichever thread it is.
     private volatile Phase phase = Phase.HEAD;
     private final ContentLength length = new ContentLength();
     private final AtomicInteger hops = new AtomicInteger();
@@ -57,7 +57,7 @@ final class ResponseSide implements Response {
      */
     private volatile @Nullable Runnable writableListener;
 
-    // Of the event loop.
+    // Used on the event loop.
     private volatile boolean ended;
     private volatile boolean writable = true;
     private long bytes;
@@ -71,7 +71,7 @@ final class ResponseSide implements Response {
         return ended;
     }
 
-    /** No head has been given. */
+    /** Returns whether no response headers were given. */
     boolean isUntouched() {
         return phase == Phase.HEAD;
     }
@@ -259,8 +259,8 @@ final class ResponseSide implements Response {
     }
 
     /**
-     * Bytes of ours, or of the exchange before, have left. From within a flush: the listener may
-     * write, so it is called later.
+     * Bytes of this exchange, or of the previous one, were sent. Called during a flush. The
+     * listener may write, so it is called later.
      */
     void onTaken(int pendingBytes) {
         if (!writable && !ended && pendingBytes <= LOW_WATER_BYTES) {
@@ -295,8 +295,8 @@ final class ResponseSide implements Response {
     }
 
     /**
-     * The response fails with what is thrown: its caller could not mend it, because the head has
-     * promised another length.
+     * Fails the response with the exception. Its caller could not correct it, because the headers
+     * have announced another length.
      */
     private void count(int bodyBytes, boolean end) {
         if (exchange.isHeadOnly() || exchange.cancellation() != null || length.add(bodyBytes, end)) {
@@ -317,7 +317,10 @@ final class ResponseSide implements Response {
         }
     }
 
-    /** One that came from another thread may have been released on its way. */
+    /**
+     * Returns whether a buffer was released too early, which a buffer of another thread can be on
+     * its way.
+     */
     private boolean isReleased(ByteBuf content) {
         if (content.refCnt() > 0) {
             return false;
@@ -341,7 +344,10 @@ final class ResponseSide implements Response {
         };
     }
 
-    /** Returns the head as it can be sent. What it says of the body's length holds from now on. */
+    /**
+     * Returns response headers that can be sent. The length that they announce is checked from now
+     * on.
+     */
     private Http2Headers verified(Http2Headers head) {
         int status = StatusCode.parse(head.status());
         verifyStatus(head, StatusCode.isFinal(status), "200 to 999");

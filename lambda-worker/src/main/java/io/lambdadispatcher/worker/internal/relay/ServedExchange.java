@@ -16,22 +16,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response on a worker stream. Over when both directions have had their
- * terminal frame:
+ * One request and its response on a worker stream. It is over when both directions have had their
+ * last frame:
  *
  * <pre>
  *   request:   OPEN ──END, TRAILERS, RESET, CANCEL──▶ arrived
  *   response:  OPEN ──END, TRAILERS, RESET──────────▶ ended      both: over
  * </pre>
  *
- * The response's end also ends the delivery of the request to the handler, and a cancellation ends
- * the response at once with RESET: whatever the handler still does, the stream is free for the next
- * exchange. Only in an open tunnel, a CONNECT that was answered with 2xx, do the two directions end
- * apart, and no deadline bounds them.
+ * The end of the response also ends the delivery of the request to the handler. A cancellation ends
+ * the response immediately with RESET, so that the stream is free for the next exchange, whatever
+ * the handler does. Only in an open tunnel (a CONNECT that was answered with 2xx) do the two
+ * directions end separately, without a deadline.
  */
 final class ServedExchange {
 
-    /** {@link #deadlineNanos} where the dispatcher waits forever. */
+    /** Value of {@link #deadlineNanos} if the dispatcher waits forever. */
     private static final long NO_DEADLINE = Long.MAX_VALUE;
 
     private final ServedStream stream;
@@ -48,7 +48,7 @@ final class ServedExchange {
     private volatile @Nullable FailureReason cancellation;
     private boolean failed;
 
-    /** @param timeoutNanos 0 = none */
+    /** @param timeoutNanos 0 if there is none */
     ServedExchange(ServedStream stream, Http2Headers head, boolean requestEnded, long timeoutNanos) {
         this.stream = stream;
         this.deadlineNanos = timeoutNanos == 0 ? NO_DEADLINE : stream.nowNanos() + timeoutNanos;
@@ -82,7 +82,10 @@ final class ServedExchange {
         return tunnelAsked;
     }
 
-    /** To a HEAD request: what a handler writes is not sent, because it need not know. */
+    /**
+     * Returns whether it answers a HEAD request. What a handler writes is not sent, because
+     * handlers need not check the method.
+     */
     boolean isHeadOnly() {
         return headOnly;
     }
@@ -126,7 +129,9 @@ final class ServedExchange {
         }
     }
 
-    /** For code of the handler that is called for this exchange. */
+    /**
+     * Enters the interceptor's scope around code of the handler that is called for this exchange.
+     */
     @Nullable
     Scope enter() {
         return Interception.enter(interception);
@@ -136,14 +141,14 @@ final class ServedExchange {
         Interception.report(interception, "handler", request, cause);
         if (!response.hasEnded()) {
             failed = true;
-            // What was thrown is for the log only: this text gets as far as the client.
+            // The exception is only logged, because this text is sent to the client.
             cancel(FailureReason.HANDLER_FAILED, "");
         }
     }
 
     /**
-     * The request's body is longer than its handler takes. Too late for a status, the response
-     * breaks off.
+     * The request's body is longer than its handler accepts. If it is too late for a status, the
+     * response breaks off.
      */
     void refuseBody(int maxBytes) {
         if (response.isUntouched()) {
@@ -153,7 +158,7 @@ final class ServedExchange {
         }
     }
 
-    /** Nobody will take the response. Does nothing once it has ended. */
+    /** Cancels the response, because nobody wants it. Has no effect after its end. */
     void cancel(FailureReason code, String text) {
         if (response.hasEnded()) {
             return;
@@ -176,7 +181,7 @@ final class ServedExchange {
         }
     }
 
-    /** From the response, before its first frame but interim ones. */
+    /** Called by the response before its first frame, except interim responses. */
     void onHead(Http2Headers head) {
         if (tunnelAsked && head.status().charAt(0) == '2') {
             tunnelOpen = true;
@@ -185,7 +190,11 @@ final class ServedExchange {
         }
     }
 
-    /** From the response, with its terminal frame. @param clean as the handler meant it to */
+    /**
+     * Called by the response with its last frame.
+     *
+     * @param clean whether the handler ended it
+     */
     void onResponseEnded(boolean clean) {
         failed |= !clean;
         FailureReason cancelled = cancellation;
@@ -195,7 +204,7 @@ final class ServedExchange {
         stream.onProgress(this);
     }
 
-    /** RESET or CANCEL came, or the stream is gone. */
+    /** RESET or CANCEL has arrived, or the stream is closed. */
     void onRequestBroken(FailureReason code, String text) {
         request.endArrival();
         if (code != FailureReason.NOT_NEEDED) {

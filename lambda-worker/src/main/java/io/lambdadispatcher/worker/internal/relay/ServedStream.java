@@ -24,11 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The worker's end of one worker stream: reads frames into exchanges, one after the other, and
- * writes theirs. Event loop only.
+ * The worker's end of a worker stream. It reads frames into exchanges, one after the other, and
+ * writes their responses. Event loop only.
  *
- * <p>Failure: what breaks the protocol resets the HTTP/2 stream, and with it the exchange in
- * flight; the connection opens another.
+ * <p><b>Errors.</b> A violation of the protocol resets the HTTP/2 stream, and with it the exchange
+ * in flight. The connection opens another stream.
  */
 public final class ServedStream implements FrameReader.Listener, DataOutlet.Listener {
 
@@ -58,8 +58,8 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     /**
-     * At least one exchange has ended on it, and none has made us reset it. Another stream in its
-     * place is likely to serve, too, and does not have to wait: the dispatcher cuts off a
+     * Returns whether at least one exchange has ended, and none has made the worker reset the
+     * stream. A new stream will probably work, too, and needs no wait. The dispatcher closes a
      * connection that loses streams too often.
      */
     public boolean hasServedWell() {
@@ -67,8 +67,8 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     /**
-     * @return bytes of {@code in} that go back to the window now; the others follow when the
-     *     handler has taken them
+     * @return number of bytes of {@code in} that return to the window now; the others follow when
+     *     the handler has taken them
      */
     public int read(ByteBuf in) {
         if (closed) {
@@ -78,12 +78,15 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
             return reader.read(in);
         } catch (WireException e) {
             onViolation(e);
-            // The window of a stream that has been reset needs nothing back.
+            // The window of a stream that was reset needs nothing back.
             return 0;
         }
     }
 
-    /** The peer has ended its body: no exchange can come any more, nor the rest of this one. */
+    /**
+     * The dispatcher has ended its body, so no more exchanges and no more frames of this one can
+     * arrive.
+     */
     public void onPeerEnded() {
         if (!closed) {
             log.debug("worker stream {} ended by the dispatcher", stream.id());
@@ -91,27 +94,27 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
-    /** Ends our body after what is queued, between exchanges. */
+    /** Ends our body between exchanges, after what is queued. */
     public void end() {
         outlet.end();
         host.http2().flushSoon();
     }
 
-    /** The exchange in flight should end soon. */
+    /** Asks the exchange in flight to end soon. */
     public void drain(Duration grace) {
         if (exchange != null) {
             exchange.onDrain(grace);
         }
     }
 
-    /** RESET to the exchange in flight. */
+    /** Resets the exchange in flight. */
     public void abort(FailureReason code, String text) {
         if (exchange != null) {
             exchange.cancel(code, text);
         }
     }
 
-    /** The HTTP/2 stream is gone. Harmless when called again. */
+    /** The HTTP/2 stream is closed. Further calls have no effect. */
     public void close(FailureReason code) {
         if (closed) {
             return;
@@ -190,9 +193,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         onProgress(current);
     }
 
-    /**
-     * One that comes when the exchange is over crossed our response's end on its way: it is stale.
-     */
+    /** A CANCEL that arrives after the exchange has ended was in transit, and is ignored. */
     private void onCancel(FailureReason code) {
         ServedExchange current = exchange;
         if (current != null) {
@@ -220,7 +221,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
-    /** Either direction may have ended. */
+    /** Continues after either direction may have ended. */
     void onProgress(ServedExchange of) {
         if (of != exchange || !of.isOver()) {
             return;
@@ -274,7 +275,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
-    // For the response: bodies are taken over.
+    // Calls from the response. Bodies are owned by this object.
 
     int pendingBytes() {
         return outlet.pendingBytes();
@@ -332,7 +333,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     /**
-     * A block that fails has left HPACK's table in doubt, so that the stream cannot be used any
+     * If a block fails, HPACK's table is in an unknown state, so the stream cannot be used any
      * more.
      */
     private void writeBlock(Block block) {

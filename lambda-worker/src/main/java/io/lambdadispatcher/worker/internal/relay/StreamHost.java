@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 public interface StreamHost {
     CoalescingHttp2Handler http2();
 
-    /** New requests still go to the handler. */
+    /** Returns whether new requests still go to the handler. */
     boolean admits();
 
-    /** What is left until the connection must end; {@code null} while it does not drain. */
+    /** Returns the time until the connection must end; {@code null} if it does not drain. */
     @Nullable
     Duration drainGrace();
 
     void onExchangeStarted();
 
-    /** @param failed the response did not end as the handler meant it to */
+    /** @param failed whether the response did not end as the handler intended */
     void onExchangeEnded(boolean failed, long requestBytes, long responseBytes);
 }

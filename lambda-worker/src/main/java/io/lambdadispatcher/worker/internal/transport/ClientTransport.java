@@ -14,7 +14,10 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 
-/** Epoll where its classes are on the class path and its library loads, else NIO. Any thread. */
+/**
+ * The transport: epoll if its classes are on the class path and its library loads, otherwise NIO.
+ * Any thread.
+ */
 public record ClientTransport(
         String name,
         IoHandlerFactory ioHandlers,
@@ -30,7 +33,7 @@ public record ClientTransport(
         }
     }
 
-    /** For the caller to shut down. */
+    /** Returns event loops that the caller must shut down. */
     public EventLoopGroup newLoops(int threads, boolean daemon) {
         return new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("lambda-worker", daemon), ioHandlers);
     }
@@ -40,7 +43,7 @@ public record ClientTransport(
                 "nio", NioIoHandler.newFactory(), NioSocketChannel.class, NioServerSocketChannel.class);
     }
 
-    /** Apart, so that this file loads without epoll's classes. */
+    /** In a separate class, so that this file loads without epoll's classes. */
     private static final class EpollOnly {
         static boolean isAvailable() {
             return Epoll.isAvailable();
