@@ -224,10 +224,10 @@ class EmbeddingExampleIT {
     void should_be_what_the_readme_shows() throws Exception {
         Path top = Path.of("").toAbsolutePath().getParent();
         List<String> shown = blocks(Files.readString(top.resolve("README.md")));
-        assertThat(shown).hasSize(3);
+        assertThat(shown).hasSize(4);
         assertThat(unindented(Files.readString(top.resolve("it/consumers/plain/pom.xml"))))
-                .contains(shown.get(1));
-        assertThat(unindented(Files.readString(top.resolve("it/consumers/plain/src/main/java/com/example/Hello.java"))))
                 .contains(shown.get(2));
+        assertThat(unindented(Files.readString(top.resolve("it/consumers/plain/src/main/java/com/example/Hello.java"))))
+                .contains(shown.get(3));
     }
 }
