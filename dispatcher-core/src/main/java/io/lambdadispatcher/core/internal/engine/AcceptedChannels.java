@@ -52,8 +52,8 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
 
     private void close(Channel channel) {
         try {
-            // Bypasses the pipeline, because HTTP/2 would wait for its streams to end, which has
-            // been done.
+            // Bypasses the pipeline, because Netty's HTTP/2 handler would wait for its streams to
+            // end. The dispatcher has already waited for them.
             channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
         } catch (RejectedExecutionException e) {
             // The embedding program has ended the event loop, and with it the channel.

@@ -55,7 +55,10 @@ public final class Descriptors {
         return (int) left;
     }
 
-    /** While all launched workers are being replaced, there are twice as many. */
+    /**
+     * Returns how many descriptors are not for clients. Launched workers count twice, because there
+     * are twice as many while all are being replaced.
+     */
     static long reserve(Collection<FunctionOptions> functions) {
         return RESERVE
                 + functions.stream()

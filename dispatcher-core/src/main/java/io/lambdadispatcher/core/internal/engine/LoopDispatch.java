@@ -68,8 +68,8 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Checks from time to time. This happens once in the dispatcher's life, so exchanges need not
-     * notify it.
+     * Checks every {@link #LOOK_MILLIS} until no exchange is left. Exchanges do not notify it,
+     * because this happens only once in the dispatcher's life.
      */
     private void awaitQuiet(CompletableFuture<Void> quiet) {
         if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
@@ -80,8 +80,8 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Fails every exchange that is left after all calls of other event loops so far, and all later
-     * ones. Any thread.
+     * Fails every exchange that has not ended, and every later request. Runs after the tasks that
+     * other event loops have already submitted. Any thread.
      */
     CompletableFuture<Void> close(Failure failure) {
         try {

@@ -63,7 +63,7 @@ public final class Observers implements DispatcherObserver {
         }
     }
 
-    /** The caller logs an exception of the last one. */
+    /** Calls two listeners. The caller logs an exception of the second one. */
     private Consumer<ExchangeEnd> both(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
         return end -> {
             try {

@@ -1,6 +1,6 @@
 /**
- * The event loops, the channels that they have accepted, and the way of a request into the pools on
- * them.
+ * The event loops, the channels that they have accepted, and the routing of requests to the pools
+ * of functions.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.engine;

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one client currently has of one function, over all event loops. It exists only while a
- * request of the client needs it. Any thread.
+ * Counts one client's queued requests and open request bodies of one function, over all event
+ * loops. It exists only while a request of the client needs it. Any thread.
  */
 public final class ClientShare {
     final Object key;

@@ -12,7 +12,7 @@ final class EarlyBody {
     private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(4);
 
     /** The last part, if it consists of small parts and has room for more. */
-    private @Nullable ByteBuf together;
+    private @Nullable ByteBuf joined;
 
     void add(ByteBuf part) {
         if (!part.isReadable()) {
@@ -23,15 +23,15 @@ final class EarlyBody {
             }
             return;
         }
-        ByteBuf before = together;
-        together = SmallParts.add(before, part);
-        if (together == null && before != null) {
-            together = SmallParts.add(null, part);
+        ByteBuf previous = joined;
+        joined = SmallParts.add(previous, part);
+        if (joined == null && previous != null) {
+            joined = SmallParts.add(null, part);
         }
-        if (together == null) {
+        if (joined == null) {
             parts.add(part);
-        } else if (together != before) {
-            parts.add(together);
+        } else if (joined != previous) {
+            parts.add(joined);
         }
     }
 
@@ -42,27 +42,27 @@ final class EarlyBody {
     /** Returns by how many bytes the memory of the parts exceeds their content. */
     long overheadBytes() {
         long bytes = 0;
-        ByteBuf before = null;
+        ByteBuf previous = null;
         for (ByteBuf part : parts) {
-            ByteBuf whole = wholeOf(part);
-            bytes += (whole == before ? 0 : whole.capacity()) - part.readableBytes();
-            before = whole;
+            ByteBuf root = rootOf(part);
+            bytes += (root == previous ? 0 : root.capacity()) - part.readableBytes();
+            previous = root;
         }
         return Math.max(0, bytes);
     }
 
-    private static ByteBuf wholeOf(ByteBuf part) {
-        ByteBuf whole = part;
-        for (ByteBuf next = whole.unwrap(); next != null; next = next.unwrap()) {
-            whole = next;
+    private static ByteBuf rootOf(ByteBuf part) {
+        ByteBuf root = part;
+        for (ByteBuf next = root.unwrap(); next != null; next = next.unwrap()) {
+            root = next;
         }
-        return whole;
+        return root;
     }
 
     /** @return the next part, owned by the caller; {@code null} if there is none */
     @Nullable
     ByteBuf poll() {
-        together = null;
+        joined = null;
         return parts.poll();
     }
 

@@ -68,7 +68,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private int attempts;
     private boolean bodyForwarded;
 
-    // Stays after the end, because what the client reads then still counts in the worker's window.
+    // Kept after the end, because bytes that the client has not read still count in the worker's
+    // window.
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
     private @Nullable String failedWorker;
@@ -195,7 +196,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ticket = place;
     }
 
-    /** Returns its client's share of the function. {@link #releaseShare} must follow at the end. */
+    /** Returns the client's share of the function. {@link #releaseShare} must follow at the end. */
     public ClientShare share(ClientShares shares) {
         ClientShare own = share;
         if (own == null) {
@@ -563,9 +564,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return carrier;
     }
 
-    private void endIf(boolean whole) {
+    private void endIf(boolean last) {
         // The sink may have cancelled during its call.
-        if (!whole || state == State.ENDED) {
+        if (!last || state == State.ENDED) {
             return;
         }
         if (state == State.TUNNEL) {
@@ -620,7 +621,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /**
-     * Tells the observer that the exchange has ended. Has no effect if no observer wants to know.
+     * Tells the observer that the exchange has ended, if it returned a listener at the start.
      */
     public void report(Outcome outcome, @Nullable Failure failure) {
         if (endListener != null) {

@@ -3,7 +3,7 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
 /**
- * Why there is no response, or only an incomplete one.
+ * The reason why there is no response, or only an incomplete one.
  *
  * @param detail what happened, in one line, for the client and for logs; contains no secrets
  */

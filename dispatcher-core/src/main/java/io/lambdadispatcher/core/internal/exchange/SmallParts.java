@@ -22,18 +22,18 @@ public final class SmallParts {
     /**
      * Adds a part behind others.
      *
-     * @param together buffer that an earlier call returned, owned by the caller; {@code null} if
+     * @param joined buffer that an earlier call returned, owned by the caller; {@code null} if
      *     there is none
      * @param part remains the caller's if the result is {@code null}; otherwise it is released
-     * @return {@code together} or a new buffer, owned by the caller; {@code null} if the part is
-     *     too large, or {@code together} too full
+     * @return {@code joined} or a new buffer, owned by the caller; {@code null} if the part is too
+     *     large, or {@code joined} too full
      */
-    public static @Nullable ByteBuf add(@Nullable ByteBuf together, ByteBuf part) {
+    public static @Nullable ByteBuf add(@Nullable ByteBuf joined, ByteBuf part) {
         int bytes = part.readableBytes();
-        if (bytes > MAX_PART_BYTES || together != null && bytes > together.maxWritableBytes()) {
+        if (bytes > MAX_PART_BYTES || joined != null && bytes > joined.maxWritableBytes()) {
             return null;
         }
-        ByteBuf to = together == null ? part.alloc().buffer(Math.max(bytes, FIRST_BYTES), MAX_BYTES) : together;
+        ByteBuf to = joined == null ? part.alloc().buffer(Math.max(bytes, FIRST_BYTES), MAX_BYTES) : joined;
         try {
             return to.writeBytes(part);
         } finally {

@@ -26,9 +26,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets up each client connection: TLS with ALPN, or plain text with a look at the first bytes. An
- * embedding program can also use it as a handler in its own pipeline, on one of the dispatcher's
- * event loops. Immutable. All event loops.
+ * Sets up each client connection. With TLS, ALPN selects the protocol. Without TLS, the first bytes
+ * do. An embedding program can also use it as a handler in its own pipeline, on one of the
+ * dispatcher's event loops. Immutable. All event loops.
  */
 public final class PublicChannelInitializer extends ChannelInitializer<Channel> {
     private static final Logger log = LoggerFactory.getLogger(PublicChannelInitializer.class);

@@ -1,6 +1,6 @@
 /**
- * The public side: a client's HTTP/1.1 or HTTP/2 connection on one hand, {@link
- * io.lambdadispatcher.core.internal.exchange.ExchangeOpener} and its sinks on the other. Each
+ * The public ports: set-up of client connections and detection of their protocol. A connection
+ * passes its requests to an {@link io.lambdadispatcher.core.internal.exchange.ExchangeOpener}. Each
  * connection is confined to its event loop.
  */
 @NullMarked

@@ -30,7 +30,7 @@ final class Admission extends DialIn {
 
     @Override
     public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
-        // Bytes that were read together with a refused request can still arrive.
+        // Frames that were read together with a refused request still arrive here.
         if (!refused) {
             super.onHeadersRead(c, id, head, padding, end);
         }

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestSender implements DataOutlet.Listener {
     /**
-     * With more DATA frames than this in the outlet, small parts are joined. Usually, the parts of
-     * a turn are sent with the flush of that turn.
+     * Number of DATA frames in the outlet from which on small parts are joined. With fewer, they
+     * are joined only if the outlet is blocked, because the flush of this turn usually sends them.
      */
     private static final int MAX_SINGLE_FRAMES = 16;
 
@@ -31,14 +31,14 @@ final class RequestSender implements DataOutlet.Listener {
     private final HeadEncoder encoder = new HeadEncoder();
 
     /**
-     * Number of DATA frames with a payload since the outlet was last empty. While it is positive,
-     * {@link #onTaken} is still to come.
+     * Number of DATA frames with a payload since the outlet last had no body bytes. While it is
+     * positive, a call of {@link #onTaken} follows.
      */
     private int queuedFrames;
 
     /**
-     * Small parts of the body that wait behind those frames and become one frame. Owned by this
-     * object until the outlet has no more body bytes, or another frame follows.
+     * Joined small parts of the body that wait behind the frames in the outlet. They become one
+     * frame when the outlet has no more body bytes, or another frame follows. Owned by this object.
      */
     private @Nullable ByteBuf gathered;
 
@@ -112,15 +112,19 @@ final class RequestSender implements DataOutlet.Listener {
         outlet.close();
     }
 
-    /** @return false if the buffer is too large to be joined; then it remains the caller's */
+    /**
+     * Joins a small part with earlier ones.
+     *
+     * @return false if the buffer is too large to be joined; then it remains the caller's
+     */
     private boolean gather(ByteBuf data) {
-        ByteBuf together = SmallParts.add(gathered, data);
-        if (together == null && gathered != null) {
+        ByteBuf joined = SmallParts.add(gathered, data);
+        if (joined == null && gathered != null) {
             sendGathered();
-            together = SmallParts.add(null, data);
+            joined = SmallParts.add(null, data);
         }
-        gathered = together == null ? gathered : together;
-        return together != null;
+        gathered = joined == null ? gathered : joined;
+        return joined != null;
     }
 
     private void sendGathered() {

@@ -49,7 +49,7 @@ final class ResponseReceiver implements FrameReader.Listener {
     private boolean headRequest;
     private int interims;
 
-    // Number of unwanted body bytes in the current call of {@link #read}.
+    // Number of body bytes that the current call of read() has discarded.
     private int dropped;
 
     ResponseReceiver(WorkerStream stream, ByteBufAllocator allocator, WindowLedger window) {

@@ -7,7 +7,7 @@ package io.lambdadispatcher.core.internal.worker;
  */
 final class WindowLedger {
     /**
-     * Maximum of response bytes that clients may have unread when the next exchange starts.
+     * Maximum number of unread response bytes with which the next exchange may start.
      * HTTP/2's flow controller tells the worker of new room when half of the window has been read.
      * With more unread bytes, the next exchange could use up the rest of the window and wait for
      * the previous client.

@@ -49,12 +49,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** Our worker sends LOAD every 5 s, and few other messages. */
+    /** Maximum in 10 s. Our worker sends LOAD every 5 s, and few other messages. */
     private static final int MAX_CONTROL_MESSAGES = 100;
 
     /**
-     * Our worker opens a lost worker stream again after a second, so it loses each at most ten
-     * times in ten seconds.
+     * Maximum in 10 s for each worker stream. Our worker opens a lost worker stream again after a
+     * second, so it loses each at most ten times in ten seconds.
      */
     private static final int MAX_LOSSES_OF_EACH_STREAM = 10;
 
@@ -169,8 +169,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /**
-     * The worker has reset a stream, has broken the protocol on it, or has been refused it. A few
-     * of these are harmless, but a flood costs all other connections of the event loop.
+     * The worker has reset a stream, has violated the protocol on it, or was refused it. A few of
+     * these events are harmless, but a flood slows down all other connections of the event loop.
      */
     void onStreamLost() {
         int limit = MAX_OTHER_LOST_STREAMS + MAX_LOSSES_OF_EACH_STREAM * streamLimit;
@@ -309,7 +309,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
     }
 
-    /** Announces the limit in SETTINGS. A worker that ignores it is refused the stream. */
+    /** Announces the limit in SETTINGS. Further streams of a worker that ignores it are refused. */
     private void tellStreamLimit(int announced) {
         port.observer.onProtection(Protection.WORKER_LIMIT);
         log.info("worker {} announces {} streams, but at most {} are allowed", workerId, announced, streamLimit);

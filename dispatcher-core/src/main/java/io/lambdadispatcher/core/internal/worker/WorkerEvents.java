@@ -35,13 +35,13 @@ public interface WorkerEvents {
     /** An admitted connection has reported its load. */
     void onLoad(WorkerConnection connection, ControlMessage.Load load);
 
-    /** The worker drains. */
+    /** The worker has announced that it drains. */
     void onDrain(WorkerConnection connection, DrainCode reason);
 
     /**
      * An admitted connection is closed.
      *
-     * @param clean whether it said GOODBYE
+     * @param clean whether GOODBYE was sent or received before
      */
     void onGone(WorkerConnection connection, boolean clean, String reason);
 }

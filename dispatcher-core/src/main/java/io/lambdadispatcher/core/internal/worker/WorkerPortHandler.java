@@ -76,7 +76,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
         }
         if (outbound || admitted != null) {
             super.onStreamError(ctx, outbound, cause, error);
-            // Frames that were on their way when we reset the stream are not the worker's fault.
+            // Frames that were in transit when the dispatcher reset the stream are not a violation.
             boolean late = error.error() == Http2Error.STREAM_CLOSED && connection().stream(error.streamId()) == null;
             if (!outbound && !late && admitted != null) {
                 admitted.onStreamLost();

@@ -161,7 +161,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         return state == State.SENDING || state == State.TUNNEL_ENDING;
     }
 
-    /** The HPACK state of the worker differs from ours, so the connection is closed. */
+    /** Resets the stream, because the worker's HPACK state of it differs from ours. */
     private void onUnencodable(WireException e) {
         connection.reset(http2);
         close(e.getMessage());
@@ -323,7 +323,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Returns in words what the worker has failed to do in time. */
+    /** Returns a text that says what the worker has not done in time. */
     String owed() {
         return state == State.LEAVING
                 ? "the worker did not read the last bytes of a tunnel in time"
@@ -347,7 +347,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Ends a tunnel whose response has ended before. */
+    /** The client has ended a tunnel that the worker has ended before. */
     private void endTunnel() {
         forgetExchange(false);
         state = State.LEAVING;

@@ -4,8 +4,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 
 /**
- * Ends a connection with a TCP reset, which no client takes for a clean end. It is needed if the
- * end of the connection would mean the end of a response's body.
+ * Ends a connection with a TCP reset, which no client mistakes for a clean end. It is needed if a
+ * clean end would mean the end of a response's body.
  */
 public final class AbruptClose {
     private AbruptClose() {}
@@ -13,7 +13,7 @@ public final class AbruptClose {
     /** Resets the connection. Has no effect if it is closed. Event loop of {@code channel} only. */
     public static void of(Channel channel) {
         if (!channel.isOpen()) {
-            return; // and there is no socket any more whose option could be set
+            return; // setting an option of a closed socket would fail
         }
         channel.config().setOption(ChannelOption.SO_LINGER, 0);
         // Bypasses the pipeline, because TLS would send close_notify, which is a clean end.

@@ -94,7 +94,7 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
             memory.onRead(bytes.readableBytes());
         }
         if (index < 0) {
-            ReferenceCountUtil.release(message); // of a connection that has just been closed
+            ReferenceCountUtil.release(message); // cut() has just closed the connection
         } else {
             ctx.fireChannelRead(message);
         }

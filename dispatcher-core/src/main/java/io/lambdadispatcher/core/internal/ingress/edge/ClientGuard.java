@@ -30,8 +30,8 @@ public final class ClientGuard {
     private static final int PLAIN_BYTES = 8 * 1024;
 
     /**
-     * As for a plain connection, and TLS's own buffers, which are neither on the heap nor in direct
-     * memory.
+     * Handlers, codecs and HPACK tables of an idle connection, and the buffers of TLS, which are
+     * neither on the heap nor in direct memory.
      */
     private static final int TLS_BYTES = 40 * 1024;
 

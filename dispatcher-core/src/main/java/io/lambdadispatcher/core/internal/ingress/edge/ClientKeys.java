@@ -31,7 +31,9 @@ final class ClientKeys {
     }
 
     /**
-     * @param head request headers, including what {@link HeadRules} has added
+     * Returns the key of the client that sent a request.
+     *
+     * @param head request headers, including those that {@link HeadRules} has added
      * @param ownForwarded start of the element that {@link HeadRules} adds to {@code forwarded}
      */
     Object of(Http2Headers head, String ownForwarded) {
@@ -64,7 +66,7 @@ final class ClientKeys {
         return lastElement(endsWithOwn ? list.substring(0, Math.max(0, list.lastIndexOf(','))) : list);
     }
 
-    /** RFC 7239 section 4. */
+    /** Returns the last client that a proxy has named in {@code forwarded} (RFC 7239 section 4). */
     private static @Nullable String lastForwarded(Http2Headers head, String own) {
         String list = String.join(",", head.getAll(HeadRules.FORWARDED));
         int ownBegin = list.lastIndexOf(own);

@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  * requests, bodies in transit, and responses that clients do not read. Worker connections and the
  * admin port are not affected, because they do not pass through here.
  *
- * <p>Requests do not decrease a count. Arriving bytes are added to one number. When it has grown by
- * a sixteenth of the limit, all connections of the event loop are measured. Therefore, measurements
- * are rare if little arrives, and exact. Between two measurements, at most a sixteenth of the limit
- * arrives unnoticed.
+ * <p>No count decreases when a request ends. Arriving bytes are added to one number. When it has
+ * grown by a sixteenth of the limit, all connections of the event loop are measured. Therefore,
+ * measurements are rare if little arrives, and exact. Between two measurements, at most a sixteenth
+ * of the limit arrives unnoticed.
  *
  * <ul>
  *   <li>Above 75 % of the limit, less of each request body is buffered ({@link Level#TIGHT}).

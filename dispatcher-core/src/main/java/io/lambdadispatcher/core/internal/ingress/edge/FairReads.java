@@ -34,7 +34,7 @@ final class FairReads implements RecvByteBufAllocator, Runnable {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // It is the interface's only method, and says that implementing it is.
+    @SuppressWarnings("deprecation") // It is the interface's only method, so it must be implemented.
     public RecvByteBufAllocator.Handle newHandle() {
         return new ClientHandle((ExtendedHandle) READS.newHandle());
     }

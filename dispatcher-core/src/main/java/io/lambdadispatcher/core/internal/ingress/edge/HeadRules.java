@@ -53,7 +53,7 @@ public final class HeadRules {
     private final String forwardedPrefix;
     private final ClientKeys clients;
 
-    // The value for the previous authority, because most clients use only one.
+    // The value of "forwarded" for the previous authority, because most clients use only one.
     private @Nullable CharSequence lastAuthority;
     private AsciiString lastForwarded = AsciiString.EMPTY_STRING;
 
@@ -72,8 +72,8 @@ public final class HeadRules {
     /**
      * Applies the rules to the headers of a request, including pseudo-headers.
      *
-     * @return false if it has a {@code :protocol}, which only a CONNECT may have, and which was
-     *     removed before for a tunnel (RFC 8441 section 4)
+     * @return false if the request has a {@code :protocol} without being a CONNECT (RFC 8441
+     *     section 4). For a CONNECT, {@link ExtendedConnect} has removed it before
      */
     public boolean request(Http2Headers head) {
         List<CharSequence> unwanted = null;
@@ -157,7 +157,7 @@ public final class HeadRules {
         }
     }
 
-    /** 128 bits, as in trace ids. It need not be unpredictable. */
+    /** Returns a random id of 128 bits, as many as trace ids have. It may be predictable. */
     private static AsciiString newRequestId() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         byte[] digits = new byte[32];
@@ -172,7 +172,7 @@ public final class HeadRules {
         }
     }
 
-    /** Names and values are ours, or were validated with the headers. */
+    /** Adds a header without validation: it is the dispatcher's, or was validated before. */
     private static void add(Http2Headers head, AsciiString name, CharSequence value) {
         if (head instanceof FlatHeaders flat) {
             flat.addValid(name, value);

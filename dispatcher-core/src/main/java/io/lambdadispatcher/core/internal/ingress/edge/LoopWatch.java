@@ -62,7 +62,7 @@ public final class LoopWatch {
 
     private void look() {
         long now = loop.ticker().nanoTime();
-        // A copy, because a connection that is closed by its check leaves the set.
+        // A copy, because a connection that is closed by its check removes itself from the set.
         for (Watched connection : watched.toArray(new Watched[0])) {
             try {
                 connection.look(now);

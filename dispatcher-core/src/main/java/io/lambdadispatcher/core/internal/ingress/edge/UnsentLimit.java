@@ -18,7 +18,7 @@ public final class UnsentLimit {
     private static final Logger log = LoggerFactory.getLogger(UnsentLimit.class);
     private static final long BYTES = 128 * 1024;
 
-    /** By name, because the core depends on neither transport. NIO has no such option. */
+    /** Options by name, because the core depends on neither transport. NIO has no such option. */
     private static final List<ChannelOption<Long>> OPTIONS = List.of(
             ChannelOption.valueOf("io.netty.channel.epoll.EpollChannelOption#TCP_NOTSENT_LOWAT"),
             ChannelOption.valueOf("io.netty.channel.uring.IoUringChannelOption#TCP_NOTSENT_LOWAT"));

@@ -51,12 +51,13 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
     /**
-     * After the last response, further bytes of the client are read and dropped, so that it can
-     * read the response (RFC 9112 section 9.6). This ends when it has been silent for this time, or
-     * after this number of checks.
+     * Period of the checks while the connection lingers. After the last response, further bytes of
+     * the client are read and dropped, so that it can read the response (RFC 9112 section 9.6). The
+     * connection is closed when no byte has arrived between two checks.
      */
     private static final long LINGER_MILLIS = 500;
 
+    /** Maximum number of checks until the connection is closed even if bytes arrive: 30 s. */
     private static final int MOST_LINGER_LOOKS = 60;
 
     /** Ratio of the objects of an incomplete request head on the heap to its bytes. */
@@ -108,7 +109,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         pipeline.addLast(decoder, encoder, new Http1ClientConnection(context, decoder, encoder));
     }
 
-    /** Knows that the response to HEAD has no body. */
+    /** Writes no body in the response to HEAD. */
     static final class Encoder extends HttpResponseEncoder {
         private boolean headRequest;
 
@@ -175,8 +176,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * Returns whether the next request may be decoded. Also between requests: a client that sends
-     * requests and reads no response would fill the memory with responses.
+     * Returns whether the next part of a request may be handled. Between requests, the channel must
+     * be writable: a client that reads no response would otherwise fill the memory with responses.
      */
     private boolean isNextTurn() {
         return switch (state) {
@@ -189,7 +190,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext changed) {
         if (state == State.IDLE && changed.channel().isWritable()) {
-            // Not during a flush, in which this is called.
+            // Later, because this is called during a flush.
             changed.executor().execute(this::serveEarly);
         }
         changed.fireChannelWritabilityChanged();
@@ -236,8 +237,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * Answers invalid bytes if no exchange is in flight, and closes the connection, because nobody
-     * knows where the next request starts.
+     * Answers invalid bytes if no response headers were sent, and closes the connection, because
+     * nobody knows where the next request starts.
      */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
@@ -269,8 +270,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         Http1ClientExchange.copy(answer.head(), response.headers());
         response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         encoder.headRequest = false;
-        // Unknown bytes follow. The decoder reports an end even if the request was incomplete, so
-        // that says nothing.
+        // Further bytes may follow, even if the decoder has reported the end of the request. It
+        // does so for incomplete requests, too.
         requestEnded = false;
         ctx().write(response);
         linger();
@@ -323,7 +324,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             return;
         }
         if (!requestEnded && ended.isBodyEnded()) {
-            return; // onContent() comes back with the decoder's end of it
+            return; // onContent() calls this again when the decoder reports the request's end
         }
         if (!requestEnded || !ended.isKeepAlive()) {
             exchange = null;
@@ -367,8 +368,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     /**
-     * Resets the connection. The client must not take a part of the response for all of it, which
-     * it would if the end of the connection is the end of the body.
+     * Resets the connection. If the body ends with the connection, a clean end would make a partial
+     * response look complete.
      */
     void cut() {
         if (state != State.CLOSED) {

@@ -61,7 +61,7 @@ final class Http1ClientExchange implements ResponseSink {
     private final int windowBytes;
     private final boolean http10;
     private final boolean headRequest;
-    /** For an error response; {@code null} until the headers are known to be valid. */
+    /** Request headers, for an error response; {@code null} until {@link #verify} accepts them. */
     private @Nullable Http2Headers requestHead;
 
     private boolean keepAlive;
@@ -139,15 +139,17 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     /**
-     * @return false if it does not ask for a WebSocket: any other {@code upgrade} is ignored (RFC
-     *     9110 section 7.8)
+     * Handles a request for a WebSocket.
+     *
+     * @return false if the request is not one; then its {@code upgrade} is ignored (RFC 9110
+     *     section 7.8)
      */
     private boolean openUpgraded(HttpRequest from, Http2Headers head) {
         if (!WebSocketHandshake.isAsked(from)) {
             return false;
         }
-        // Also if it is refused: the bytes behind a handshake can be of either protocol, and
-        // guessing is unsafe.
+        // The connection serves no further request even if the handshake is refused: bytes behind
+        // it can be of either protocol, and guessing is unsafe.
         keepAlive = false;
         WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
         if (refusal == null) {
@@ -194,8 +196,8 @@ final class Http1ClientExchange implements ResponseSink {
         }
         if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
                 && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
-            // The decoder takes it for a handshake of a draft before RFC 6455, which has an
-            // unannounced body of 8 bytes.
+            // Netty's decoder takes the request for a handshake of a draft before RFC 6455, which
+            // has an unannounced body of 8 bytes.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
         if (length == ContentLength.MALFORMED) {
@@ -216,7 +218,9 @@ final class Http1ClientExchange implements ResponseSink {
         return null;
     }
 
-    /** RFC 9112 section 3.2: origin-form, absolute-form, and asterisk-form of OPTIONS. */
+    /**
+     * Accepts origin-form, absolute-form, and asterisk-form with OPTIONS (RFC 9112 section 3.2).
+     */
     private @Nullable Rejection verifyTarget(HttpRequest from, Http2Headers head) {
         CharSequence path = head.path();
         if (!HeaderSyntax.isPath(path)
@@ -379,7 +383,7 @@ final class Http1ClientExchange implements ResponseSink {
             return;
         }
         if (!connection.ctx().channel().isWritable()) {
-            // No window limits them, so the handler would not be stopped.
+            // Dropped, because flow control does not limit interim responses.
             connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
         } else {
             connection.rules().response(head);
@@ -410,9 +414,9 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     /**
-     * The connection no longer belongs to this exchange.
+     * Hands the connection over to a tunnel.
      *
-     * @return receives the client's bytes; {@code null} if the client has disconnected
+     * @return the sink for the client's bytes; {@code null} if the client has disconnected
      */
     @Nullable
     RequestSink openTunnel() {
@@ -423,7 +427,7 @@ final class Http1ClientExchange implements ResponseSink {
         return request;
     }
 
-    /** RFC 6455 section 4.2.2. */
+    /** Returns the response that opens a WebSocket (RFC 6455 section 4.2.2). */
     HttpResponse switching(Http2Headers head, WebSocketKey key) {
         connection.rules().response(head);
         head.remove(HttpHeaderNames.CONTENT_LENGTH);
@@ -441,7 +445,7 @@ final class Http1ClientExchange implements ResponseSink {
         return response;
     }
 
-    /** RFC 9112 section 6: tells the client where the body ends. */
+    /** Sets the headers that tell the client where the body ends (RFC 9112 section 6). */
     private void frame(HttpResponse response, boolean end) {
         HttpHeaders fields = response.headers();
         int code = response.status().code();
@@ -551,8 +555,8 @@ final class Http1ClientExchange implements ResponseSink {
         if (retryAfter) {
             response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
         }
-        // RFC 9112 section 9.6: the rest of the body is not read, and the next request would arrive
-        // at a closed connection.
+        // If the body has not ended, its rest is not read, so the connection is closed and the
+        // response must announce it (RFC 9112 section 9.6).
         keepAlive &= bodyEnded;
         frame(response, false);
         if (upgradeRequired) {

@@ -36,9 +36,11 @@ import org.slf4j.LoggerFactory;
  * only. Buffers are passed on by reference.
  *
  * <p>Each side ends its direction separately: the client with FIN or close_notify, the worker with
- * END, which becomes the same. An open tunnel may be silent forever. A tunnel with one ended
- * direction may not, and neither may one whose client is not read because the handler does not
- * read. In both cases, the end of a peer could go unnoticed.
+ * END, which the client receives as FIN or close_notify.
+ *
+ * <p>An open tunnel may be silent forever. The idle timeout applies only while a peer could
+ * disconnect unnoticed: one direction has ended, or the client is not read, because the handler
+ * does not read.
  */
 final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, LoopWatch.Watched, ClientAccount.Holder {
 
@@ -118,7 +120,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         }
         RequestSink sink = exchange.openTunnel();
         if (sink == null) {
-            return; // the client has gone
+            return; // the client has disconnected
         }
         request = sink;
         state = State.OPEN;
@@ -134,7 +136,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
         flush = new CoalescedFlush(this, added);
         flush.request();
         Channel channel = added.channel();
-        // It may be silent for days, so keep-alive must detect a client that has vanished.
+        // A tunnel may be silent for days, so TCP keep-alive must detect a lost client.
         channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
         if (channel.pipeline().get(SslHandler.class) == null) {
             // With TLS, close_notify ends a direction. A FIN without it ends both.

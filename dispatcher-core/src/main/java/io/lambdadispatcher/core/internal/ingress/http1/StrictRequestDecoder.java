@@ -50,8 +50,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     private boolean broken;
 
     /**
-     * Nothing is decoded behind a WebSocket handshake. Those bytes belong to the tunnel, or are
-     * dropped, because a refusal closes the connection.
+     * Whether the current request is a WebSocket handshake. Bytes behind it are not decoded: they
+     * belong to the tunnel, or are dropped, because a refusal closes the connection.
      */
     private boolean held;
 
@@ -63,8 +63,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setUseRfc9112TransferEncoding(true));
-        // Twice the limit, because the exact limit is checked when the head is complete, where the
-        // error message can tell the number.
+        // Twice the limit, because the exact limit is checked when all headers have arrived. Then
+        // the error message can contain their number.
         maxHeadLines = 2 * limits.maxHeaders();
     }
 

@@ -15,9 +15,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An HTTP/1.1 request for a WebSocket (RFC 6455 section 4.2): its checks, and its acceptance. The
- * key belongs to this hop and is not passed on. The two ends negotiate subprotocol and extensions.
- * Immutable.
+ * Detects and checks HTTP/1.1 requests for a WebSocket (RFC 6455 section 4.2). The key belongs to
+ * this hop and is not passed on. The client and the worker negotiate subprotocol and extensions.
  */
 final class WebSocketHandshake {
     static final AsciiString SUPPORTED_VERSION = AsciiString.cached("13");
@@ -28,8 +27,8 @@ final class WebSocketHandshake {
     record Refusal(HttpResponseStatus status, String detail) {}
 
     /**
-     * RFC 9110 section 7.8: any other {@code upgrade} is ignored, and so is one of HTTP/1.0, or one
-     * that {@code connection} does not name.
+     * Returns whether a request asks for a WebSocket: with HTTP/1.1, {@code upgrade: websocket} and
+     * {@code connection: upgrade} (RFC 9110 section 7.8).
      */
     static boolean isAsked(HttpRequest request) {
         HttpHeaders fields = request.headers();
@@ -39,12 +38,15 @@ final class WebSocketHandshake {
                 && fields.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true);
     }
 
-    /** A handshake has no body. Bytes behind its headers can belong to the tunnel. */
+    /**
+     * Returns whether a request has a body. A handshake must not have one, because bytes behind its
+     * headers belong to the tunnel.
+     */
     static boolean hasBody(HttpRequest request) {
         return HttpUtil.isTransferEncodingChunked(request) || HttpUtil.getContentLength(request, 0L) != 0;
     }
 
-    /** @return {@code null} if it is valid */
+    /** @return {@code null} if the handshake is valid */
     static @Nullable Refusal verify(HttpRequest request) {
         HttpHeaders fields = request.headers();
         if (!request.method().equals(HttpMethod.GET)) {

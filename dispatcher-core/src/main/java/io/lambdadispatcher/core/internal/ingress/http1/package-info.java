@@ -1,5 +1,5 @@
 /**
- * A client's HTTP/1.1 connection (RFC 9112) and its exchanges, WebSockets included. Event loop of
+ * A client's HTTP/1.1 connection (RFC 9112) and its exchanges, including WebSockets. Event loop of
  * the connection only.
  */
 @NullMarked

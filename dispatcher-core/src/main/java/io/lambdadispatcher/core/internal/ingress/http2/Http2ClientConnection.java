@@ -48,12 +48,18 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
      */
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
-    /** Enough for a client that fills a window of 1 MiB with frames of 100 bytes. */
+    /**
+     * Maximum of {@link #lateFrames}, which is enough for a client that fills a window of 1 MiB
+     * with frames of 100 bytes.
+     */
     private static final int MAX_LATE_FRAMES = 10_000;
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** The name and port of a host are shorter (RFC 1035 section 2.3.4). */
+    /**
+     * Maximum length of a remembered authority. A host name with a port is shorter (RFC 1035
+     * section 2.3.4).
+     */
     private static final int MOST_REMEMBERED_CHARS = 300;
 
     private final IngressContext context;
@@ -89,14 +95,14 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private int resets;
 
     /**
-     * Number of refused streams, and of frames for streams that the dispatcher has reset, since the
-     * same time. Most were in transit, but each costs an exception.
+     * Number of refused streams, and of frames for streams that the dispatcher has reset, since
+     * {@link #resetsSinceNanos}. Most frames were in transit, but each costs an exception.
      */
     private int lateFrames;
 
     private long resetsSinceNanos;
 
-    /** The stream of the reset that is being read. */
+    /** The stream of the RST_STREAM frame that was read last. */
     private int resetId;
 
     private final RecentStreams recent = new RecentStreams();
@@ -202,8 +208,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             return;
         }
         if (error.error() == Http2Error.REFUSED_STREAM) {
-            // No work was started for it. A client may not know the limit when it sends its first
-            // requests.
+            // No work was started for a refused stream. A client may not know the limit when it
+            // sends its first requests.
             countLateFrame();
         } else {
             countReset();
@@ -215,7 +221,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
     }
 
-    /** @return false if it is an ordinary error of a stream that is not open */
+    /**
+     * Handles an error of a stream that is not open, if a late frame has caused it.
+     *
+     * @return false if the error must be handled like one of an open stream
+     */
     private boolean isLateFrame(Http2Exception.StreamException error) {
         int id = error.streamId();
         int newest = connection().remote().lastStreamCreated();
@@ -249,7 +259,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
     }
 
-    /** Netty takes it for a second head, whose error has another code. */
+    /**
+     * Returns whether the error is a HEADERS frame after the end of the request. Netty takes it for
+     * second request headers, and reports another error code.
+     */
     private boolean isHeadAfterEnd(Http2Stream stream) {
         return reader.isReadingHead() && !stream.state().remoteSideOpen() && stream.getProperty(streamKey) != null;
     }
@@ -467,7 +480,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
     }
 
-    /** What all {@link Http2ClientStream}s share. */
+    /** Returns the context that all streams of the connection share. */
     IngressContext context() {
         return context;
     }
@@ -476,7 +489,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         return Objects.requireNonNull(rules, "connection is not active yet");
     }
 
-    /** Netty's events, which are passed to their stream. */
+    /** Passes Netty's events to the stream that they belong to. */
     private final class Frames extends Http2Events {
         private final ChannelHandlerContext ctx;
 

@@ -60,7 +60,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private boolean headRequest;
 
-    /** Whether it is a gRPC call: its client may wait for the response before it sends more. */
+    /** Whether it is a gRPC call, whose client may wait for the response before it sends more. */
     private boolean call;
 
     /** Whether a tunnel was requested and not refused so far. Its two directions end separately. */
@@ -124,8 +124,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private record Rejection(HttpResponseStatus status, String detail) {}
 
     /**
-     * Checks what Netty's codec accepts. The codec has checked pseudo-headers, names, values and
-     * connection-specific headers.
+     * Checks what Netty's codec does not check. The codec has checked pseudo-headers, names, values
+     * and connection-specific headers.
      */
     private @Nullable Rejection verify(Http2Headers head) {
         int maxFields = connection.context().limits().maxHeaders();
@@ -198,8 +198,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * RFC 9113 section 8.1: a complete response that did not need the rest of the request ends it
-     * without an error.
+     * Resets the stream without an error if the response is complete and the request is not (RFC
+     * 9113 section 8.1).
      */
     void onHalfClosed() {
         if (state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
@@ -260,8 +260,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /**
-     * Returns whether each side may wait for the other without knowing that it has disconnected,
-     * because no timeout of the request applies any more.
+     * Returns whether the stream could stay open unnoticed if a peer is lost, because no timeout of
+     * the request applies any more.
      */
     private boolean mayBeForgotten() {
         boolean clientEnded = !stream.state().remoteSideOpen();
@@ -316,7 +316,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             return;
         }
         if (!ctx.channel().isWritable()) {
-            // No window limits them, so the handler would not be stopped.
+            // Dropped, because flow control does not limit interim responses.
             connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
         } else {
             connection.rules().response(head);

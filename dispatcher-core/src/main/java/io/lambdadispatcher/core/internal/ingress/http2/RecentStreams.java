@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.ingress.http2;
 
 /**
- * How the last 32 streams of a client ended, which decides what a late frame means (RFC 9113
- * section 5.1). Netty forgets a stream when it closes. Two bits per stream in one number. Event
- * loop only.
+ * Remembers how the last 32 streams of a client ended, which decides what a late frame means (RFC
+ * 9113 section 5.1). Netty forgets a stream when it closes. Each stream takes two bits of a
+ * {@code long}. Event loop only.
  */
 final class RecentStreams {
     private static final int REMEMBERED = 32;
@@ -16,7 +16,7 @@ final class RecentStreams {
         /** Both sides have ended it. */
         ENDED,
         RESET_BY_CLIENT,
-        /** Frames that the client sent before it knew can still arrive. */
+        /** Frames that the client sent before it received the reset can still arrive. */
         RESET_BY_US,
         /** It is too old, or has not started. */
         UNKNOWN
