@@ -25,7 +25,7 @@ class DescriptorsTest {
         assertThat(Descriptors.forClients(wanted, reserve, max)).isEqualTo(expected);
     }
 
-    /** 256, and for 10 workers that are replaced by 10 others: 2 connections and 3 more each. */
+    /** 256, and 5 for each of 20 workers: 10 workers, and 10 that replace them. */
     @Test
     void should_reserve_for_each_worker_and_its_replacement() {
         FunctionOptions function = FunctionOptions.builder("a")

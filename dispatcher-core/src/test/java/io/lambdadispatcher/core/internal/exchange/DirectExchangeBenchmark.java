@@ -18,9 +18,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * A body to a function and back as a load balancer or API Gateway does it, one JSON event for each
- * request. The dispatcher's end is the dispatcher's own, the function's is {@link EchoFunction}.
- * AWS's limits are off: base64 makes 7.7 MB of the largest body, and Lambda takes 6 MiB.
+ * Sends a body to a function and back with one JSON event for each request, like a load balancer or
+ * API Gateway. The dispatcher's code is at one end, and {@link EchoFunction} at the other. The
+ * limits of AWS do not apply: base64 makes 7.7 MB of the largest body, and Lambda accepts 6 MiB.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

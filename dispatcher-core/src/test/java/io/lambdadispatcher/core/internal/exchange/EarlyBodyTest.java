@@ -14,7 +14,7 @@ class EarlyBodyTest {
     private final List<ByteBuf> given = new ArrayList<>();
 
     private ByteBuf add(byte... data) {
-        ByteBuf part = Unpooled.buffer(1).writeBytes(data); // not the empty one, which is never released
+        ByteBuf part = Unpooled.buffer(1).writeBytes(data); // not Unpooled.EMPTY_BUFFER, which is never released
         given.add(part);
         body.add(part);
         return part;
@@ -50,7 +50,7 @@ class EarlyBodyTest {
         large.release();
     }
 
-    /** The buffer that it was read into may be a hundred times as large. */
+    /** The buffer into which the part was read may be a hundred times as large as the part. */
     @Test
     void should_copy_what_is_small_even_if_it_waits_alone() {
         ByteBuf read = Unpooled.buffer(64 * 1024).writeZero(64 * 1024);

@@ -12,12 +12,12 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The public side of an exchange, the same for both paths: sends a body of random bytes as it comes
- * out of a socket, takes the response, and sees that all of it came. One thread, which is the event
- * loop as well.
+ * The client's side of both exchange benchmarks. It sends a body of random bytes in parts, like
+ * those of a socket, and checks the length of the response. One thread, which is also the event
+ * loop.
  */
 final class EchoClient implements ResponseSink {
-    /** An HTTP/2 client's DATA frame, unless it has been allowed larger ones. */
+    /** Default maximum size of an HTTP/2 DATA frame. */
     private static final int PART_BYTES = 16 * 1024;
 
     private static final int SMALL_BODY_BYTES = 1024;
@@ -30,7 +30,7 @@ final class EchoClient implements ResponseSink {
     private int receivedBytes;
     private boolean ended;
 
-    /** A typical API client's, with the headers that the dispatcher adds. */
+    /** Returns headers of a typical API client, with those that the dispatcher adds. */
     private static Http2Headers requestHead() {
         String[] namesAndValues = {
             ":method", "POST",
@@ -55,9 +55,9 @@ final class EchoClient implements ResponseSink {
     }
 
     /**
-     * From now on {@code bodyBytes} are sent. Small bodies are before: HotSpot uses vector
-     * instructions for base64 only in callers that it has compiled, and those of large bodies are
-     * called too rarely to be compiled in the time of a benchmark.
+     * Sets the size of the body, after a warm-up with small bodies. HotSpot uses vector
+     * instructions for base64 only in callers that it has compiled. With large bodies, these are
+     * called too rarely to be compiled during a benchmark.
      */
     void prepare(ExchangeOpener opener, int bodyBytes) {
         body(SMALL_BODY_BYTES);
@@ -75,12 +75,12 @@ final class EchoClient implements ResponseSink {
         head.setInt(HttpHeaderNames.CONTENT_LENGTH, bytes);
     }
 
-    /** The event loop that this client is on. */
+    /** Returns the client's event loop. */
     EventLoop eventLoop() {
         return loop.eventLoop();
     }
 
-    /** @return bytes of the response's body, as many as were sent */
+    /** @return number of bytes of the response body, which is the number of sent bytes */
     int exchange(ExchangeOpener opener) {
         receivedBytes = 0;
         ended = false;

@@ -19,15 +19,15 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Both ends of a worker stream with nothing between them: every frame is written at one and read at
- * the other. The worker echoes. Takes the place of the dispatcher's worker stream, which does the
- * same within HTTP/2. Payloads pass by reference. One thread.
+ * Both ends of a worker stream without a network: one end writes each frame and the other reads it.
+ * The worker echoes the request. Replaces the dispatcher's worker stream, which sends the same
+ * frames in HTTP/2. Payloads are passed by reference. One thread.
  */
 final class FramedStream implements Carrier, RequestSink {
     private static final int HEAD_FRAME_BYTES = 512;
     private static final AsciiString OK = AsciiString.cached("200");
 
-    /** One end: writes what the other reads. */
+    /** One end of the stream, which writes the frames that the other end reads. */
     private abstract static class End implements FrameReader.Listener {
         final HeadEncoder encoder = new HeadEncoder();
         final HeadDecoder decoder = new HeadDecoder();
@@ -43,7 +43,7 @@ final class FramedStream implements Carrier, RequestSink {
 
         abstract void onHead(Http2Headers head, boolean end) throws WireException;
 
-        /** Takes over {@code part}. */
+        /** Takes ownership of {@code part}. */
         final void sendData(ByteBuf part, boolean end) throws WireException {
             ByteBuf header = ByteBufAllocator.DEFAULT.directBuffer(FrameLayout.HEADER_BYTES);
             FrameWriter.writeDataHeader(header, part.readableBytes(), end);

@@ -18,9 +18,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * A body to a worker and back on a worker stream that has carried many. The pool and the exchange
- * are the dispatcher's own, as in {@link DirectExchangeBenchmark}; {@link FramedStream} is the
- * stream.
+ * Sends a body to a worker and back, on a worker stream that has carried many requests. The pool
+ * and the exchange are the dispatcher's, as in {@link DirectExchangeBenchmark}. {@link
+ * FramedStream} replaces the worker stream.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

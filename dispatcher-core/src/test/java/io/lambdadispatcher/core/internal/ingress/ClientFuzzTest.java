@@ -35,17 +35,18 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Whatever a client sends. The first byte says how the others are cut: however that is, the same
- * requests must be seen. Each is one that HTTP/1.1 could carry to an application, with the body
- * that its head announces. No buffer is lost. {@code JAZZER_FUZZ=1} looks for more input.
+ * Sends arbitrary bytes as a client. The first byte selects how the others are split into reads.
+ * Every split must produce the same requests. Each request must be valid in HTTP/1.1, with the body
+ * that its headers announce. No buffer may leak. With {@code JAZZER_FUZZ=1}, the test searches for
+ * more input.
  */
 class ClientFuzzTest {
     private static final byte[] EMPTY_SETTINGS = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 
-    /** Stands behind the requests of a connection that the dispatcher has closed. */
+    /** Last element of the list of requests if the dispatcher has closed the connection. */
     private static final String CLOSED = "closed";
 
-    /** Small, so that the fuzzer reaches them. */
+    /** Small limits, which the fuzzer can reach. */
     private static final HttpLimits LIMITS = HttpLimits.builder()
             .maxHeaderBytes(1024)
             .maxHeaders(16)
@@ -59,7 +60,7 @@ class ClientFuzzTest {
         verify(input, false);
     }
 
-    /** Behind a valid preface. */
+    /** The input follows a valid preface. */
     @FuzzTest(maxDuration = "20m")
     void should_survive_any_http2_connection(byte[] input) throws Exception {
         verify(input, true);
@@ -75,8 +76,8 @@ class ClientFuzzTest {
         if (!http2 || !whole.contains(CLOSED) && !pieces.contains(CLOSED)) {
             assertThat(pieces).isEqualTo(whole);
         } else {
-            // A frame for a stream that has ended is an error of the connection, and of the stream
-            // alone while its response is still on its way.
+            // A frame for an ended stream is an error of the connection. While the response is
+            // still being sent, it is an error of the stream only.
             whole.remove(CLOSED);
             pieces.remove(CLOSED);
             int both = Math.min(whole.size(), pieces.size());
@@ -126,7 +127,7 @@ class ClientFuzzTest {
             }
         });
         boolean closed = !channel.isOpen();
-        // As when the client has gone: close() would wait for open streams.
+        // Like a disconnected client. close() would wait for open streams.
         channel.unsafe().close(channel.voidPromise());
         channel.finishAndReleaseAll();
         assertThat(memory.metric().usedHeapMemory() + memory.metric().usedDirectMemory())
@@ -140,7 +141,7 @@ class ClientFuzzTest {
         return seen;
     }
 
-    /** What a worker would get. It is answered when it ends. */
+    /** A request that a worker would receive. It is answered when it has ended. */
     private static final class SeenRequest implements RequestSink {
         private final Http2Headers head;
         private final ResponseSink response;
@@ -206,8 +207,7 @@ class ClientFuzzTest {
             }
             List<String> fields = new ArrayList<>();
             head.forEach(field -> fields.add(field.getKey() + ": " + field.getValue()));
-            // How much of a body has come before the rest turns out to be wrong depends on how it
-            // is cut.
+            // The split decides how much of the body arrives before an error is found.
             return fields + " " + (outcome.equals("cancelled") ? "" : body) + " " + outcome;
         }
 

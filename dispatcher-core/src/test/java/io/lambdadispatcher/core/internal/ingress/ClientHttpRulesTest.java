@@ -19,8 +19,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The rules of HTTP for clients of HTTP/1.1, of HTTP/2, and for the embedding program: one table,
- * the same verdicts.
+ * Checks that the rules of HTTP give the same verdicts for HTTP/1.1 clients, HTTP/2 clients, and
+ * the embedding program.
  */
 class ClientHttpRulesTest {
 
@@ -64,7 +64,7 @@ class ClientHttpRulesTest {
         }
     }
 
-    /** What a worker may not send does not come as far as this: {@code WorkerHttpRulesTest}. */
+    /** {@code WorkerHttpRulesTest} tests the headers that a worker may not send. */
     @ParameterizedTest
     @MethodSource("headers")
     void should_pass_or_drop_headers_of_a_response(ClientPath.Kind kind, Header rule) {
@@ -121,7 +121,7 @@ class ClientHttpRulesTest {
         }
     }
 
-    /** RFC 9110 section 8.6. The HTTP/1.1 encoder of Netty writes none, either. */
+    /** RFC 9110 section 8.6 forbids content-length in responses without content. */
     @ParameterizedTest
     @EnumSource
     void should_send_no_content_length_where_there_is_none(ClientPath.Kind kind) {
@@ -135,7 +135,7 @@ class ClientHttpRulesTest {
         }
     }
 
-    /** CGI and its heirs cannot tell {@code _} from {@code -}. */
+    /** CGI, and interfaces like it, do not distinguish {@code _} from {@code -}. */
     @ParameterizedTest
     @CsvSource({
         "HTTP1, x_forwarded_for",

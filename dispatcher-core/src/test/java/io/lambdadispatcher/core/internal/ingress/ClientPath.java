@@ -34,8 +34,8 @@ import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One way by which requests come, with one request on it; what is passed on is recorded in place of
- * a worker.
+ * One of the ways by which a client can send a request. Carries one request, and records what a
+ * worker would receive.
  */
 abstract class ClientPath implements RequestSink, AutoCloseable {
     enum Kind {
@@ -48,7 +48,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
     private final ForwardingPolicy forwarding;
 
-    /** What a worker would get; {@code null} if it would not. */
+    /** Headers that a worker would receive; {@code null} if the request is not passed on. */
     @Nullable
     Http2Headers head;
 
@@ -88,17 +88,18 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     }
 
     /**
-     * Sends one with the pseudo-headers that it needs, with a body unless {@code body} is empty.
+     * Sends the request, with the required pseudo-headers, and with a body unless {@code body} is
+     * empty.
      */
     abstract void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers);
 
-    /** The client has been told that its request is bad. */
+    /** Returns whether the client was told that its request is invalid. */
     abstract boolean isRefused();
 
     /**
-     * Answers instead of a worker.
+     * Responds instead of a worker.
      *
-     * @return the trailers that the client sees, if there are any; else its head
+     * @return the trailers that the client receives, or the headers if there are no trailers
      */
     final @Nullable Http2Headers respond(Http2Headers answer, @Nullable Http2Headers withTrailers) {
         if (answer.status().charAt(0) == '1') {
@@ -198,7 +199,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
             }
         }
 
-        /** The answer to bad trailers, too, if none has been sent. */
+        /** Invalid trailers are answered, too, if no response was sent before. */
         @Override
         boolean isRefused() {
             return text.startsWith("HTTP/1.1 400 ");
@@ -211,7 +212,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
             String part = inTrailers ? all.substring(last + 3) : all.substring(all.indexOf("\r\n") + 2);
             Http2Headers seen = new DefaultHttp2Headers(false);
             for (String line : part.substring(0, part.indexOf("\r\n\r\n") + 2).split("\r\n")) {
-                // This connection's own, which come after what is passed on.
+                // Headers of this connection, which follow those of the response.
                 if (!line.equals("transfer-encoding: chunked") && !line.equals("connection: close")) {
                     seen.add(line.substring(0, line.indexOf(':')), line.substring(line.indexOf(':') + 2));
                 }

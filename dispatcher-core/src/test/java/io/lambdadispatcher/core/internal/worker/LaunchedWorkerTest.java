@@ -26,8 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Which dial-ins of a worker that the dispatcher has launched are let in, from its launch to its
- * end.
+ * Tests which dial-ins of a launched worker are accepted, from its launch to its end.
  */
 class LaunchedWorkerTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
@@ -150,7 +149,7 @@ class LaunchedWorkerTest {
         expectRefusal(expired(next(launches.requests).workerId()), 401);
     }
 
-    /** It is paid for, and nobody would count it, drain it or replace it. */
+    /** Such a worker costs money, but is neither counted nor drained nor replaced. */
     @Test
     void should_refuse_a_worker_whose_launch_has_been_given_up() throws Exception {
         WorkerLauncher.LaunchRequest request = next(launches.requests);
@@ -180,7 +179,7 @@ class LaunchedWorkerTest {
         String id = request.workerId();
         ScriptedWorker worker = dial(request.token()).ready(1);
         worker.say(new ControlMessage.Goodbye("done"));
-        // Closing before GOODBYE has been read could lose it.
+        // GOODBYE could be lost if the connection is closed before it is read.
         worker.awaitRead(5);
         worker.close();
         assertThat(next(partings)).isEqualTo(id);

@@ -36,8 +36,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A worker that does what the test says, frame by frame, right or wrong. What it receives is a line
- * of text each, e.g. {@code "3 REQUEST_HEAD /path end"} with the HTTP/2 stream's id.
+ * A worker that sends the frames that the test says, valid or not. Each received frame becomes a
+ * line of text that starts with the id of the HTTP/2 stream, such as {@code "3 REQUEST_HEAD /path
+ * end"}.
  */
 final class ScriptedWorker implements AutoCloseable {
     private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
@@ -84,7 +85,7 @@ final class ScriptedWorker implements AutoCloseable {
                 .channel();
     }
 
-    /** Opens the control stream, one worker stream after WELCOME, and says it is ready. */
+    /** Opens the control stream, then {@code streams} worker streams, and sends READINESS. */
     ScriptedWorker ready(int streams) throws Exception {
         openControl();
         hello(1, streams);
@@ -111,7 +112,7 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> http2.encoder().writeHeaders(ctx, id, head(Endpoints.STREAM_PATH), 0, false, ctx.newPromise()));
     }
 
-    /** The most streams that the dispatcher has allowed so far. */
+    /** Returns the number of streams that the dispatcher allows now. */
     int maxStreams() throws Exception {
         BlockingQueue<Integer> found = new LinkedBlockingQueue<>();
         run(() -> found.add(http2.connection().local().maxActiveStreams()));
@@ -127,8 +128,8 @@ final class ScriptedWorker implements AutoCloseable {
     }
 
     /**
-     * Waits until the dispatcher has read all that was sent: a stream beyond those that HELLO
-     * announced is refused in its turn.
+     * Waits until the dispatcher has read everything that was sent: opens a stream that HELLO has
+     * not announced, and waits until it is refused.
      */
     void awaitRead(int unannouncedId) throws Exception {
         openStream(unannouncedId);
@@ -166,20 +167,20 @@ final class ScriptedWorker implements AutoCloseable {
         });
     }
 
-    /** Anything at all on a stream. */
+    /** Sends any bytes on a stream. */
     void bytes(int id, Consumer<ByteBuf> writer) throws Exception {
         ByteBuf out = Unpooled.buffer();
         writer.accept(out);
         run(() -> http2.encoder().writeData(ctx, id, out, 0, false, ctx.newPromise()));
     }
 
-    /** What comes on the stream stays unread, and in its window, until {@link #read}. */
+    /** Leaves the bytes of the stream unread, and in its window, until {@link #read}. */
     void hold(int id) throws Exception {
         run(() -> {
             held.put(id, Unpooled.buffer());
             Http2Connection connection = http2.connection();
             try {
-                // So that it is the stream's window that ends.
+                // Then the stream's window is used up before the connection's.
                 connection
                         .local()
                         .flowController()
@@ -207,14 +208,19 @@ final class ScriptedWorker implements AutoCloseable {
     }
 
     /**
-     * @return how many bytes of DATA, without END, that stream has brought before that line, which
-     *     is taken too
+     * Waits for a line, and removes it and the DATA of the stream before it.
+     *
+     * @return number of bytes of that DATA, in frames without END
      */
     int dataBefore(int id, String line) throws Exception {
         return dataUntil(id, line)[0];
     }
 
-    /** As {@link #dataBefore}. @return the bytes, and in how many parts they came */
+    /**
+     * Does what {@link #dataBefore} does.
+     *
+     * @return the number of bytes, and the number of DATA frames
+     */
     int[] dataUntil(int id, String line) throws Exception {
         String data = id + " DATA ";
         int bytes = 0;
@@ -230,7 +236,7 @@ final class ScriptedWorker implements AutoCloseable {
         }
     }
 
-    /** Waits until so many bytes of a held stream have come. */
+    /** Waits until this many bytes of a held stream have arrived. */
     void awaitHeld(int id, int bytes) throws Exception {
         BlockingQueue<Integer> full = new LinkedBlockingQueue<>();
         run(() -> onHeld = () -> {
@@ -270,7 +276,7 @@ final class ScriptedWorker implements AutoCloseable {
 
     @Override
     public void close() throws Exception {
-        // Past the HTTP/2 handler, which would wait for its streams to end.
+        // Bypasses the HTTP/2 handler, which would wait for its streams to end.
         ctx.close().sync();
         channel.eventLoop()
                 .submit(() -> readers.values().forEach(FrameReader::close))

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A client's WebSocket over a raw socket, the dispatcher, and a worker that follows a script. */
+/** Tests WebSockets between a client with a raw socket and a worker that follows a script. */
 class TunnelTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
@@ -106,7 +106,7 @@ class TunnelTest {
         return head.toString();
     }
 
-    /** By clients of both event loops, so that some cross to the worker's. */
+    /** Clients are on both event loops, so some requests cross to the worker's. */
     @Test
     void should_free_the_stream_when_both_directions_have_ended() throws Exception {
         try (ScriptedWorker worker = worker()) {
@@ -180,7 +180,7 @@ class TunnelTest {
         }
     }
 
-    /** The worker has ended its part and owes no answer. */
+    /** The worker has ended its direction, so it does not answer the CANCEL. */
     @Test
     void should_cancel_what_the_client_leaves_half_open() throws Exception {
         try (ScriptedWorker worker = worker();
@@ -198,7 +198,7 @@ class TunnelTest {
         }
     }
 
-    /** What is sent next on a stream waits behind what the worker does not take. */
+    /** The next request on a stream would wait behind bytes that the worker does not read. */
     @Test
     void should_use_no_stream_whose_last_bytes_are_not_taken() throws Exception {
         int bytes = Http2CodecUtil.DEFAULT_WINDOW_SIZE + 10_000;
@@ -223,7 +223,8 @@ class TunnelTest {
     }
 
     /**
-     * Chunks of one byte, which would be frames of four bytes more each, in buffers of hundreds.
+     * The client sends chunks of one byte. As single frames, each would take four more bytes, and a
+     * buffer of hundreds of bytes.
      */
     @Test
     void should_make_one_frame_of_many_small_parts() throws Exception {
@@ -239,12 +240,12 @@ class TunnelTest {
             worker.read(3);
             int[] bytesAndFrames = worker.dataUntil(3, "3 TRAILERS");
             assertThat(bytesAndFrames[0]).isEqualTo(0xffff + count);
-            // Far fewer, if all of it came while the worker held still.
+            // There are far fewer if all bytes arrive while the worker does not read.
             assertThat(bytesAndFrames[1]).isLessThan(count / 2);
         }
     }
 
-    /** Each would keep the whole buffer that it was read into. */
+    /** Each part would keep the complete buffer into which it was read. */
     @Test
     void should_copy_small_parts_together_as_soon_as_the_window_is_used_up() throws Exception {
         int parts = 12;
@@ -264,7 +265,7 @@ class TunnelTest {
         }
     }
 
-    /** Besides one connection and one request. */
+    /** Waits for this many held bytes, besides those of one connection and one request. */
     private void awaitHeldForClients(int bytes) throws InterruptedException {
         long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
         while (dispatcher.clients().heldBytes() < 9 * 1024 + bytes) {
@@ -273,7 +274,7 @@ class TunnelTest {
         }
     }
 
-    /** Frames without bytes are never told of as taken. */
+    /** {@link RequestSender#onTaken} is not called for frames without bytes. */
     @Test
     void should_let_no_part_wait_behind_frames_that_were_empty() throws Exception {
         String head = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -294,7 +295,7 @@ class TunnelTest {
         }
     }
 
-    /** Nothing of it may be left for the next one, or its bytes be counted among the next one's. */
+    /** Neither its parts nor their count of bytes may be left for the next request. */
     @Test
     void should_forget_small_parts_of_a_request_whose_client_has_gone() throws Exception {
         try (ScriptedWorker worker = worker()) {
@@ -342,8 +343,8 @@ class TunnelTest {
     }
 
     /**
-     * What the client can have no more of still counts in the worker's window, which outlives the
-     * exchange.
+     * Bytes that the client can no longer receive still count in the worker's window, which
+     * outlives the exchange.
      */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -357,8 +358,7 @@ class TunnelTest {
                     worker.expect("3 REQUEST_HEAD /ws" + (tunnel ? "" : " end"));
                     worker.respond(3, status("200"), false);
                     head(client);
-                    // At once, so that nothing of it is with the client's socket before it breaks
-                    // off.
+                    // Sent together, so that the client's socket gets no bytes before the reset.
                     worker.bytes(3, out -> {
                         FrameWriter.writeDataHeader(out, 60_000, false);
                         out.writeZero(60_000);
@@ -376,8 +376,8 @@ class TunnelTest {
     }
 
     /**
-     * RFC 9113 section 3.1 has taken {@code Upgrade: h2c} away, and behind other proxies it is a
-     * way around their rules.
+     * RFC 9113 section 3.1 has made {@code Upgrade: h2c} obsolete. Behind other proxies, clients
+     * could use it to bypass their rules.
      */
     @Test
     void should_serve_a_request_that_asks_for_h2c_as_any_other() throws Exception {

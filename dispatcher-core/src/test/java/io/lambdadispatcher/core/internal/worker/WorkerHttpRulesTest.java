@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The rules of HTTP for responses that come from workers, as an embedder sees them. */
+/** Checks the rules of HTTP for responses of workers, as the embedding program receives them. */
 class WorkerHttpRulesTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
@@ -75,8 +75,9 @@ class WorkerHttpRulesTest {
     }
 
     /**
-     * @return the response's head after its end; {@code null} if it was refused. Of a method that
-     *     is not sent twice
+     * Sends a request, and responds with the frames. POST is not retried if the stream is lost.
+     *
+     * @return the response headers, after the end of the response; {@code null} if it was rejected
      */
     private @Nullable Http2Headers respond(String method, Frames frames) throws Exception {
         try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(1)) {
@@ -129,7 +130,7 @@ class WorkerHttpRulesTest {
         out.writeCharSequence(HttpRules.BODY, StandardCharsets.US_ASCII);
     }
 
-    /** The heads of the worker protocol follow HTTP/2's rules. */
+    /** Headers of the worker protocol follow HTTP/2's rules. */
     @ParameterizedTest
     @MethodSource("headers")
     void should_pass_drop_or_refuse_headers(Header rule) throws Exception {

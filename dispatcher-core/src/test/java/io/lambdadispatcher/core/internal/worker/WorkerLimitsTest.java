@@ -27,8 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * How much of a dispatcher one worker can take: a function with one connection of two streams for
- * each worker.
+ * Tests how much of a dispatcher one worker can use. The function allows each worker one connection
+ * with two streams.
  */
 class WorkerLimitsTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
@@ -72,8 +72,8 @@ class WorkerLimitsTest {
     }
 
     /**
-     * 429 and not 403: if it has lost the first one without our having noticed yet, it is to try
-     * again.
+     * The status is 429, after which the worker tries again. It may have lost its first connection
+     * before the dispatcher has noticed.
      */
     @Test
     void should_refuse_a_connection_more_than_the_function_allows() throws Exception {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Whoever can reach the port, and has no token. The time for the handshake is never over here. */
+/** Tests peers without a valid token. The handshake timeout never expires here. */
 class WorkerPortTest {
     private static final Duration NEVER = Duration.ofDays(1);
     private static final int END_STREAM_AND_HEADERS = 0x5;
@@ -101,19 +101,19 @@ class WorkerPortTest {
         return frame(Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, stream, 0x82, 0x86, 0x84);
     }
 
-    /** It would hold the connection in memory for as long as the time for handshakes. */
+    /** A timer would keep the connection in memory until the handshake timeout. */
     @Test
     void should_leave_no_timer_behind_when_the_connection_has_gone() {
-        // Not by close() of the test's channel, which cancels all timers.
+        // close() of the test's channel would cancel all timers, so the dispatcher closes it.
         channel.writeInbound(get(1));
         assertThat(channel.isOpen()).isFalse();
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
     }
 
-    /** Each would cost us a frame or two, and the peer one. */
+    /** Each reset costs the dispatcher one or two frames, and the peer only one. */
     @Test
     void should_end_a_connection_that_makes_us_reset_streams() {
-        // A field whose name is not lower case, which is wrong with the head only.
+        // A header name in upper case, which is an error of the stream only.
         channel.writeInbound(frame(
                 Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, 1, 0x83, 0x86, 0x84, 0x00, 0x01, 'A', 0x01, 'b'));
         assertThat(channel.isOpen()).isFalse();

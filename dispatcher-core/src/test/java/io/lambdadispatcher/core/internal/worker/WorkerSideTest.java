@@ -55,8 +55,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The dispatcher's end of worker connections, against a worker that follows a script; requests come
- * through the embedder's door.
+ * Tests the dispatcher's end of worker connections. The worker follows a script, and the requests
+ * come from the embedding program.
  */
 class WorkerSideTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
@@ -102,7 +102,7 @@ class WorkerSideTest {
         return send(DispatchRequest.builder("GET", path).authority("a").build());
     }
 
-    /** Where the requests of the embedding program are on the event loop of its workers. */
+    /** Starts a dispatcher whose requests and workers share one event loop. */
     private static Dispatcher ofOneLoop() {
         return Dispatcher.builder()
                 .function(FunctionOptions.of("f"))
@@ -170,7 +170,7 @@ class WorkerSideTest {
         }
     }
 
-    /** 20 MiB through a window of 256 KiB: every byte must come back to the window exactly once. */
+    /** 20 MiB pass a window of 256 KiB. Each byte must return to the window exactly once. */
     @Test
     void should_give_all_bytes_back_to_the_window() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
@@ -187,7 +187,7 @@ class WorkerSideTest {
         }
     }
 
-    /** Others are on the same event loop, and on the same worker connection. */
+    /** Other requests use the same event loop and the same worker connection. */
     @Test
     void should_bear_a_subscriber_that_throws() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(2)) {
@@ -256,8 +256,8 @@ class WorkerSideTest {
     }
 
     /**
-     * A CANCEL would wait behind what the worker does not take, and so would its memory and the
-     * stream.
+     * A CANCEL would wait behind bytes that the worker does not read. Until then, the stream and
+     * the memory of these bytes would be in use.
      */
     @Test
     void should_reset_the_stream_of_a_cancelled_request_that_the_worker_does_not_take() throws Exception {
@@ -277,7 +277,7 @@ class WorkerSideTest {
         }
     }
 
-    /** The stream has done all it had to do by then, and is not owed an answer. */
+    /** The exchange is over by then, so the worker has nothing to answer. */
     @Test
     void should_not_cancel_an_exchange_that_is_over_when_its_last_bytes_are_passed_on() throws Exception {
         try (Dispatcher ofOneLoop = ofOneLoop();
@@ -371,7 +371,7 @@ class WorkerSideTest {
         }
     }
 
-    /** RFC 9112 section 6.3. Alike ones, too: what is behind us may read either. */
+    /** Equal values are rejected, too, because clients may read only one (RFC 9112 section 6.3). */
     @ParameterizedTest
     @CsvSource({
         "GET, 200, 5, 6",
@@ -422,7 +422,7 @@ class WorkerSideTest {
             worker.expect("5 RST_STREAM 1");
             worker.respond(3, ok(), true);
             assertThat(b.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
-            // A safe request: it is sent once more, to the stream that is left.
+            // GET is idempotent, so the dispatcher sends it again, on the remaining stream.
             worker.expect("3 REQUEST_HEAD /a end");
             worker.respond(3, ok(), true);
             assertThat(a.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
@@ -478,7 +478,7 @@ class WorkerSideTest {
         }
     }
 
-    /** The worker of one function must not take the requests of another. */
+    /** A worker of one function must not receive requests of another. */
     @Test
     void should_let_in_only_workers_with_the_key_of_their_function() throws Exception {
         byte[] own = "another secret of that length".getBytes(StandardCharsets.UTF_8);
@@ -533,7 +533,7 @@ class WorkerSideTest {
     void should_not_let_a_worker_come_back_that_has_said_goodbye() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.say(new ControlMessage.Goodbye("done"));
-            // Closing before GOODBYE has been read could lose it.
+            // GOODBYE could be lost if the connection is closed before it is read.
             worker.awaitRead(5);
         }
         assertThat(partings.poll(10, TimeUnit.SECONDS)).isEqualTo("w, the worker said goodbye: done");
@@ -564,7 +564,10 @@ class WorkerSideTest {
         }
     }
 
-    /** The last step is the launches; the time is one from which no duration can be measured. */
+    /**
+     * The last step of startup is to start launching. It fails, because the duration since the
+     * history's time overflows.
+     */
     @Test
     void should_leave_no_port_open_when_the_last_step_of_its_start_fails() {
         Dispatcher.Builder builder = Dispatcher.builder()
@@ -602,7 +605,7 @@ class WorkerSideTest {
                             .publicListener(ListenerOptions.plain("127.0.0.1", taken.getLocalPort()))
                             .start())
                     .hasMessageContaining("cannot listen on 127.0.0.1:" + taken.getLocalPort());
-            // Netty closes by itself, and soon, the third one, which could not be bound.
+            // Netty soon closes the third port, which could not be bound.
             assertThat(RememberedPort.ALL).hasSize(3);
             assertThat(List.copyOf(RememberedPort.ALL).subList(0, 2)).noneMatch(Channel::isOpen);
         }
@@ -628,7 +631,7 @@ class WorkerSideTest {
         }
     }
 
-    /** A worker that drains would not take those that wait. */
+    /** A draining worker would not accept queued requests. */
     @Test
     void should_serve_the_embedding_programs_requests_before_workers_are_told_to_drain() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
@@ -650,7 +653,7 @@ class WorkerSideTest {
         }
     }
 
-    /** Of both event loops, so that some have crossed to the worker's. */
+    /** Requests come from both event loops, so some have crossed to the worker's. */
     @Test
     void should_fail_what_is_left_when_it_closes() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(4)) {
@@ -704,8 +707,8 @@ class WorkerSideTest {
     }
 
     /**
-     * What clients have taken is told to the worker when it is half of the connection's window, and
-     * counts as not taken until then.
+     * The worker learns of bytes that clients have read when they are half of the connection's
+     * window. Until then, they count as unread.
      */
     @Test
     void should_serve_a_stream_while_clients_leave_the_windows_of_all_others_full() throws Exception {
@@ -737,15 +740,15 @@ class WorkerSideTest {
     }
 
     /**
-     * What its client has not read fills the stream's window: whoever came next would wait for that
-     * client.
+     * Unread bytes of the previous response fill the stream's window, so the next response would
+     * wait for the previous client.
      */
     @Test
     void should_use_no_stream_whose_last_response_is_for_the_most_part_unread() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(2)) {
             CompletableFuture<DispatchResponse> unread = respondUnread(worker, 200_000);
             get("/b");
-            // At once, because the stream would be closed if it lagged for long.
+            // Read immediately, because a stream that lags for long is closed.
             CompletableFuture<Long> taken = unread.thenCompose(WorkerSideTest::count);
             worker.expect("3 REQUEST_HEAD /b end");
             assertThat(taken.get(10, TimeUnit.SECONDS)).isEqualTo(200_000);
@@ -771,8 +774,8 @@ class WorkerSideTest {
     }
 
     /**
-     * A client that takes the last response slowly must not keep a worker's stream from others; the
-     * response is all here.
+     * A client that reads the previous response slowly must not block a worker stream. The
+     * dispatcher holds the complete rest of that response.
      */
     @Test
     void should_close_a_stream_whose_last_response_is_taken_slowly_and_still_pass_that_on() throws Exception {
@@ -798,7 +801,7 @@ class WorkerSideTest {
 
     @Test
     void should_close_such_a_stream_sooner_if_requests_wait() throws Exception {
-        long least = Long.MAX_VALUE;
+        long shortestNanos = Long.MAX_VALUE;
         for (int attempt = 0; attempt < 5; attempt++) {
             try (ScriptedWorker worker = worker("w" + attempt).ready(1)) {
                 CompletableFuture<DispatchResponse> slow = get("/slow");
@@ -808,7 +811,7 @@ class WorkerSideTest {
                 long begun = System.nanoTime();
                 worker.data(3, 200 * 1024, true);
                 worker.expect("3 RST_STREAM " + Http2Error.CANCEL.code());
-                least = Math.min(least, System.nanoTime() - begun);
+                shortestNanos = Math.min(shortestNanos, System.nanoTime() - begun);
                 worker.openStream(5);
                 worker.expect("5 :status 200");
                 worker.expect("5 REQUEST_HEAD /next end");
@@ -818,7 +821,7 @@ class WorkerSideTest {
                         .isEqualTo(200 * 1024);
             }
         }
-        assertThat(TimeUnit.NANOSECONDS.toMillis(least)).isBetween(49L, 180L);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(shortestNanos)).isBetween(49L, 180L);
     }
 
     @Test
@@ -832,7 +835,7 @@ class WorkerSideTest {
                 .isEqualTo(200_000);
     }
 
-    /** A whole response on stream 5, the first one to be used. */
+    /** Sends a complete response on stream 5, which is used first. */
     private CompletableFuture<DispatchResponse> respondUnread(ScriptedWorker worker, int bytes) throws Exception {
         CompletableFuture<DispatchResponse> unread = get("/unread");
         worker.expect("5 REQUEST_HEAD /unread end");
@@ -876,8 +879,8 @@ class WorkerSideTest {
     }
 
     /**
-     * On the event loop, whenever it is asked: what has been taken is on its way out then, and what
-     * comes must count in the window like all else.
+     * The publisher delivers on the event loop, within the request for more. The dispatcher is then
+     * sending earlier parts, and the new parts must still count in the window.
      */
     @Test
     void should_take_a_request_body_whose_publisher_answers_at_once() throws Exception {

@@ -39,7 +39,7 @@ class ClientGuardTest {
 
         @Override
         protected SocketAddress remoteAddress0() {
-            // Null while the constructor of EmbeddedChannel asks.
+            // Null while the constructor of EmbeddedChannel runs.
             return address;
         }
     }
@@ -86,7 +86,7 @@ class ClientGuardTest {
         assertThat(isAdmitted(guard, clients[3])).isTrue();
     }
 
-    /** Half of 16 MiB for connections of 8 KiB. */
+    /** Idle connections of 8 KiB may use half of 16 MiB, so 1024 are admitted. */
     @Test
     void should_close_connections_for_which_there_is_no_memory() throws Exception {
         Client client = new Client("10.0.0.1");

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Which requests are of the same client. */
+/** Tests which requests count as requests of the same client. */
 class ClientKeysTest {
     private static final String PROXY = "10.0.0.1";
 

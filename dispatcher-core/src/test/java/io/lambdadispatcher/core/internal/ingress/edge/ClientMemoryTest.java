@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Connections of one event loop, whose limit is 1,000,000 bytes. */
+/** Tests the memory limit of one event loop: 1,000,000 bytes. */
 class ClientMemoryTest {
     private static final int LIMIT = 1_000_000;
     private static final int CONNECTION = 1000;
@@ -38,7 +38,7 @@ class ClientMemoryTest {
         }
     });
 
-    /** Holds what it is told to hold. */
+    /** A connection that holds as many bytes as the test says. */
     private final class Client extends EmbeddedChannel implements ResponseSink, ClientAccount.Holder {
         private final ClientAccount account;
         private long held;
@@ -250,7 +250,7 @@ class ClientMemoryTest {
         assertThat(memory.level()).isEqualTo(Level.CALM);
     }
 
-    /** Many sockets may be read in one turn of the event loop. */
+    /** Connections are closed immediately, because many sockets may be read in one turn. */
     @Test
     void should_close_connections_while_sockets_are_read() {
         Client other = new Client();
@@ -264,7 +264,7 @@ class ClientMemoryTest {
         assertThat(memory.level()).isEqualTo(Level.CALM);
     }
 
-    /** The one that holds the most may be the one whose response has just come. */
+    /** Not immediately, because the code of the connection to be closed may be on the stack. */
     @Test
     void should_close_connections_later_when_a_response_comes() {
         Client client = new Client();

@@ -27,8 +27,9 @@ class FairReadsTest {
     }
 
     /**
-     * A client whose socket always has more than is asked for. Returns what one visit of the event
-     * loop reads of it, in bytes.
+     * Reads from a client whose socket always has more bytes than a read asks for.
+     *
+     * @return the number of bytes that the event loop reads in one turn
      */
     private int visit(ExtendedHandle client) {
         client.reset(channel.config());

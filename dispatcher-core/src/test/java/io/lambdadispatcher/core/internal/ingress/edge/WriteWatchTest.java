@@ -19,7 +19,7 @@ class WriteWatchTest {
     private final WriteWatch watch = new WriteWatch(channel);
     private long nowNanos;
 
-    /** Takes as many bytes as it is told to. */
+    /** A socket that accepts as many bytes as the test says. */
     private static final class Socket extends EmbeddedChannel {
         private int room;
 
@@ -47,7 +47,11 @@ class WriteWatchTest {
         return Unpooled.buffer().writeZero(count);
     }
 
-    /** Looks once a second. @return after how many looks the client was too slow, or 0 */
+    /**
+     * Checks the client once a second.
+     *
+     * @return after how many checks the client was too slow, or 0
+     */
     private int looksUntilTooSlow(int looks, int bytesTakenPerLook) {
         for (int look = 1; look <= looks; look++) {
             nowNanos += LoopWatch.PERIOD_NANOS;
@@ -107,7 +111,7 @@ class WriteWatchTest {
         }
     }
 
-    /** A client that has taken a gigabyte could otherwise park its response for a month. */
+    /** Otherwise, a client that has read a gigabyte could stop reading for a month. */
     @Test
     void should_not_let_a_client_live_on_what_it_took_long_ago() {
         channel.writeAndFlush(bytes(10_000_000));
@@ -115,7 +119,7 @@ class WriteWatchTest {
         assertThat(looksUntilTooSlow(100, 1)).isBetween(30, 32);
     }
 
-    /** A pause of the process, or of the whole machine. */
+    /** The process, or the machine, was paused. */
     @Test
     void should_not_blame_the_client_for_a_late_look() {
         channel.writeAndFlush(bytes(100_000));

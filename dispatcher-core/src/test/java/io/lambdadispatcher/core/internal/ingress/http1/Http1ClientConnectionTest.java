@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is slow, by a clock that the test sets: the handler looks once a second. */
+/** Tests the limits and timeouts of a connection. The test sets the clock of the event loop. */
 class Http1ClientConnectionTest {
     private static final Duration LOOK = Duration.ofSeconds(1);
     private static final Duration HEADER_TIMEOUT = HttpLimits.defaults().headerTimeout();
@@ -64,7 +64,7 @@ class Http1ClientConnectionTest {
         connect();
     }
 
-    /** Its socket can be full. */
+    /** Creates a channel whose socket can be full. */
     private EmbeddedChannel channel() {
         return new EmbeddedChannel() {
             @Override
@@ -187,8 +187,8 @@ class Http1ClientConnectionTest {
     }
 
     /**
-     * Before its end: as objects, tiny headers take ten times the memory of their bytes, which
-     * alone are limited otherwise.
+     * The limit of bytes is not enough: as objects, tiny headers take ten times the memory of their
+     * bytes.
      */
     @Test
     void should_answer_431_to_a_head_of_too_many_lines_before_it_ends() {
@@ -311,8 +311,8 @@ class Http1ClientConnectionTest {
     }
 
     /**
-     * To close over bytes that nobody reads resets the connection, and the client may lose what it
-     * has not read yet.
+     * Closing a socket with unread bytes resets the connection, and the client may lose the part of
+     * the response that it has not read.
      */
     @Test
     void should_read_what_a_client_goes_on_to_send_after_the_last_response() {
@@ -347,7 +347,7 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isFalse();
     }
 
-    /** Answers without a body have no window that would hold them back. */
+    /** No flow-control window limits responses without a body. */
     @Test
     void should_serve_no_more_to_a_client_that_takes_no_answers() {
         full = true;
@@ -388,7 +388,7 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isFalse();
     }
 
-    /** The decoder gives it a body of 8 bytes. */
+    /** Netty's decoder expects a body of 8 bytes behind such a handshake. */
     @Test
     void should_refuse_a_websocket_handshake_of_a_draft() {
         read("GET / HTTP/1.1\r\nhost: a\r\nsec-websocket-key1: 1\r\nsec-websocket-key2: 2\r\n\r\n");

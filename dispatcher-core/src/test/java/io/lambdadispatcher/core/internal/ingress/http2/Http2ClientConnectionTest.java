@@ -39,7 +39,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is stuck or slow, by a clock that the test sets: the handler looks once a second. */
+/** Tests the limits and timeouts of a connection. The test sets the clock of the event loop. */
 class Http2ClientConnectionTest {
     private static final Duration LOOK = Duration.ofSeconds(1);
     private static final Duration HEADER_TIMEOUT = HttpLimits.defaults().headerTimeout();
@@ -72,7 +72,7 @@ class Http2ClientConnectionTest {
     private int cancelled;
     private boolean taking = true;
 
-    /** Takes all it is given, or byte by byte. */
+    /** A socket that accepts all bytes, or only as many as the test says. */
     private static final class SlowSocket extends EmbeddedChannel {
         private boolean slow;
         private int room;
@@ -106,8 +106,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * When the process is an hour old: nothing may be taken to have stood still since the clock's
-     * zero.
+     * Connects an hour after the clock's zero, so that a test fails if a time that was never set
+     * counts as zero.
      */
     @BeforeEach
     void connect() {
@@ -176,8 +176,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * RFC 9113 section 8.1.1: a malformed request is an error of its stream, and its body may be on
-     * the way already.
+     * A malformed request is an error of its stream (RFC 9113 section 8.1.1). Its body may already
+     * be in transit.
      */
     @Test
     void should_reset_only_the_stream_with_two_content_lengths() {
@@ -191,7 +191,7 @@ class Http2ClientConnectionTest {
         assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
     }
 
-    /** @return of the one GOAWAY among the frames sent since the last call */
+    /** @return the last stream in the only GOAWAY that was sent since the previous call */
     private int lastStreamOfGoAway() {
         channel.runPendingTasks();
         int last = -1;
@@ -205,7 +205,7 @@ class Http2ClientConnectionTest {
         return last;
     }
 
-    /** @return the types of the frames of {@code stream} among those sent since the last call */
+    /** @return the types of the frames of {@code stream} that were sent since the previous call */
     private List<Byte> sent(int stream) {
         channel.runPendingTasks();
         ByteBuf all = Unpooled.buffer();
@@ -256,8 +256,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * It would be kept as long as the connection; what is remembered shows by a text that changes
-     * behind its back.
+     * A remembered authority stays in memory as long as the connection. The test changes the text
+     * after the first call: a remembered text is not checked again.
      */
     @Test
     void should_remember_no_long_authority() {
@@ -271,8 +271,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * RFC 9113 section 6.8: what is later than the last stream that is named was not processed, and
-     * may be sent again elsewhere.
+     * Requests after the last stream of GOAWAY were not processed, so clients may repeat them
+     * elsewhere (RFC 9113 section 6.8).
      */
     @Test
     void should_name_the_last_stream_before_it_closes_for_a_drain() {
@@ -293,8 +293,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * To reset the stream alone would be of no use: the reset would wait as well, and the stream
-     * count as open until then.
+     * Resetting only the stream would not help. RST_STREAM would wait, too, and the stream would
+     * count as open until it is sent.
      */
     @Test
     void should_cut_a_client_whose_socket_takes_nothing_for_the_write_timeout() {
@@ -359,7 +359,7 @@ class Http2ClientConnectionTest {
         }
     }
 
-    /** Streams share it, so one of them may wait for long without any fault of the client. */
+    /** Streams share this window, so one stream may wait for long without the client's fault. */
     @Test
     void should_count_the_rate_of_all_streams_when_the_window_of_the_connection_is_closed() {
         read("000006 04 00 00000000 0004 00100000");
@@ -398,7 +398,10 @@ class Http2ClientConnectionTest {
         assertThat(protections).containsExactly(Protection.BODY_TOO_SLOW);
     }
 
-    /** RFC 9113 section 8.1: the answer is whole, so what is left of the request is not wanted. */
+    /**
+     * The response is complete, so the dispatcher does not need the rest of the request (RFC 9113
+     * section 8.1).
+     */
     @Test
     void should_answer_408_and_reset_a_stream_whose_body_comes_byte_by_byte() {
         read(SOME_WINDOW);
@@ -416,7 +419,7 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * Its client has sent one message, and waits for a response that begins with the first event.
+     * The client has sent one message, and waits for a response that starts with the first event.
      */
     @Test
     void should_leave_a_call_of_grpc_the_idle_timeout() {
@@ -459,7 +462,7 @@ class Http2ClientConnectionTest {
         assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
     }
 
-    /** As gRPC does: each side speaks when it has something to say. */
+    /** Each side of a gRPC stream sends messages whenever it has some. */
     @Test
     void should_give_both_directions_the_idle_timeout_once_the_response_has_begun() {
         read(POST);
@@ -526,7 +529,7 @@ class Http2ClientConnectionTest {
         return new DefaultHttp2Headers().method(method).scheme("http").path("/").authority("a");
     }
 
-    /** What a client can do to have a stream reset, by itself or by us. */
+    /** What a client can do so that either side resets a stream. */
     enum Fault {
         RESET,
         WINDOW_OVERFLOW,
@@ -595,7 +598,7 @@ class Http2ClientConnectionTest {
         assertThat(protections).isEmpty();
     }
 
-    /** RFC 9113 section 5.1: it was on its way when the stream was reset. */
+    /** The frames were in transit when the stream was reset (RFC 9113 section 5.1). */
     @Test
     void should_ignore_what_comes_for_a_stream_that_was_reset_here() {
         commit(Fault.WRONG_LENGTH, 1);
@@ -615,8 +618,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * Go's client sends all it has before it knows the limit, and each request's body behind its
-     * head.
+     * Go's client sends all its requests before it knows the limit, and each body directly after
+     * its headers.
      */
     @Test
     void should_refuse_streams_beyond_the_limit_without_harm_to_those_before() {
@@ -672,7 +675,7 @@ class Http2ClientConnectionTest {
         assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
     }
 
-    /** RFC 9113 section 5.1: "idle". */
+    /** DATA on an idle stream is a connection error (RFC 9113 section 5.1). */
     @Test
     void should_close_a_connection_with_data_for_a_stream_that_has_no_head() {
         read(head(1, false, request("POST")) + frame(2, "0001", 3, "0000"));
@@ -687,7 +690,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * Netty alone would reset the stream, give it twice the bytes back, and let the client go on.
+     * Netty alone would reset the stream, return the bytes to the window twice, and keep the
+     * connection open.
      */
     @Test
     void should_close_a_connection_that_exceeds_the_window_of_a_stream() {
@@ -803,7 +807,8 @@ class Http2ClientConnectionTest {
     }
 
     /**
-     * As when the memory for clients is used up: neither its bodies nor its window updates arrive.
+     * If the memory for clients is used up, neither the bodies of a client nor its window updates
+     * arrive.
      */
     @Test
     void should_blame_no_client_that_is_not_read() {
