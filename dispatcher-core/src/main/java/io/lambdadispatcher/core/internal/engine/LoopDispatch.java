@@ -68,7 +68,7 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Checks every {@link #LOOK_MILLIS} until no exchange is left. Exchanges do not notify it,
+     * Checks every 20 ms until no exchange is left, except tunnels. Exchanges do not notify it,
      * because this happens only once in the dispatcher's life.
      */
     private void awaitQuiet(CompletableFuture<Void> quiet) {

@@ -128,7 +128,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         crossing.carry(head, bodyless, timeoutMillis(), this);
     }
 
-    /** A worker stream of another event loop has taken the headers. */
+    /** A worker stream of another event loop has accepted the headers. */
     public void onArrived(RequestSink sink) {
         carrier = sink;
         if (state == State.ENDED) {

@@ -39,7 +39,7 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     private static final Logger log = LoggerFactory.getLogger(WorkerPort.class);
 
     /**
-     * How workers authenticate, and how long they may take for that or be silent.
+     * Authentication of workers, and the timeouts of their connections.
      *
      * @param keyOf returns the key that signs the launch tokens of the function with this name
      * @param tls {@code null} for h2c with prior knowledge

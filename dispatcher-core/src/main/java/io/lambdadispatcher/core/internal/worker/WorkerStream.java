@@ -347,7 +347,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** The client has ended a tunnel that the worker has ended before. */
+    /** Ends a tunnel. The worker has ended its direction, and the client has ended or cancelled. */
     private void endTunnel() {
         forgetExchange(false);
         state = State.LEAVING;

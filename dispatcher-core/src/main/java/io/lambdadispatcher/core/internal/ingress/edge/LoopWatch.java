@@ -23,7 +23,7 @@ public final class LoopWatch {
 
     /** The protocol handler of a connection. */
     public interface Watched {
-        /** Checks what has taken too long. May remove itself. */
+        /** Checks the timeouts of the connection. May remove the connection from the watch. */
         void look(long nowNanos);
     }
 

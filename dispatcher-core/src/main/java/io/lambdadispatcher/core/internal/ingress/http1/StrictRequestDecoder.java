@@ -26,14 +26,14 @@ import java.util.List;
  * </ul>
  *
  * <p>With such requests, two servers can disagree about where a request ends, or whether there is
- * one. Event loop only.
+ * one. The <b>head</b> of a request is its request line and its headers. Event loop only.
  */
 final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
     private boolean headOpen = true;
 
-    /** Whether more than empty lines has been read of the current head. */
+    /** Whether a line of the current head was read that is not empty. */
     private boolean lineSeen;
 
     /** Number of consumed bytes of the current head. */

@@ -159,8 +159,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (more > 0) {
             growConnectionWindow(more);
         }
-        // Netty would set the limit when the client acknowledges our SETTINGS, which is up to the
-        // client.
+        // Netty would set the limit only when the client acknowledges the SETTINGS, which a client
+        // can delay.
         connection().remote().maxActiveStreams(context.limits().maxConcurrentStreams());
         idleSinceNanos = now(ctx);
         resetsSinceNanos = idleSinceNanos;
@@ -260,8 +260,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     /**
-     * Returns whether the error is a HEADERS frame after the end of the request. Netty takes it for
-     * second request headers, and reports another error code.
+     * Returns whether the error is a HEADERS frame after the end of the request. Netty mistakes it
+     * for second request headers, and reports another error code.
      */
     private boolean isHeadAfterEnd(Http2Stream stream) {
         return reader.isReadingHead() && !stream.state().remoteSideOpen() && stream.getProperty(streamKey) != null;
