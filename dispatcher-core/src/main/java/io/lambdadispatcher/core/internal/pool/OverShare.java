@@ -16,8 +16,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that wait because their client has too many requests with unfinished bodies. They do not
- * wait in the queue, so they delay no other request and no worker is launched for them.
+ * Requests that wait because their client has too many requests with unfinished bodies or unread
+ * responses. They do not wait in the queue, so they delay no other request and no worker is
+ * launched for them.
  *
  * <p>They are checked every 10 ms. A notification would be difficult, because any event loop can
  * make room. With 5,000 such requests, the check takes less than 1 % of the loop's time. Confined

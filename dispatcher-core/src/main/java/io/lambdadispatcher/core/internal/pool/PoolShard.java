@@ -149,8 +149,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Sets the memory that queued requests share, in bytes. Must be called before the first
-     * request.
+     * Limits the memory of queued requests by the memory that is free on this event loop, in bytes.
+     * Must be called before the first request.
      */
     public void limitMemoryBy(LongSupplier freeBytes) {
         memory.limitBy(freeBytes);
